@@ -1,7 +1,7 @@
 /**
- * The adapters of AWS over the emulators of its services: one process for the tables and one server for queues and bucket,
- * for all places together; each place has tables and queues of its own. What is delayed is sent over the wire, and found by
- * looking into its queue, because the time of the tests is not the emulator's.
+ * The AWS adapters over emulators of the AWS services: one process for the tables and one server for queues and bucket, shared
+ * by all test environments. Each environment has its own tables and queues. Delayed messages are sent to the emulator and
+ * found by polling, because the tests use virtual time.
  */
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
@@ -80,7 +80,7 @@ export const startAwsEnvs = async (implementation = usualTables): Promise<AwsEnv
     opened += 1;
     schedules.clear();
     const [runs, control] = await Promise.all([createRunsTable(dynamo), createControlTable(dynamo)]);
-    // The first instant of a memory world's clock, so that both worlds live at the same time.
+    // The first instant of the memory environment's clock, so that both environments have the same time.
     const clock = new MemoryClock(memoryPorts().clock.now());
     const log = new DynamoRunLog(runs);
     const queues = queuesOf(services, opened, clock);

@@ -1,4 +1,4 @@
-/** Many runs at once, by several workers that know nothing of each other: each join runs once, and every run ends. */
+/** Many concurrent runs on several workers without shared memory: each join runs once, and every run ends. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, type RunAddress, environment, projectId, workflowName } from '../../lib/engine/ids.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
@@ -23,7 +23,7 @@ interface Crowd {
   readonly statuses: readonly string[];
   /** of each run, how often each node was asked for and ended, as `asked/ended` by node */
   readonly counts: readonly ReadonlyMap<string, string>[];
-  /** puts that another worker won */
+  /** puts that lost to another worker */
   readonly lost: number;
 }
 
@@ -76,7 +76,7 @@ async function playCrowd(topology: Topology, runs: number, place: ConformanceEnv
 }
 
 const countsOf = (log: Awaited<ReturnType<typeof listEvents>>): ReadonlyMap<string, string> => {
-  if (log.kind !== 'found') throw new Error('a run is gone');
+  if (log.kind !== 'found') throw new Error('a run was not found');
   const count = (type: string, node: string): number =>
     log.events.filter((event) => event.type === type && event.payload['nodeId'] === node).length;
   const nodes = log.events.flatMap(({ type, payload: { nodeId } }) =>
@@ -106,7 +106,7 @@ const expectWhole = ({ statuses, counts }: Crowd, runs: number, { name }: Topolo
   for (const count of counts) expect(count).toEqual(once);
 };
 
-test.each(crowds)('%i concurrent runs of %s in memory: no node twice, all ended', async (runs, _shape, topology) => {
+test.each(crowds)('%i concurrent runs of %s in memory execute no node twice and all end', async (runs, _shape, topology) => {
   const crowd = await playCrowd(topology, runs, await createMemoryEnv());
   expectWhole(crowd, runs, topology);
   expect(crowd.lost, 'two workers never met').toBeGreaterThan(0);
@@ -119,7 +119,7 @@ describe('on the adapters of AWS', () => {
   });
   afterAll(() => places.close());
 
-  test.each(crowds)('%i concurrent runs of %s: no node twice, all ended', async (runs, _shape, topology) => {
+  test.each(crowds)('%i concurrent runs of %s execute no node twice and all end', async (runs, _shape, topology) => {
     expectWhole(await playCrowd(topology, runs, await places.open()), runs, topology);
   });
 });

@@ -1,4 +1,4 @@
-/** A world to play topologies in: the ports, a clock that is moved by hand, and what lies in the queues. */
+/** A test environment for topologies: the ports, a manual clock, and the content of the queues. */
 import type { Instant } from '../../lib/engine/time.ts';
 import { type DurationMs } from '../../lib/engine/time.ts';
 import type { MemoryClock } from '../../lib/memory/clock.ts';
@@ -19,8 +19,8 @@ export interface ConformanceEnv {
 }
 
 /**
- * A worker that sleeps makes the time pass, since nobody else would. Who watches an attempt sleeps with a signal, and is
- * woken by what the attempt lasts.
+ * A sleeping worker advances the manual clock. A worker that monitors an attempt sleeps with an abort signal instead, and the
+ * duration of the attempt wakes it.
  */
 export class AdvancingClock implements Clock {
   readonly #clock: MemoryClock;

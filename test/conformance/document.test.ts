@@ -1,4 +1,4 @@
-/** docs/CONFORMANCE.md has each topology under its heading, with the sentence that must hold of it. */
+/** docs/CONFORMANCE.md lists each topology under its heading with its description. */
 import { expect, test } from 'vitest';
 import { read, rowsIn } from '../docs/documents.ts';
 import { allTopologies, families } from './topologies/all.ts';
@@ -11,11 +11,11 @@ test('the document lists every topology under its heading, in order, and nothing
   expect(rows).toEqual(expected);
 });
 
-test('the document counts them', () => {
+test('the document has the number of topologies', () => {
   expect(read('docs/CONFORMANCE.md')).toContain(`${allTopologies.length} topologies`);
 });
 
-test('there are the twelve of the stress test, and at least thirty more', () => {
+test('the stress test has twelve topologies, and at least thirty others exist', () => {
   const [stress, ...others] = Object.values(families);
   expect(stress).toHaveLength(12);
   expect(others.flat().length).toBeGreaterThanOrEqual(30);

@@ -1,6 +1,6 @@
 /**
- * Public events as lines to read: the type, the node with its attempt, and the facts. Ids and times are left out, and a
- * time to come is how long it is until then; so are messages, which are for people and may be worded anew.
+ * Public events as readable lines: the type, the node with its attempt, and the facts. Ids, times and messages are left out; a
+ * future time is written as the delay until then.
  */
 import { type JsonObject, type JsonValue, isJsonObject } from '../../lib/engine/json.ts';
 import type { PublicEvent } from '../../lib/engine/log/public-event.ts';

@@ -1,4 +1,4 @@
-/** The lists of events that are kept. `STEPWELL_WRITE_GOLDEN=1` writes them anew, to be read before they are kept. */
+/** The golden lists of events. `STEPWELL_WRITE_GOLDEN=1` writes them again; review the difference before you commit it. */
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import * as z from 'zod';
 

@@ -1,4 +1,4 @@
-/** Lens nodes, run as they are: only the model is played, and moderation stops one word. */
+/** Runs lens nodes with a scripted model and a moderation that flags one word. */
 import { WordModeration } from '../../lib/models/moderation.ts';
 import { type AttemptRunner, createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
 import type { Models } from '../../lib/ports/models.ts';

@@ -1,6 +1,6 @@
 /**
- * The examples and the workflows of code are run once more, with each port call answered twice: in memory, and by the adapters of
- * AWS over each implementation of DynamoDB that can hold a run. One history comes of it, and each answer on the way is the same.
+ * Runs the examples and the code workflows with each port call made twice: to the memory stores and to the AWS adapters over
+ * each DynamoDB implementation that can run them. Both must give the same responses and one history.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { corpus } from '../simulation/corpus.ts';
@@ -44,14 +44,14 @@ describe.each(testedImplementations)('on $name', (implementation) => {
     });
   });
 
-  test.each(seeds(10))('random workflows of seed %i, their clients and those who look at lists', async (seed) => {
+  test.each(seeds(10))('random workflows of seed %i with their clients', async (seed) => {
     const { ports } = await places.open();
     const { calls, planted } = onBoth(ports);
     expect((await simulate({ seed, rates: noFaults, planted })).commits).toBeGreaterThan(0);
     for (const name of calls) asked.add(name);
   });
 
-  test('which ask for all that moves runs and shows them', () => {
+  test('the runs call all methods that change and show runs', () => {
     const wanted = [
       'log.put',
       'log.snapshot',
@@ -64,10 +64,10 @@ describe.each(testedImplementations)('on $name', (implementation) => {
     expect([...asked]).toEqual(expect.arrayContaining(wanted));
   });
 
-  test('an answer that differs is seen', async () => {
+  test('a different response is detected', async () => {
     const { ports } = await places.open();
     const [fixed] = corpus['workflows of code'] ?? [];
-    if (fixed === undefined) throw new Error('there is no workflow of code');
+    if (fixed === undefined) throw new Error('the corpus has no code workflow');
     const forgetful: Ports = {
       ...ports,
       log: Object.assign(Object.create(ports.log), { put: async () => ({ kind: 'stored' }) }),

@@ -1,4 +1,4 @@
-/** Stores that are asked twice: in memory and on the adapters of AWS. What one says, the other has to say. */
+/** Stores that make each call twice, in memory and on the AWS adapters, and compare the responses. */
 import { AssertionError } from 'node:assert';
 import type { Deps } from '../../lib/service/deps.ts';
 import { type JsonValue, isJsonObject } from '../../lib/engine/json.ts';
@@ -25,12 +25,12 @@ const stores = [
 const unordered: ReadonlySet<string> = new Set(['index.dueIn', 'log.beats']);
 
 export interface MirrorOptions {
-  /** keeps the time of the world still until the answers are there */
+  /** stops virtual time until the responses arrive */
   readonly hold: <Answer>(work: Promise<Answer>) => Promise<Answer>;
   readonly onCall: (name: string) => void;
 }
 
-/** The world with its stores, each of whose answers is held against that of the other's. */
+/** The ports with mirrored stores, which compare each response. */
 export function mirrored(world: Deps, other: Ports, mirror: MirrorOptions): Deps {
   const doubled = new Map<PropertyKey, object>(stores.map((name) => [name, both(name, world[name], other[name], mirror)]));
   return new Proxy(world, { get: (target, name) => doubled.get(name) ?? Reflect.get(target, name) });

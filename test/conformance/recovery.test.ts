@@ -1,4 +1,4 @@
-/** What recovery leaves alone: a sleep of a day behind 1,440 sweeps, a backlog of 45 minutes, and what has ended. */
+/** Recovery does not change healthy runs: a delay of one day over 1,440 sweeps, a backlog of 45 minutes, and ended runs. */
 import { expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
 import type { RunActions } from './run-actions.ts';
@@ -8,7 +8,7 @@ import { type Topology, finishedWith, names } from './topology.ts';
 
 const unjudged = { description: '', verify: () => undefined };
 
-test('a delay of 24 hours is looked at and left untouched by a sweep in each of its minutes', async () => {
+test('sweeps in each minute of a 24-hour delay do not change it', async () => {
   let mended = 0;
   let looked = 0;
   const topology: Topology = {
@@ -35,7 +35,7 @@ test('a delay of 24 hours is looked at and left untouched by a sweep in each of 
   expect(events.map(({ type }) => type)).not.toContain('run.recovered');
 });
 
-test('the same delay is woken by the sweep where its timer was lost, and that is told', async () => {
+test('the sweep wakes a delay whose timer was lost and reports the recovery', async () => {
   const topology: Topology = {
     ...unjudged,
     name: 'day',
@@ -63,7 +63,7 @@ test('the same delay is woken by the sweep where its timer was lost, and that is
   expect(of('run.recovered')).toEqual([{ nodes: ['nap'] }]);
 });
 
-test('a backlog of 45 minutes before each message, and before a wake, fails no run and executes nothing twice', async () => {
+test('a backlog of 45 minutes before each message and before a wake fails no run and executes no node twice', async () => {
   const backlog = async ({ advanceIdle, sweep }: RunActions): Promise<void> => {
     for (let minute = 0; minute < 45; minute += 1) {
       await advanceIdle(minutes(1));
@@ -87,12 +87,12 @@ test('a backlog of 45 minutes before each message, and before a wake, fails no r
   expect([status, of('node.failed'), of('node.retried')]).toEqual(['completed', [], []]);
   const executed = attempts.map(({ node, attempt }) => `${node}#${attempt}`);
   expect(executed.toSorted()).toEqual(['a#1', 'b#1', 'c#1', 'd#1', 'join#1']);
-  // It was told that somebody was asked again: for the first messages, and for the wake.
+  // The run reports two resends: of the first messages and of the wake.
   const told = of('run.recovered').flatMap(({ nodes }) => (Array.isArray(nodes) ? nodes : []));
   expect(new Set(told)).toEqual(new Set(['a', 'c', 'nap']));
 });
 
-test('branches whose results were lost are asked again, and the one whose result came is not', async () => {
+test('branches with lost results are sent again, and the branch with a result is not', async () => {
   const branches = names(9, 'b');
   const topology: Topology = {
     ...unjudged,

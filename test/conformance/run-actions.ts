@@ -1,4 +1,4 @@
-/** What the world outside can do to a run while a topology is played. */
+/** The external requests and faults that a topology can apply to its run. */
 import type { JsonValue } from '../../lib/engine/json.ts';
 import type { DurationMs } from '../../lib/engine/time.ts';
 import type { CancelResult } from '../../lib/service/runs/cancel-run.ts';
@@ -11,7 +11,7 @@ export interface RunActions {
   readonly settle: () => Promise<void>;
   /** lets time pass, and takes what becomes due, when it does */
   readonly advanceTime: (time: DurationMs) => Promise<void>;
-  /** lets time pass and takes nothing: a backlog, or nobody at work */
+  /** lets time pass and delivers no message: a backlog, or no worker */
   readonly advanceIdle: (time: DurationMs) => Promise<void>;
   /** takes all that is left, however late it is due */
   readonly finish: () => Promise<void>;

@@ -1,4 +1,4 @@
-/** What is left of a run that was played: its public events, where it ended, and which attempts were executed. */
+/** The record of a run of a topology: its public events, its end, and its attempts. */
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import type { PublicEvent } from '../../lib/engine/log/public-event.ts';
 
@@ -14,7 +14,7 @@ export interface RecordedAttempt {
 export interface RunRecord {
   readonly workflow: string;
   readonly events: readonly PublicEvent[];
-  /** of the head, where everybody looks */
+  /** of the head, which the API returns */
   readonly status: string;
   readonly output: JsonValue;
   readonly attempts: readonly RecordedAttempt[];

@@ -1,4 +1,4 @@
-/** Plays a topology in a place, through the service: one message at a time, in the order of sending, so that its events come in one order. */
+/** Runs a topology through the service, one message at a time in the order of sending, so that its events have a fixed order. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { compile } from '../../lib/engine/graph/compile.ts';
 import {
@@ -57,7 +57,7 @@ export const depsOf = ({ ports }: ConformanceEnv): Deps => ({
   settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false },
 });
 
-/** More messages than any topology has: one that asks for ever shall not be played for ever. */
+/** More messages than any topology has; a topology that sends messages without end stops here. */
 const mostMessages = 2_000;
 
 /** @param isTwice each message is delivered once more when it was answered, as one that comes back */

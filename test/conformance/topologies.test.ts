@@ -1,4 +1,4 @@
-/** Every topology gives the same list of public events in memory and on the adapters of AWS: the one that is kept. */
+/** Every topology gives its golden list of public events, in memory and on the AWS adapters. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AwsEnvs, testedImplementations, startAwsEnvs } from './aws-envs.ts';
 import { goldenNames, isWriting, readGolden, writeGolden } from './golden.ts';
@@ -13,7 +13,7 @@ const cases = allTopologies.map((topology) => [topology.name, topology] as const
 
 const nodeIn = ({ payload }: PublicEvent): string => JSON.stringify([payload['nodeId'], payload['iteration']]);
 
-/** What holds of every run that has ended, whatever its shape. */
+/** Properties of every ended run. */
 const expectSound = ({ events, status, attempts, called }: RunRecord): void => {
   for (const each of called) expectSound(each);
   const ends = events.filter(({ type }) => /^run\.(completed|failed|cancelled|timed_out)$/.test(type));
@@ -61,6 +61,6 @@ describe('with every message delivered twice', () => {
   });
 });
 
-test('each topology has a name of its own, and each golden file is of one', () => {
+test('topology names are unique, and each golden file belongs to a topology', () => {
   expect(goldenNames()).toEqual(allTopologies.map(({ name }) => name).toSorted());
 });

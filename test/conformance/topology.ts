@@ -1,7 +1,7 @@
 /**
- * A topology: a small workflow of the product's own node types, what its attempts come to, and what the world outside does
- * meanwhile. Its list of public events is kept in `golden/<name>.json`; what must hold of it is said in one sentence, and
- * checked by itself, so that a wrong list cannot hide.
+ * A topology: a small workflow of the product's node types, the results of its attempts, and the external requests in between.
+ * `golden/<name>.json` has its list of public events. A topology also checks the property in its description, so that a wrong
+ * golden list cannot hide an error.
  */
 import type { EdgeDefinition, NodeDefinition, WorkflowDefinition, WorkflowOptions } from '../../lib/engine/graph/definition.ts';
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';

@@ -1,4 +1,4 @@
-/** The parts of the engine in the order in which their mutants are tried, and which tests judge them. */
+/** The areas of the engine in the order in which their mutants are tried, with the tests of each area. */
 export interface Area {
   /** as source paths begin */
   readonly path: string;
@@ -7,16 +7,16 @@ export interface Area {
 }
 
 /**
- * Without what takes seconds by itself: whoever lives has to be asked by each of these. Topologies and limits of payloads judge
- * the files that they are about.
+ * Without tests that take seconds: each surviving mutant runs against all of these. The tests of topologies and payload limits
+ * run for their own files.
  */
 const engine = [
   'test/engine/*.test.ts',
-  'test/engine/{log,durable,retry,schedule,fetch}/*.test.ts',
+  'test/engine/{log,durable,retry,schedule,bundle}/*.test.ts',
   'test/engine/graph/!(payload-limits|topologies).test.ts',
 ];
 
-/** Of the log: its own, and what plays each kind of event in a few commits. */
+/** Tests of the log, and tests that use each event type in a few commits. */
 const log = [
   'test/engine/log/*.test.ts',
   'test/engine/concurrency-slots.test.ts',
@@ -24,12 +24,12 @@ const log = [
   'test/engine/graph/{endings,retries,signals,sleeps,subflow}.test.ts',
 ];
 
-/** Of the verdict on a node, and of what its edges have become. */
+/** Tests of join decisions and edge states. */
 const joins = ['test/engine/graph/{joins,dispatch,edge-conditions,endings,failures,random-graphs}.test.ts'];
 
 /**
- * Whoever lives after the tests of its area is judged by all of these: they take minutes, and most mutants are caught long before.
- * Those that play thousands of commits, or ask other systems, would say the same once more.
+ * A mutant that survives its area runs against all of these; they take minutes. Tests with thousands of commits or with other
+ * systems are left out because they check the same code again.
  */
 export const everyTest = [
   'test/mutants/worlds.test.ts',
@@ -38,11 +38,11 @@ export const everyTest = [
   'test/service/!(wide-joins|many-calls|long-loops|resumed-watch).test.ts',
 ];
 
-/** First what every run goes through: a mutant that lives there would hurt most. The first area that fits a file has it. */
+/** Code that every run executes comes first. A file belongs to the first area that matches it. */
 export const areas: readonly Area[] = [
   { path: 'lib/engine/log/fold-loop', tests: [...log, 'test/engine/graph/loops.test.ts'] },
-  // Passes of loops are in their states, and what a join waits for.
-  ...['fold.ts', 'run-state', 'silence'].map((name) => ({
+  // The run state includes loop iterations and the parents of joins.
+  ...['fold.ts', 'run-state', 'heartbeat-timeout'].map((name) => ({
     path: `lib/engine/log/${name}`,
     tests: [...log, 'test/engine/graph/{loops,joins,failures}.test.ts', 'test/service/execution/recover-run.test.ts'],
   })),
@@ -66,8 +66,8 @@ export const areas: readonly Area[] = [
     path: 'lib/engine/concurrency-slots',
     tests: ['test/engine/concurrency-slots.test.ts', 'test/service/concurrency-slots.test.ts'],
   },
-  { path: 'lib/engine/fetch/', tests: ['test/engine/fetch/*.test.ts', 'test/service/bundle-runs.test.ts'] },
-  { path: 'lib/engine/polled/', tests: ['test/engine/polled/*.test.ts'] },
+  { path: 'lib/engine/bundle/', tests: ['test/engine/bundle/*.test.ts', 'test/service/bundle-runs.test.ts'] },
+  { path: 'lib/engine/external/', tests: ['test/engine/external/*.test.ts'] },
   { path: 'lib/engine/schedule/', tests: ['test/engine/schedule/*.test.ts', 'test/service/schedules.test.ts'] },
   {
     path: 'lib/engine/query/',

@@ -1,8 +1,8 @@
 /**
- * `npm run mutants` changes lib/engine in thousands of small ways and counts which of them no test notices. It goes on where the
- * counts stopped: first files never counted, then those whose text has changed, then those whose survivors were shown to the tests
- * of their own area alone, then those whose tests have changed. `npm run mutants -- lib/engine/retry` keeps to what lies there;
- * `--minutes 30` begins nothing after that time; `--concurrency 2` uses more cores.
+ * `npm run mutants` makes thousands of small changes to lib/engine and counts those that no test detects. It continues the
+ * stored counts: first files without a count, then changed files, then files whose survivors ran against their area's tests
+ * only, then files with changed tests. `npm run mutants -- lib/engine/retry` covers that path only; `--minutes 30` starts
+ * nothing after that time; `--concurrency 2` uses more cores.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -99,7 +99,7 @@ async function count(batch: readonly Due[]): Promise<void> {
   );
   const left = [...tried].flatMap(([source, { survivors }]) => survivors.map((survivor) => ({ source, survivor })));
   const still = left.length === 0 ? new Map<string, readonly Survivor[]>() : await tryAgain(left, everyTest, concurrency);
-  // Read again: somebody may have counted another part meanwhile.
+  // Read again: another process may have counted another part.
   const before = countedSoFar();
   const files = { ...before.files };
   for (const { path, source, tests } of batch) {

@@ -1,4 +1,4 @@
-/** What became of the mutants, file by file, as it is kept in test/simulation/proof/mutants.json. */
+/** The results of the mutants by file, stored in test/simulation/proof/mutants.json. */
 import * as z from 'zod';
 
 const count = z.int().nonnegative();
@@ -6,12 +6,12 @@ const count = z.int().nonnegative();
 const countsSchema = z.strictObject({
   mutants: count,
   killed: count,
-  /** killed too, as a rule: the mutant goes round for ever */
+  /** usually killed too: the mutant loops endlessly */
   timedOut: count,
   survived: count,
-  /** no test goes there */
+  /** not covered by a test */
   noCoverage: count,
-  /** the module or the test runner broke before any test could judge */
+  /** the module or the test runner failed before any test ran */
   broken: count,
 });
 
@@ -20,21 +20,21 @@ export type Counts = z.infer<typeof countsSchema>;
 const hash = z.string().regex(/^[0-9a-f]{16}$/);
 
 const fileSchema = countsSchema.extend({
-  /** of its text, and of the tests that judged it: while both stand, its counts do */
+  /** hashes of the file and of its tests; the counts are valid while both are unchanged */
   source: hash,
   tests: hash,
-  /** where it was counted */
+  /** the commit of the count */
   commit: z.string().regex(/^[0-9a-f]{7,}$/),
-  /** mutants of what runs once when the module is loaded: constants and tables. They are not tried. */
+  /** mutants of constants and tables, which run once when the module is loaded; they are not tried */
   constants: count,
-  /** which these are that no test noticed, also none of those that were asked for them alone; absent: those were not asked yet */
+  /** the mutants that also survived all other tests; absent before those tests ran */
   alive: z.array(z.string()).exactOptional(),
 });
 
 type FileReport = z.infer<typeof fileSchema>;
 
 export const reportSchema = z.strictObject({
-  /** of all counting so far, also of what was counted again later */
+  /** total time of all counts, including repeated ones */
   seconds: count,
   totals: countsSchema.extend({ files: count, constants: count }),
   files: z.record(z.string().regex(/^lib\/engine\/.+\.ts$/), fileSchema),

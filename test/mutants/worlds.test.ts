@@ -1,6 +1,6 @@
 /**
- * Some worlds of the simulation, for mutants of the engine that no test of their own notices: whoever lives here too is either the
- * same engine written otherwise, or shows what the checker does not look at.
+ * Some simulations, for mutants of the engine that survive all other tests. A mutant that survives these is equivalent to the
+ * engine, or shows a gap in the checker.
  */
 import { describe, it } from 'vitest';
 import { corpus } from '../simulation/corpus.ts';
@@ -19,7 +19,7 @@ describe('a world holds', () => {
     await simulate({ seed, rates: noFaults, runs: 4, code: 0 });
   });
 
-  it.each(seeds(16))('in rough weather: seed %i', async (seed) => {
+  it.each(seeds(16))('with all faults: seed %i', async (seed) => {
     await simulate(optionsOfSeed(seed));
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Counts beside the engine what each run asks for and is told, from the names of attempts: a set does not mind what comes
- * twice. A budget is kept if no more was ever asked for, and a run that it ended would have needed more.
+ * Counts the executions and tokens of each run from the names of attempts, independently of the engine. A duplicate does not
+ * count twice. No run may exceed its budget, and a run that its budget ends must have needed more.
  */
 import type { Budget } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
@@ -26,7 +26,7 @@ export class BudgetChecker {
     const run = this.#runs.get(runId) ?? { asked: new Set<string>(), tokens: new Map<string, number>() };
     this.#runs.set(runId, run);
     const { maxNodeExecutions = Infinity, maxTokens = Infinity } = this.#budget;
-    runInvariant(2, told(run) <= maxTokens, `${runId} was told of ${told(run)} tokens and went on`);
+    runInvariant(2, told(run) <= maxTokens, `${runId} used ${told(run)} tokens, more than its budget, and continued`);
     for (const event of events) {
       if (event.type === 'NODE_DISPATCHED') run.asked.add(`${nodeKey(event)}#${event.attempt}`);
       if (event.type === 'NODE_RETRIED') run.asked.add(`${nodeKey(event)}#${event.attempt + 1}`);
@@ -35,7 +35,11 @@ export class BudgetChecker {
       if ('tokens' in event && event.tokens !== undefined)
         run.tokens.set(`${nodeKey(event)}#${event.attempt}`, event.tokens.input + event.tokens.output);
     }
-    runInvariant(2, run.asked.size <= maxNodeExecutions, `${runId} asked for ${run.asked.size} of ${maxNodeExecutions}`);
+    runInvariant(
+      2,
+      run.asked.size <= maxNodeExecutions,
+      `${runId} dispatched ${run.asked.size} executions; its budget is ${maxNodeExecutions}`,
+    );
   }
 
   check(): void {
@@ -46,7 +50,7 @@ export class BudgetChecker {
       runInvariant(
         2,
         counted === used,
-        `${runId} says that it used other than was counted: ${JSON.stringify({ budget, used, counted })}`,
+        `${runId} reports another usage than the checker counted: ${JSON.stringify({ budget, used, counted })}`,
       );
     }
   }

@@ -1,4 +1,4 @@
-/** Seeds that no run has looked at before: another row each day and for each commit. A seed that fails is printed with the line that replays it. */
+/** Seeds that change with the day and the commit. A failure prints the command that replays the seed. */
 import { expect, it } from 'vitest';
 import { firstRotatingSeed } from '../tier.ts';
 import { runSeeds } from './run-seeds.ts';
@@ -6,7 +6,7 @@ import { runSeeds } from './run-seeds.ts';
 const count = 1_000;
 const from = firstRotatingSeed(count);
 
-it(`the invariants hold in rough weather: ${count} seeds from ${from}`, async () => {
+it(`the invariants hold with all faults: ${count} seeds from ${from}`, async () => {
   const { seeds, failed } = await runSeeds({ from, count, world: 'drawn' });
   expect(failed).toEqual([]);
   expect(seeds).toBe(count);

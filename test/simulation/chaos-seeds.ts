@@ -1,4 +1,4 @@
-/** Many seeds in rough weather, and what came of them all together. */
+/** Runs many seeds with all faults and checks their combined counts. */
 import { expect } from 'vitest';
 import { type FaultKind, noFaults } from './faults.ts';
 import { RequestThread } from './request-thread.ts';

@@ -1,6 +1,6 @@
 /**
- * Replays every run of code at the end on what its log says, as a drive would that came now: it asks for the same, in the same
- * order. A turn that was put down where it does not belong is seen by nobody else, unless a machine happens to die after it.
+ * At the end, replays every code run on its log, like a workflow task that starts then. The code must issue the same commands
+ * in the same order. Without this check, a command batch committed at the wrong position shows only after a crash.
  */
 import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
 import type { RunAddress } from '../../lib/engine/ids.ts';
@@ -47,11 +47,11 @@ export async function checkFinalReplay(
   runInvariant(
     6,
     end.kind !== 'nondeterministic',
-    `${run.runId} is replayed to something else: ${'message' in end ? end.message : ''}`,
+    `${run.runId} has another result in its replay: ${'message' in end ? end.message : ''}`,
   );
 }
 
-/** Goes on when somebody waits for it. */
+/** A clock that advances to the end of each wait. */
 function ownClock(from: Instant): ProgramClock {
   let now: number = from;
   const waitUntilIdle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

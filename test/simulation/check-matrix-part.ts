@@ -1,4 +1,4 @@
-/** Each workflow of a part of the corpus in the crash matrix. The parts run beside each other. */
+/** Runs the crash matrix for one part of the corpus. The parts run concurrently. */
 import { expect } from 'vitest';
 import { corpus } from './corpus.ts';
 import { RequestThread } from './request-thread.ts';

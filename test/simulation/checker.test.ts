@@ -1,4 +1,4 @@
-/** What the checker says in the end of a log that it has seen being written. */
+/** The checker compares the final log with the commits that it saw acknowledged. */
 import { describe, expect, it } from 'vitest';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
@@ -25,13 +25,13 @@ async function judged(kept: (log: readonly Commit[]) => readonly Commit[]): Prom
   });
 }
 
-describe('in the end a log', () => {
-  it('is what was acknowledged', () => expect(judged((log) => log)).resolves.toBeUndefined());
+describe('at the end, a log', () => {
+  it('equals the acknowledged commits', () => expect(judged((log) => log)).resolves.toBeUndefined());
 
   it('has its last commit', () =>
     expect(judged((log) => (log.length > 2 ? log.slice(0, -1) : log))).rejects.toThrow('commits in its log'));
 
-  it('has every commit as it was', () => {
+  it('has every commit unchanged', () => {
     const other = (commit: Commit): Commit => ({ ...commit, events: commit.events.slice(1) });
     return expect(judged((log) => log.map(other))).rejects.toThrow('was changed');
   });

@@ -1,7 +1,7 @@
 /**
- * The checker: folds every run beside the system, at every commit, and judges all at the end.
- * The fold's own assertions are half of it: a gap, a second completion, a second dispatch of a join and anything after
- * an ending all throw there (invariants 1 to 4). At the end every acknowledged run must have ended, and its head say so (5).
+ * The checker folds every run independently at each commit and checks all runs at the end. The fold's own assertions cover
+ * invariants 1 to 4: a missing commit, a second completion, a second dispatch of a join, or any event after the end. At the
+ * end, every acknowledged run must have ended, and its head must say so (5).
  */
 import { createHash } from 'node:crypto';
 import { runInvariant } from './violation.ts';
@@ -31,7 +31,7 @@ export class Checker {
   readonly acknowledged = new Map<string, RunAddress>();
   commits = 0;
   resumptions = 0;
-  /** the longest time that an open run stood still between two commits */
+  /** the longest time between two commits of an open run */
   maxStallMs = 0;
   readonly #open = new Set<string>();
   readonly #lastCommitAt = new Map<string, number>();
@@ -71,7 +71,11 @@ export class Checker {
 
   /** A client was told that its request resumed the run. */
   resumed(runId: string, reason: string): void {
-    runInvariant(9, this.#runs.get(runId)?.resumedFor.has(reason) === true, `${runId} was said to be resumed, and was not`);
+    runInvariant(
+      9,
+      this.#runs.get(runId)?.resumedFor.has(reason) === true,
+      `${runId} has no resume event although the client got a success response`,
+    );
   }
 
   acknowledge(address: RunAddress): void {
@@ -101,12 +105,12 @@ export class Checker {
   async check(log: JudgedLog): Promise<void> {
     for (const [runId, address] of this.acknowledged) {
       const watched = this.#runs.get(runId);
-      runInvariant(9, watched !== undefined, `${runId} was acknowledged and does not exist`);
+      runInvariant(9, watched !== undefined, `${runId} was acknowledged but does not exist`);
       const head = await log.head(address);
-      runInvariant(9, head !== undefined, `${runId} was acknowledged and has no head`);
+      runInvariant(9, head !== undefined, `${runId} was acknowledged but has no head`);
     }
     for (const { address, state, commits } of this.#runs.values()) {
-      runInvariant(5, isTerminal(state.progress), `${address.runId} waits for nobody: ${describe(state)}`);
+      runInvariant(5, isTerminal(state.progress), `${address.runId} has stalled: ${describe(state)}`);
       const head = await log.head(address);
       runInvariant(
         5,
@@ -130,7 +134,7 @@ export class Checker {
     }
   }
 
-  /** Of everything that was ever committed, and when: the same for the same world, byte for byte. */
+  /** All commits with their times: the same for the same seed, byte for byte. */
   get history(): string {
     return this.#history.copy().digest('hex');
   }

@@ -1,4 +1,4 @@
-/** Cancels runs that others have called, while they are at work: as somebody does who is none of their callers. */
+/** A client that cancels child runs while they are running, independently of their parents. */
 import type { RunAddress, RunId } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';

@@ -1,4 +1,4 @@
-/** Scenes of runs that call others: what has to hold between two logs that no write spans. */
+/** Scenarios of child runs: properties of two logs that no common write covers. */
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { type DurationMs, minutes } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -23,7 +23,7 @@ const crowdOfCalls: CodeWorkflow = {
 /** Five deliveries, a minute apart each, and a minute for what is then told. */
 const longestUncollectedMs = minutes(10);
 
-/** @throws a violation where a caller of many runs hears nothing of their ends, because whoever collects them cannot read of one */
+/** @throws a violation where the parent of many child runs is not notified of their ends because the collector cannot read one of them */
 export async function uncollectableChildResults(): Promise<void> {
   const open = new Set<string>();
   const called = new Set<string>();
@@ -39,7 +39,7 @@ export async function uncollectableChildResults(): Promise<void> {
     },
     observed: (by, reached) => {
       const isOver = open.size === 0 || now() <= simulationStart + longestUncollectedMs;
-      runInvariant(5, isOver, `${open.size} runs have heard nothing of what they called for ${now() - simulationStart} ms`);
+      runInvariant(5, isOver, `${open.size} runs have waited for the ends of their child runs for ${now() - simulationStart} ms`);
       if (by !== 'collect') return reached;
       const head: Deps['log']['head'] = async (run) => {
         if (called.has(run.runId)) throw new Unavailable('a log');
@@ -55,7 +55,7 @@ export async function uncollectableChildResults(): Promise<void> {
       }
     },
   });
-  runInvariant(5, called.size > 0, 'nobody was called');
+  runInvariant(5, called.size > 0, 'no child run was started');
 }
 
 const callsBriefly: FixedWorkflow = fixedTopology({
@@ -67,14 +67,14 @@ const callsBriefly: FixedWorkflow = fixedTopology({
     {
       name: 'endless',
       edges: ['begin -> wait'],
-      // Nobody sends it.
+      // This signal is never sent.
       nodes: { begin: { type: 'start' }, wait: { type: 'signal', name: 'paid', correlation: 'order-9' } },
     },
   ],
   verify: () => {},
 });
 
-/** Long after whoever called has ended, and said so to all that it called. */
+/** Long after the parent has ended and has notified its child runs. */
 const latePut = minutes(3);
 
 const isCalled = ({ events }: Commit): boolean =>
@@ -82,7 +82,7 @@ const isCalled = ({ events }: Commit): boolean =>
 
 type Log = Deps['log'];
 
-/** Whoever makes a run that is called stands still for so long before he writes it. */
+/** The creator of a child run pauses for this time before it writes the run. */
 const withLateCalls = (log: Log, time: VirtualTime, late: DurationMs, beforeIt: (runId: string) => void): Log =>
   overrideMethods(log, {
     create: async (run) => {
@@ -93,7 +93,7 @@ const withLateCalls = (log: Log, time: VirtualTime, late: DurationMs, beforeIt: 
     },
   });
 
-/** @throws a violation where nobody looks at a run whose maker stood still for long before he wrote it, and could send nothing then */
+/** @throws a violation where no sweep checks a run whose creator paused before it wrote the run and could not send its message */
 export async function lateChildRun(): Promise<void> {
   const late = new Map<string, number>();
   await crashRun(callsBriefly, {
@@ -108,10 +108,10 @@ export async function lateChildRun(): Promise<void> {
       }),
     }),
   });
-  runInvariant(5, late.size > 0, 'no run came late');
+  runInvariant(5, late.size > 0, 'no child run was created late');
 }
 
-/** @throws a violation where a run goes on that was made when its caller had left, because who made it stood still meanwhile */
+/** @throws a violation where a child run continues that was created after its parent had ended */
 export async function orphanedChildRun(): Promise<void> {
   let hasLeft = false;
   let made = 0;
@@ -124,5 +124,5 @@ export async function orphanedChildRun(): Promise<void> {
       hasLeft ||= events.some(({ type }) => type === 'RUN_COMPLETED');
     },
   });
-  runInvariant(5, made > 0, 'no run was made for nobody');
+  runInvariant(5, made > 0, 'no child run was created after its parent ended');
 }

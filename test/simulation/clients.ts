@@ -1,6 +1,6 @@
 /**
- * The clients of a simulated world, and what they do it to: they publish workflows, start runs of them, send signals and look at
- * lists for as long as anything runs, and publish and deploy others under runs that are on their way.
+ * The clients of a simulation. They publish workflows, start runs, send signals, list runs, and publish and deploy new
+ * versions while runs are open.
  */
 import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type Scope, deploymentId, environment, projectId } from '../../lib/engine/ids.ts';
@@ -126,7 +126,7 @@ export class Clients {
     await this.#deploy(codes);
     this.#starters.begin(!isBrisk && fixed.length === 0 && !isShared);
     for (const [index, workflow] of workflows.entries()) this.#starters.start(index, this.#anyScope(), workflow.name);
-    // Later deployments have other code under the same names: whoever began on the one before is to end on it.
+    // Later deployments have other code under the same names: each run must end on the deployment that it started on.
     for (let count = codes.length > 0 ? prng.whole(0, 2) : 0; count > 0; count -= 1) {
       time.in(prng.whole(10_000, 1_800_000), () => {
         const others = codes.map(({ name }) => randomCode(prng, name, { isBrisk }));
@@ -146,11 +146,11 @@ export class Clients {
   /** Not where runs are counted: those of another environment have places of their own. */
   #anyScope(): Scope {
     const scope = this.#options.isShared || home === undefined ? home : this.#around.prng.pick([home, ...scopes]);
-    if (scope === undefined) throw new Error('there is no scope');
+    if (scope === undefined) throw new Error('the list of scopes is empty');
     return scope;
   }
 
-  /** Another graph under the same name: whoever began on the one before is to end on it. */
+  /** Publishes another graph under the same name: each open run must end on its version. */
   #publish(version: WorkflowVersion): void {
     const { now } = this.#around.time;
     for (const scope of scopes) {

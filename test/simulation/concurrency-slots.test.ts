@@ -7,10 +7,10 @@ import { type SimulationOptions, simulate } from './simulation.ts';
 
 const count = inTier({ quick: 30, deep: 120 });
 
-describe('places in rough weather', () => {
+describe('concurrency slots with all faults', () => {
   const crowd = { rates: chaosFaults, runs: 6, isShared: true, code: 0 } as const;
 
-  it('are never more than there are, each for one run, and every run gets its turn', async () => {
+  it('never exceed their limit, each has one run, and every run gets one', async () => {
     const together = new Map<number, number>();
     const counted = { letIn: 0, hadToWait: 0 };
     for (const seed of seeds(count)) {
@@ -44,7 +44,7 @@ describe('places in rough weather', () => {
             const holder = (await world.concurrencySlots.taken(of)).find((taken) => taken.slot === place);
             if (holder !== undefined) await world.concurrencySlots.release(of, place, holder.runId);
           },
-          // Everybody else's places look like the run's own extra ones.
+          // Slots of other runs count as additional slots of this run.
           taken: async (of) => {
             const taken = await world.concurrencySlots.taken(of);
             return taken.length < 2 ? taken : taken.map((each) => ({ ...each, runId: taken[0]?.runId ?? each.runId }));

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { runCorpusUnderChaos } from './corpus-chaos.ts';
 
-it('every fixed workflow keeps the invariants in rough weather', async () => {
+it('every fixed workflow keeps the invariants with all faults', async () => {
   const { runs, commits, faults, violations } = await runCorpusUnderChaos(1);
   expect(violations).toEqual([]);
   expect([runs > 250, commits > 3 * runs, faults > 5 * runs]).toEqual([true, true, true]);

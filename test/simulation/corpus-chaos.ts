@@ -1,4 +1,4 @@
-/** The fixed workflows in rough weather, each with a seed of its own: what is held of them is every invariant, and no end. */
+/** Runs each fixed workflow with all faults and its own seed. Only the invariants are checked, not the end of the run. */
 import { corpus } from './corpus.ts';
 import { type FixedWorkflow, crashRun } from './crash-run.ts';
 import { chaosFaults } from './faults.ts';

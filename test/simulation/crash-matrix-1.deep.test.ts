@@ -1,4 +1,4 @@
 import { it } from 'vitest';
 import { checkMatrixPart } from './check-matrix-part.ts';
 
-it('a crash before or after any port call leaves nothing lost and leads to the same end: part 1 of 2', () => checkMatrixPart(1));
+it('a crash before or after any port call loses nothing and leads to the same end: part 1 of 2', () => checkMatrixPart(1));

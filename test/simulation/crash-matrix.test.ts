@@ -1,4 +1,7 @@
-/** The crash matrix turns red where it should. The whole of it is in the tests beside this one, in parts; `npm run crash-matrix` counts it. */
+/**
+ * The crash matrix reports violations where it must. The other matrix tests run the whole matrix in parts; `npm run
+ * crash-matrix` records it.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Deps } from '../../lib/service/deps.ts';
 import { overrideMethods } from '../service/override-methods.ts';
@@ -16,26 +19,26 @@ const named = (name: string): FixedWorkflow => {
 };
 
 describe('two crashes', () => {
-  it('at every port call and at every later one again: the smallest workflow', async () => {
+  it('at every port call and every later one keep the end of the smallest workflow', async () => {
     const { violations, pairs, aimed, struck } = await runCrashMatrix(named('start-and-end-alone'), { maxCallsForPairs: 20 });
     expect(violations).toEqual([]);
     expect([pairs > 100, struck]).toEqual([true, aimed]);
   });
 
-  it('only workflows that there are are left to chance', () => {
+  it('every timing-dependent workflow exists in the corpus', () => {
     for (const name of timingDependentAfterTwoCrashes.keys()) expect(named(name).name).toBe(name);
     for (const name of timingDependent.keys()) expect(timingDependentAfterTwoCrashes.has(name)).toBe(true);
   });
 });
 
-describe('the matrix turns red', () => {
-  /** A run that nobody is to look at: what its process had not sent when it died is never sent. */
+describe('the matrix reports a violation', () => {
+  /** A run that no sweep checks: a message that its crashed process had not sent is never sent. */
   const unwatched = (world: Deps): Deps => ({
     ...world,
     index: overrideMethods(world.index, { markDue: async () => undefined }),
   });
 
-  it.each(['linear', 'code: one step'])('where a send is lost with its process and nobody looks again: %s', async (name) => {
+  it.each(['linear', 'code: one step'])('when a crash loses a send and no sweep runs: %s', async (name) => {
     const { violations, calls } = await runCrashMatrix(named(name), { planted: unwatched });
     expect(violations.length).toBeGreaterThan(0);
     expect(violations.length).toBeLessThan(calls * 2);

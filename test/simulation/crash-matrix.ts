@@ -1,7 +1,6 @@
 /**
- * The crash matrix of one fixed workflow: it is run once without a crash, and its port calls are counted; then once for each
- * call with a crash before and once with a crash after it; and where that is asked for, for each of these with a second crash
- * at each later call of the run as it went on after the first.
+ * The crash matrix of one fixed workflow. It runs once without a crash to count its port calls, then once for each call with a
+ * crash before it and once with a crash after it. On request, each of these runs again with a second crash at each later call.
  */
 import * as z from 'zod';
 import type { SimulationOptions } from './simulation.ts';
@@ -12,21 +11,21 @@ import { normalizeAfterCrash } from './exhausted-retries.ts';
 
 export const matrixRowSchema = z.strictObject({
   workflows: z.number(),
-  /** port calls of the calm runs */
+  /** port calls of the runs without a crash */
   calls: z.number(),
   /** runs with one crash */
   crashes: z.number(),
   /** runs with two */
   pairs: z.number(),
-  /** crashes that were aimed, and those of them that struck */
+  /** planned crashes, and those that happened */
   aimed: z.number(),
   struck: z.number(),
-  /** runs that were held to the end that the calm one came to, beside all invariants */
+  /** runs whose end was compared with the run without a crash */
   compared: z.number(),
   violations: z.array(z.string()),
 });
 
-/** What a workflow, or several, came to in the matrix. */
+/** The matrix results of one or more workflows. */
 export type MatrixRow = z.infer<typeof matrixRowSchema>;
 
 export const emptyMatrixRow = (): MatrixRow => ({
@@ -49,7 +48,7 @@ type Amount = Exclude<keyof MatrixRow, 'violations'>;
 const isAmount = (name: string): name is Amount => name !== 'violations' && name in emptyMatrixRow();
 
 export interface MatrixOptions {
-  /** two crashes for workflows with as many calls or fewer: they grow with the square of the calls */
+  /** pairs of crashes run for workflows with at most this many calls, because their number grows quadratically */
   readonly maxCallsForPairs?: number;
   readonly planted?: SimulationOptions['planted'];
 }
@@ -77,7 +76,7 @@ export async function runCrashMatrix(
       if (!isByChance) row.compared += 1;
       return run;
     } catch (trouble) {
-      // Whatever it came to, the crash came first.
+      // The crash came first, whatever error followed.
       row.struck += crashPoints.length;
       row.violations.push(`${fixed.name}: ${where}: ${trouble instanceof Error ? trouble.message : String(trouble)}`);
       return undefined;

@@ -1,4 +1,4 @@
-/** One fixed workflow, run once: without a crash, or with crashes that are aimed at its port calls. */
+/** Runs one fixed workflow, without a crash or with crashes at given port calls. */
 import type { RunAttempt } from '../../lib/service/commit/plans.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { loadPayload } from '../../lib/service/run-log/payloads.ts';
@@ -22,16 +22,16 @@ export interface FixedWorkflow extends Script {
   readonly attempts?: (process: Process, deps: Deps, outside: RunActions, parts: WorkloadParts) => RunAttempt;
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface RunResult {
   readonly status: string;
   /** as JSON */
   readonly output: string;
-  /** of each node outside loops how it ended */
+  /** the status of each node outside loops */
   readonly nodes: string;
-  /** steps of code that have failed by themselves as often as they may be tried */
+  /** code steps whose attempts all failed by themselves */
   readonly spent: ReadonlySet<string>;
-  /** steps of code that failed by themselves before their last try */
+  /** code steps that failed by themselves before their last attempt */
   readonly givenUp: readonly string[];
 }
 
@@ -44,15 +44,15 @@ export interface CrashRun {
 
 export interface CrashRunOptions {
   readonly crashPoints?: readonly CrashPoint[];
-  /** of the calm run */
+  /** of the run without a crash */
   readonly presetAnswers?: RecordedAnswers;
   readonly planted?: SimulationOptions['planted'];
   readonly onCommit?: (commit: Commit, now: Instant) => void;
-  /** absent: nothing goes wrong but what is aimed */
+  /** absent: no faults except the planned crashes */
   readonly chaos?: { readonly seed: number; readonly rates: FaultRates };
 }
 
-/** All fixed workflows go on as this seed has it: it says how long calls and messages take. */
+/** The seed of all fixed workflows: it determines the durations of calls and messages. */
 const calmSeed = 7;
 
 export async function crashRun(
@@ -70,7 +70,7 @@ export async function crashRun(
   const made: { scripted?: ScriptedWorkload; parts?: WorkloadParts } = {};
   const here = (): { scripted: ScriptedWorkload; parts: WorkloadParts } => {
     const { scripted, parts } = made;
-    if (scripted === undefined || parts === undefined) throw new Error('nothing is run yet');
+    if (scripted === undefined || parts === undefined) throw new Error('the run has not started yet');
     return { scripted, parts };
   };
   const { types, modules, attempts } = fixed;
@@ -102,7 +102,7 @@ export async function crashRun(
   return { calls, report, result: await cameTo(scripted, parts, tries), answers: scripted.answers };
 }
 
-/** Whatever the order in which its keys were set. */
+/** Independent of the order of keys. */
 const canonical = (value: JsonValue): string =>
   JSON.stringify(value, (_key, each: JsonValue) =>
     isJsonObject(each) ? Object.fromEntries(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1))) : each,
@@ -110,7 +110,7 @@ const canonical = (value: JsonValue): string =>
 
 async function cameTo({ run }: ScriptedWorkload, { checker, world }: WorkloadParts, tries: ExhaustedRetries): Promise<RunResult> {
   const state = run === undefined ? undefined : checker.stateOf(run.runId);
-  if (run === undefined || state === undefined) throw new Error('the run is gone');
+  if (run === undefined || state === undefined) throw new Error('the run was not found');
   const { progress } = state;
   const output =
     progress.status !== 'completed'
@@ -120,7 +120,7 @@ async function cameTo({ run }: ScriptedWorkload, { checker, world }: WorkloadPar
         : await loadPayload(world.deps, run, progress.output.ref);
   const nodes = [...state.nodes.entries()]
     .map(([key, node]) => `${key}=${node.status}`)
-    // How often code is driven until it is done is a matter of how many of its waits a drive outlives.
+    // The number of workflow tasks depends on how many waits one workflow task survives.
     .filter((each) => !each.includes('@') && !each.startsWith('.workflow-task.'));
   return {
     status: progress.status,

@@ -1,4 +1,4 @@
-/** Crashes that are aimed at each port call, and what is judged of them beside what the crash matrix judges. */
+/** Crashes at each port call, with checks beyond those of the crash matrix. */
 import { describe, expect, it } from 'vitest';
 import { noFaults } from './faults.ts';
 import { scenarios } from './scenarios.ts';
@@ -19,14 +19,14 @@ describe('a worker that is killed', () => {
   );
 });
 
-describe('a scene, whoever dies in it', () => {
+describe('a scenario holds for a crash at any call:', () => {
   it.each(Object.entries(scenarios))('%s', async (_name, play) => {
     await expect(play()).resolves.toBeUndefined();
   });
 });
 
 describe('budgets', () => {
-  it('are kept wherever a process dies', async () => {
+  it('are kept for a crash at any call', async () => {
     const calm: SimulationOptions = {
       seed: 22,
       rates: noFaults,
@@ -42,8 +42,8 @@ describe('budgets', () => {
   });
 });
 
-describe('places', () => {
-  it('are found and given back wherever a process dies', async () => {
+describe('concurrency slots', () => {
+  it('are acquired and released for a crash at any call', async () => {
     const calm: SimulationOptions = {
       isShared: true,
       rates: noFaults,

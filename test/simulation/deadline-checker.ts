@@ -1,6 +1,6 @@
 /**
- * Judges that no run outlives its deadline: by then, or soon after, it has ended, or what it did is being undone. No commit that
- * was decided after the deadline says anything else, whatever goes wrong.
+ * Checks that each run ends, or starts its rollback, at its deadline or soon after. No commit decided after the deadline may
+ * do anything else, whatever faults occur.
  */
 import { type RunAddress, firstCommit } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
@@ -28,7 +28,7 @@ export class DeadlineChecker {
   /** runs that were ended by their deadline */
   passed = 0;
 
-  /** @param isPlain nothing goes wrong, and nobody holds anything up */
+  /** @param isPlain no faults and no delays */
   constructor(isPlain: boolean) {
     this.#mostMs = isPlain ? mostCalmMs : mostMs;
   }
@@ -37,7 +37,7 @@ export class DeadlineChecker {
     // A start takes as long as it takes, and the first worker ends what comes too late.
     const isEnding = number === firstCommit || this.#endedAt.has(runId) || events.some(({ type }) => endings.has(type));
     const lateMs = at - (deadlineAt ?? at) - decidingMs;
-    runInvariant(5, isEnding || lateMs < 0, `${runId} committed ${number} after its deadline, and did not end`);
+    runInvariant(5, isEnding || lateMs < 0, `${runId} wrote commit ${number} after its deadline and did not end`);
     for (const { type } of events) {
       if (endings.has(type) && !this.#endedAt.has(runId)) this.#endedAt.set(runId, now);
       if (type === 'RUN_TIMED_OUT') this.passed += 1;
@@ -47,7 +47,7 @@ export class DeadlineChecker {
   check(deadlines: ReadonlyMap<string, Instant>): void {
     for (const [runId, deadlineAt] of deadlines) {
       const lateMs = (this.#endedAt.get(runId) ?? deadlineAt) - deadlineAt;
-      runInvariant(5, lateMs <= this.#mostMs, `${runId} went on for ${lateMs} ms behind its deadline`);
+      runInvariant(5, lateMs <= this.#mostMs, `${runId} continued for ${lateMs} ms after its deadline`);
     }
   }
 }

@@ -1,8 +1,7 @@
 /**
- * Counts what is done in the world beside what the log says: bodies of steps, attempts of nodes, and what is undone. None begins
- * that no commit asked for; none begins again in a process that could know that it is finished; no process begins one twice
- * (invariant 12); and none is begun more often than messages of its run came once more, or were sent once more for silence: a
- * repetition has a reason in its own run.
+ * Counts executions of step functions, node attempts and rollbacks, independently of the log (invariant 12). Each execution
+ * needs a commit that dispatched it. No process that could know the result executes it again, and no process executes it
+ * twice. The number of executions must not exceed the redeliveries and resends of the run.
  */
 import { rollbackPrefix, stepNodeId } from '../../lib/engine/durable/step.ts';
 import { type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';
@@ -24,7 +23,7 @@ export class EffectChecker {
   /** keys of steps whose undoing began, by run, in that order */
   readonly #undone = new Map<string, string[]>();
   readonly #given = new WeakSet<Job>();
-  /** by run: messages that were given to somebody though somebody had been given them, or been sent the same */
+  /** by run: redeliveries, and messages that were sent again */
   readonly #givenAgain = new Map<string, number>();
   executions = 0;
   /** executions of an attempt beyond its first */
@@ -44,11 +43,11 @@ export class EffectChecker {
 
   #asks(name: string): void {
     this.#asked.add(name);
-    // A workflow of code that is tried again asks anew for what had failed.
+    // A retried code workflow starts its failed steps again.
     if (this.#finishedAt.delete(name)) this.#attempts.delete(name);
   }
 
-  /** A queue has given the message to somebody. Whatever comes twice is the same object: what is sent for silence says so itself. */
+  /** A queue delivered the message. A redelivery is the same object; a message resent after a heartbeat timeout has `resend`. */
   delivered(job: Job): void {
     const isAgain = this.#given.has(job) || ('resend' in job && job.resend > 0);
     this.#given.add(job);
@@ -56,28 +55,28 @@ export class EffectChecker {
     if (isAgain) this.#givenAgain.set(runId, (this.#givenAgain.get(runId) ?? 0) + 1);
   }
 
-  /** @param token names the node and its run, as whoever works on it is told */
+  /** @param token identifies the node and its run to the worker */
   begins(token: string, attempt: number, by: Process): void {
     this.#begins(token, attempt, by, false);
   }
 
   #begins(token: string, number: number, by: Process, mayOverlap: boolean): void {
     const name = `${token}#${number}`;
-    runInvariant(12, mayOverlap || this.#asked.has(name), `${name} was begun, and no commit asked for it`);
+    runInvariant(12, mayOverlap || this.#asked.has(name), `${name} was executed without a commit that dispatched it`);
     const finishedAt = this.#finishedAt.get(name) ?? Infinity;
     const runId = token.slice(0, token.indexOf('/'));
     // What is begun before its turn is committed may bear the number of an attempt that an earlier attempt of the workflow finished.
     runInvariant(
       12,
       mayOverlap || finishedAt >= by.lastReadAt(runId),
-      `${name} was begun by one who had read that it is finished`,
+      `${name} was executed by a process that had read its result`,
     );
     this.executions += 1;
     // What may be done twice is begun before its turn is committed, and again when the turn is not.
     if (mayOverlap) return;
     const attempt = this.#attempts.get(name) ?? { runId, begun: 0, by: new Set<Process>() };
     this.#attempts.set(name, attempt);
-    runInvariant(12, !attempt.by.has(by), `${name} was begun twice by one process`);
+    runInvariant(12, !attempt.by.has(by), `${name} was executed twice by one process`);
     if (attempt.begun > 0) this.repeated += 1;
     attempt.begun += 1;
     attempt.by.add(by);
@@ -106,7 +105,11 @@ export class EffectChecker {
   check(): void {
     for (const [name, { runId, begun }] of this.#attempts) {
       const reasons = this.#givenAgain.get(runId) ?? 0;
-      runInvariant(12, begun <= 1 + reasons, `${name} was begun ${begun} times, and ${reasons} messages of its run came again`);
+      runInvariant(
+        12,
+        begun <= 1 + reasons,
+        `${name} was executed ${begun} times with ${reasons} redeliveries and resends of its run`,
+      );
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Which steps have spent their tries is read from the log, and only those may have failed where they are cancelled without a crash. */
+/** The log shows which steps used all attempts. Only those steps may fail where a run without a crash cancels them. */
 import { describe, expect, it } from 'vitest';
 import { attempt, runId } from '../../lib/engine/ids.ts';
 import type { Failure, RunEvent } from '../../lib/engine/log/events.ts';
@@ -31,20 +31,20 @@ const spentBy = (...events: readonly RunEvent[]): readonly string[] => {
   return [...tries.in(run)];
 };
 
-describe('a step has spent its tries', () => {
-  it('when it has failed by itself as often as it may be tried', () => {
+describe('a step has used all attempts', () => {
+  it('when each attempt of its policy failed by itself', () => {
     const twice = [asked(3), ended(1, 'NODE_RETRIED'), ended(2, 'NODE_RETRIED')];
     expect(spentBy(...twice)).toEqual([]);
     expect(spentBy(...twice, ended(3, 'NODE_FAILED'))).toEqual(['work-0']);
   });
 
-  it('not with a try that was lost with its machine', () => {
+  it('not with an attempt lost in a worker crash', () => {
     const twice = [asked(3), ended(1, 'NODE_RETRIED'), ended(2, 'NODE_RETRIED', 'lost')];
     expect(spentBy(...twice, ended(3, 'NODE_FAILED'))).toEqual([]);
     expect(spentBy(...twice, ended(3, 'NODE_RETRIED'), ended(4, 'NODE_FAILED'))).toEqual(['work-0']);
   });
 
-  it('of ten where its code says nothing, and never of tries without an end', () => {
+  it('after ten attempts by default, and never with an attempt that has not ended', () => {
     const nine = Array.from({ length: 9 }, (_, before) => ended(before + 1, 'NODE_RETRIED'));
     expect(spentBy(asked(), ...nine)).toEqual([]);
     expect(spentBy(asked(), ...nine, ended(10, 'NODE_FAILED'))).toEqual(['work-0']);
@@ -52,7 +52,7 @@ describe('a step has spent its tries', () => {
     expect(spentBy(asked(0))).toEqual([]);
   });
 
-  it('again from the first when the workflow asks for it anew', () => {
+  it('with a new count when the retried workflow starts the step again', () => {
     expect(spentBy(asked(1), ended(1, 'NODE_FAILED'), asked(1))).toEqual([]);
   });
 
@@ -64,34 +64,34 @@ describe('a step has spent its tries', () => {
   });
 });
 
-describe('a step is given up', () => {
+describe('a step fails early', () => {
   const givenUpBy = (...events: readonly RunEvent[]): readonly string[] => {
     const tries = new ExhaustedRetries();
     for (const event of events) tries.committed({ runId: run }, { events: [event] });
     return tries.abandonedIn(run);
   };
 
-  it('where it fails by itself before its last try', () => {
+  it('when it fails by itself before its last attempt', () => {
     expect(givenUpBy(asked(3), ended(1, 'NODE_RETRIED'), ended(2, 'NODE_FAILED'))).toEqual(['work-0']);
     expect(givenUpBy(asked(0), ended(1, 'NODE_FAILED'))).toEqual(['work-0']);
   });
 
-  it('not at its last one, not by its code, which may say that another is of no use, and not in another run', () => {
+  it('not at its last attempt, not by a failure that its code marks as final, and not in another run', () => {
     expect(givenUpBy(asked(2), ended(1, 'NODE_RETRIED'), ended(2, 'NODE_FAILED'))).toEqual([]);
     expect(givenUpBy(asked(3), ended(1, 'NODE_FAILED', 'invalid'))).toEqual([]);
     expect(new ExhaustedRetries().abandonedIn(another)).toEqual([]);
   });
 });
 
-describe('what nodes came to after a crash', () => {
+describe('the results of nodes after a crash', () => {
   const calm = ['a=cancelled', 'b=completed', 'c=failed'];
   const spent = new Set(['a', 'b', 'c']);
 
-  it('is as without one where a step that is cancelled there has failed, and spent its tries', () => {
+  it('equal those without a crash if a step failed after all attempts instead of being cancelled', () => {
     expect(normalizeAfterCrash(['a=failed', 'b=completed', 'c=failed'], calm, spent)).toEqual(calm);
   });
 
-  it('is something else in all other cases', () => {
+  it('differ in all other cases', () => {
     for (const nodes of [
       ['a=failed', 'b=failed', 'c=failed'],
       ['a=completed', 'b=completed', 'c=failed'],

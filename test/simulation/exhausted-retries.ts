@@ -1,4 +1,4 @@
-/** Steps of code, from the log alone, that have failed by themselves as often as their policy lets them be tried. */
+/** Finds the code steps in a log whose attempts all failed by themselves. */
 import { stepRetryDefaults } from '../../lib/engine/durable/step-retry.ts';
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
@@ -15,7 +15,7 @@ export class ExhaustedRetries {
         left.set(nodeKey(event), triesOf(event.step.retry?.maximumAttempts));
       if (event.type !== 'NODE_RETRIED' && event.type !== 'NODE_FAILED') continue;
       const were = left.get(nodeKey(event));
-      // A try that is lost with its machine is no failure of the step.
+      // An attempt lost in a worker crash is not a failure of the step.
       if (were === undefined || event.failure.cause !== 'error') continue;
       left.set(nodeKey(event), were - 1);
       if (event.type === 'NODE_FAILED' && were > 1) this.#givesUp(runId, nodeKey(event));
@@ -32,13 +32,13 @@ export class ExhaustedRetries {
     return new Set(spent.map(([key]) => key));
   }
 
-  /** @returns keys of steps that failed by themselves though they had a try left */
+  /** @returns keys of steps that failed by themselves with an attempt left */
   abandonedIn(runId: string): readonly string[] {
     return [...(this.#givenUp.get(runId) ?? [])];
   }
 }
 
-/** None is without an end. */
+/** An attempt without an end does not count. */
 const triesOf = (most: number = stepRetryDefaults.maximumAttempts): number => (most === 0 ? Infinity : most);
 
 /**

@@ -1,4 +1,4 @@
-/** The faults a simulation injects, each with its own rate and its own counter. */
+/** The faults that a simulation injects, each with its own rate and counter. */
 import type { Prng } from './prng.ts';
 
 export interface FaultRates {
@@ -6,15 +6,15 @@ export interface FaultRates {
   readonly crashBefore: number;
   /** the process dies after the effect and before it learns of it */
   readonly crashAfter: number;
-  /** the world does not answer, and nothing happened: it was not reached */
+  /** a request fails and has no effect */
   readonly refused: number;
-  /** a store refuses whoever asks it, for up to four seconds */
+  /** a store refuses all requests for up to four seconds */
   readonly throttled: number;
-  /** the world does not answer, and it happened all the same */
+  /** a request takes effect and its response is lost */
   readonly lostAnswer: number;
   /** the request lands up to 20 s late */
   readonly slow: number;
-  /** a process stands still for up to 20 minutes, and comes back as if nothing had been */
+  /** a process pauses for up to 20 minutes and then continues */
   readonly frozen: number;
   /** a process whose clock is wrong from its start */
   readonly wrongClock: number;
@@ -32,7 +32,7 @@ export interface FaultRates {
   readonly reordered: number;
   /** of several messages that are sent together only some arrive */
   readonly partlySent: number;
-  /** a message is given to somebody who dies before the first call */
+  /** the receiver of a message crashes before its first call */
   readonly lostDelivery: number;
   /** what a message asked for is done, and its deletion fails: it comes back */
   readonly undeleted: number;
@@ -40,14 +40,14 @@ export interface FaultRates {
   readonly redriven: number;
   /** of a batch the first messages are taken, and the others come back */
   readonly partlyFailed: number;
-  /** nobody takes from a queue that is read in batches, for up to half a minute: what lies there then is taken together */
+  /** a batch queue has no receiver for up to half a minute; its messages are then received together */
   readonly stood: number;
   /** a timer never fires */
   readonly lostTimer: number;
   readonly earlyTimer: number;
   readonly lateTimer: number;
   readonly doubleTimer: number;
-  /** the functions are deployed anew: no environment stays warm, and what is at work goes on beside the new ones */
+  /** the functions are deployed again: all warm environments end, and running processes continue beside the new ones */
   readonly deployed: number;
   /** a client that heard nothing, or did, asks again without its key */
   readonly keyless: number;
@@ -130,7 +130,7 @@ export const chaosFaults: FaultRates = {
   cancelled: 0.15,
 };
 
-/** Longer than whoever puts a commit asks again by itself. */
+/** Longer than the retries of a put. */
 const longestThrottleMs = 4_000;
 
 /** Decides what goes wrong, and counts what did. A crash can also be aimed at port calls of the whole simulation, by their number. */
@@ -141,7 +141,7 @@ export class Faults {
   readonly #rates: FaultRates;
   readonly #prng: Prng;
   readonly #crashPoints: readonly CrashPoint[];
-  /** names of port calls, where somebody wants to know them */
+  /** names of port calls, for callers that need them */
   readonly #onCall: ((name: string) => void) | undefined;
   readonly #throttledUntil = new Map<string, number>();
   /** is called when an aimed crash strikes */

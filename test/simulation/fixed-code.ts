@@ -1,4 +1,4 @@
-/** Workflows of code that are always the same: parts of each kind, alone and within each other, and the examples. */
+/** Fixed code workflows: each kind of part, alone and nested, and the code examples. */
 import { readFileSync, readdirSync } from 'node:fs';
 import * as z from 'zod';
 import { type DeploymentId, deploymentId } from '../../lib/engine/ids.ts';
@@ -104,7 +104,7 @@ const exampleRun = z.strictObject({
   error: z.unknown().optional(),
 });
 
-/** They wait for real time to pass, of which the simulation knows nothing. */
+/** Examples that wait in real time, which the simulation does not control. */
 const inRealTime: ReadonlySet<string> = new Set(['count-stock', 'export-pages']);
 
 export async function fixedCodeExamples(): Promise<readonly FixedWorkflow[]> {

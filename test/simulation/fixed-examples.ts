@@ -1,6 +1,6 @@
 /**
- * The examples of graphs as fixed workflows. Their own node types run, with a model that answers from its prompt; those that
- * need a service out in the world or a database are left out. A sandbox takes real time, of which the world sees none.
+ * The graph examples as fixed workflows. Their own node types run, with a model that derives its answer from the prompt.
+ * Examples that need an external service or a database are left out. A sandbox takes real time and no virtual time.
  */
 import * as z from 'zod';
 import { createLensBody } from '../../lib/api/schemas/lenses.ts';
@@ -20,7 +20,7 @@ import { scriptedScope } from './scripted.ts';
 
 const needANetwork: ReadonlySet<string> = new Set(['http', 'dataQuery']);
 
-/** What a node came to for what it was given: after a crash it need not be worked out anew. */
+/** The result of a node for its input, cached so that a crash does not compute it again. */
 const known = new Map<string, Awaited<ReturnType<RunAttempt>>>();
 
 const signalShape = z.strictObject({ name: z.string(), correlation: z.string(), payload: z.json() });

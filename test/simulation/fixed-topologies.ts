@@ -1,4 +1,4 @@
-/** The topologies of the conformance tests as fixed workflows: the product's own node types, and attempts that come to what is told. */
+/** The topologies of the conformance tests as fixed workflows: the product's node types, with scripted attempts. */
 import { compile } from '../../lib/engine/graph/compile.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
 import { createLens } from '../../lib/service/definitions/publish-lens.ts';

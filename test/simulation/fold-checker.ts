@@ -1,6 +1,6 @@
 /**
- * Holds each fold that the system keeps against the log that it is of (invariant 6): whenever one is taken or put
- * back, the log is folded anew from its first commit up to there, and what a warm environment has, or a snapshot, must be that.
+ * Compares each cached fold and snapshot with its log (invariant 6). Whenever the system reads or stores one, the checker
+ * folds the log from its first commit to the same commit and compares the results.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { RunAddress } from '../../lib/engine/ids.ts';
@@ -17,7 +17,7 @@ import { runInvariant } from './violation.ts';
 interface Folded {
   readonly address: RunAddress;
   readonly log: Commit[];
-  /** of a long log: goes on with it, and is folded anew from its first commit now and then */
+  /** of a long log: continued, and folded again from its first commit at intervals */
   state: RunState;
   /** what the log amounts to with some of its commits */
   readonly meanings: Map<number, Known>;
@@ -30,7 +30,7 @@ interface Known {
   inOrder?: Meaning;
 }
 
-/** A longer log is folded anew after every so many commits, or long runs would take the square of their length. */
+/** A longer log is folded again only at this interval; otherwise long runs would take quadratic time. */
 const anewUpTo = 32;
 
 export class FoldChecker {
@@ -52,13 +52,13 @@ export class FoldChecker {
     else applyCommit(run.state, commit);
   }
 
-  /** @param what somebody has it */
+  /** @param what the kind of stored fold */
   compare({ runId }: RunAddress, state: RunState, what: string): void {
     const run = this.#runs.get(runId);
     if (state.asOf === 0) return;
     this.compared += 1;
     const isSame = run !== undefined && state.asOf <= run.log.length && isAmong(knownIn(run, state.asOf), meaningOf(state));
-    runInvariant(6, isSame, () => `${what} of ${runId} is not what its log amounts to with commit ${state.asOf}`);
+    runInvariant(6, isSame, () => `${what} of ${runId} differs from the fold of its log up to commit ${state.asOf}`);
   }
 
   /** What was kept in the store, whatever it is by now. */

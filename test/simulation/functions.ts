@@ -1,4 +1,7 @@
-/** The functions of a simulated world: who takes a message, in which environment, and what becomes of it when that one dies. */
+/**
+ * The functions of a simulation: which environment receives a message, and what happens to the message when its process
+ * crashes.
+ */
 import { stepNodeId } from '../../lib/engine/durable/step.ts';
 import { type DeploymentId, type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
@@ -48,7 +51,7 @@ export type Invocation = Decider & Warm & { readonly process: Process };
 type Observed = (by: string, reached: Deps) => Deps;
 
 interface Given {
-  /** nothing goes wrong, and nobody holds anything up on purpose */
+  /** no faults and no planted delays */
   readonly isPlain?: boolean;
   readonly observed?: Observed | undefined;
   readonly workings?: FunctionOverrides | undefined;
@@ -124,7 +127,7 @@ export class Functions implements MessageHandlers {
   /** Runs one invocation in a warm or a new environment. A crash loses the environment and says nothing. */
   invoke(by: FunctionKind, work: (invocation: Invocation) => Promise<void>, done: (isDone: boolean) => void = () => {}): void {
     const { world } = this;
-    if (world === undefined) throw new Error('the world is not there yet');
+    if (world === undefined) throw new Error('the simulation is not set up yet');
     if (this.#around.faults.shouldInject('deployed')) this.#idle.length = 0;
     const warm = this.#idle.pop() ?? {
       foldCache: new CheckedFolds(this.#watches.folds),
@@ -141,9 +144,9 @@ export class Functions implements MessageHandlers {
         if (!process.isAlive) return;
         this.#running.delete(process);
         process.endsAt = Infinity;
-        // Its message is gone: were the machine to die now, nobody would know of what it is still at. What it reads is no matter.
+        // Its message is deleted: after a crash now, no process would know of its remaining work. Reads are allowed.
         process.onCall = (name) =>
-          this.#noting(() => runInvariant(12, name !== 'log.put', `a ${by} commits that has acknowledged its message`));
+          this.#noting(() => runInvariant(12, name !== 'log.put', `a ${by} commits after it acknowledged its message`));
         this.#idle.push(warm);
         done(true);
       },
@@ -166,7 +169,7 @@ export class Functions implements MessageHandlers {
 
   #outOfTime(by: FunctionKind): void {
     this.outOfTime += 1;
-    this.#noting(() => runInvariant(12, !this.#isCalm, `a ${by} was ended by its time limit, and nothing held it up`));
+    this.#noting(() => runInvariant(12, !this.#isCalm, `a ${by} reached its time limit although no fault delayed it`));
   }
 
   readonly jobs = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void =>
@@ -289,7 +292,7 @@ export class Functions implements MessageHandlers {
           runInvariant(
             12,
             isAsked,
-            `attempt ${attempt.number} of ${attempt.token} was begun for a job of attempt ${job.attempt}`,
+            `attempt ${attempt.number} of ${attempt.token} was executed for a job of attempt ${job.attempt}`,
           );
         });
       isFirst = false;
@@ -302,13 +305,13 @@ export class Functions implements MessageHandlers {
     const others = this.#workings.attempts?.(process, deps);
     if (others !== undefined)
       return async (node, input, attempt) => {
-        // A value that is stored apart is asked for before anything is done, and then all begins anew.
+        // An offloaded value is loaded before the attempt, and then the attempt starts again.
         void input.inputs;
         this.#noting(() => this.#effects.begins(attempt.token, attempt.number, process));
         return others(node, input, attempt);
       };
     return async (node, input, attempt) => {
-      // What is stored apart is asked for before anything is done, and then all begins anew.
+      // Offloaded values are loaded before the attempt, and then the attempt starts again.
       const answer = nodeInputDigest(input);
       const ms = Number(node.config['ms'] ?? 5);
       const lastsMs = prng.whole(1, ms * 2);
@@ -324,7 +327,7 @@ export class Functions implements MessageHandlers {
       if (this.#dies(process, node.id, `${attempt.token}#${attempt.number}`)) return new Promise(() => {});
       await process.sleep(durationMs(lastsMs), attempt.signal);
       const isLate = lastsMs > node.policy.timeoutMs + mostPatienceMs && !attempt.signal.aborted && !process.hasStood;
-      this.#noting(() => runInvariant(12, !isLate, `${attempt.token} was let work for ${lastsMs} ms`));
+      this.#noting(() => runInvariant(12, !isLate, `${attempt.token} ran for ${lastsMs} ms, beyond its time limit`));
       const tokens = { tokens: { input: ms % 7, output: attempt.number } };
       return isBad
         ? { outcome: { kind: 'failed', failure: { cause: 'error', message: 'drawn from the seed' }, ...tokens }, printed: [] }
@@ -332,7 +335,7 @@ export class Functions implements MessageHandlers {
     };
   }
 
-  /** Of what a world with faults does somebody is told all the time; anything else is a problem. */
+  /** Faults cause expected errors; any other error is a violation. */
   recordError(trouble: unknown): void {
     if (!isExpected(trouble)) this.problems.push(trouble);
   }

@@ -1,7 +1,7 @@
 /**
- * Judges runs of graphs by rules of its own, from their logs and their drawings alone: a node begins when its join says so and
- * not before, is skipped for the right reason, is tried as often as it may be; a loop goes through its items as it was told,
- * and a run ends as its leaves did. (docs/NODES.md; nothing of lib/engine/graph is asked here.)
+ * Checks graph runs from their logs and definitions with rules of its own, without code of lib/engine/graph (docs/NODES.md). A
+ * node starts only when its join allows it, is skipped for the right reason and gets the attempts of its policy. A loop
+ * processes its items as configured, and a run ends as its leaves did.
  */
 import type { EdgeDefinition, NodeDefinition, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, topLevel } from '../../lib/engine/ids.ts';

@@ -1,4 +1,4 @@
-/** Somebody looks at lists of runs: whatever they show, old or new, is a run of their own environment, and none that has ended as one that goes on. */
+/** Clients that list runs. A list, current or stale, must show only runs of its own environment, and no ended run as open. */
 import type { Scope } from '../../lib/engine/ids.ts';
 import { terminalStatuses } from '../../lib/engine/log/head.ts';
 import { type RunFilters, listRuns } from '../../lib/service/runs/list-runs.ts';
@@ -23,7 +23,7 @@ const lists: readonly RunFilters[] = [
   { attention: 'retrying' },
 ];
 
-/** Of all lists together: an index that is late is seen by whoever looks again soon. */
+/** The time between two list requests: short enough to see the stale state of an index. */
 const betweenLooksMs = [30_000, 900_000] as const;
 
 export class ListClients {
@@ -48,7 +48,7 @@ export class ListClients {
         const { runId, environment } = head.address;
         runInvariant(10, environment === scope.environment, `${runId} is listed in another environment`);
         const asked = filters.status;
-        runInvariant(2, asked === undefined || status === asked, `${runId} is listed as ${status} among those that ${asked}`);
+        runInvariant(2, asked === undefined || status === asked, `${runId} is listed as ${status} in the list of ${asked} runs`);
         // What ended while the list was made may be shown as it was.
         const ended = ends.get(runId) ?? (hasEnded(status) ? checker.endOf(runId) : undefined);
         runInvariant(2, ended === undefined || status === ended, `${runId} ended as ${ended}, and is listed as ${status}`);

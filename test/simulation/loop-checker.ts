@@ -1,4 +1,4 @@
-/** Judges the loops of one run: no more passes at once than it was told, every item once, results where their items were. */
+/** Checks the loops of one run: the concurrency limit, one iteration per item, and results in the order of the items. */
 import type { NodeDefinition } from '../../lib/engine/graph/definition.ts';
 import { topLevel } from '../../lib/engine/ids.ts';
 import type { Payload } from '../../lib/engine/json.ts';
@@ -93,7 +93,7 @@ export class LoopChecker {
     this.#holds(wentWell !== undefined, `pass ${index} of ${key} ended while something of it is open`);
     this.#holds(
       wentWell === (status === 'completed'),
-      `pass ${index} of ${key} ended as ${status}, and its leaves say otherwise`,
+      `iteration ${index} of ${key} ended as ${status}, which contradicts its leaves`,
     );
     loop.open.delete(index);
     if (status === 'failed') loop.failed += 1;
@@ -106,11 +106,11 @@ export class LoopChecker {
     this.#holds(failed === 0 || terms.onItemFailure !== 'fail', `${key} completed, and ${failed} of its passes failed`);
     if (!('value' in output)) return;
     const inOrder = Array.from({ length: terms.items }, (_, index) => valueIn(results.get(index)));
-    // What was stored apart is compared by nobody.
+    // The checker does not compare offloaded values.
     if (inOrder.includes(apart)) return;
     this.#holds(
       JSON.stringify(output.value) === JSON.stringify(inOrder),
-      `${key} gives its results in another order than its items`,
+      `${key} returns its results in another order than its items`,
     );
   }
 

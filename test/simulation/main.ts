@@ -1,11 +1,10 @@
 /**
- * `npm run simulate -- --seed 42` replays one seed, in another world than its own with `--calm`, `--runs 6`, `--shared`, `--code 0` or
- * `--places 1`; `--kept 102-chaos-one-slot.json` replays one of `seeds` in the world that it was found in; `--corpus --seeds 10`
- * runs each fixed workflow ten times in rough weather; `--poison`, `--storm`, `--parts` and `--slow` are worlds of attempts that kill their
- * workers, of storms of crashes, of turns of code that are written in several commits, and of attempts that spend their first slices;
- * `--seeds 100000` runs many and prints what was injected, what was
- * decided and how long it took; `--go-on --minutes 10` goes on where the count of all seeds so far stopped, and writes it down
- * as it goes.
+ * `npm run simulate -- --seed 42` replays one seed. `--calm`, `--runs 6`, `--shared`, `--code 0` and `--places 1` change its
+ * options. `--kept 102-chaos-one-slot.json` replays a file of `seeds` with its recorded options. `--corpus --seeds 10` runs
+ * each fixed workflow ten times with all faults. `--poison` simulates attempts that kill their workers, `--storm` crash
+ * storms, `--parts` command batches in several commits, and `--slow` attempts that use up their first slice. `--seeds 100000`
+ * runs many seeds and prints the injected faults, the counts and the time. `--go-on --minutes 10` continues the stored count
+ * of all seeds and stores it at intervals.
  */
 import { execFileSync } from 'node:child_process';
 import * as z from 'zod';
@@ -66,7 +65,7 @@ const values = parseOptionsOrExit({
   }),
 });
 
-/** Seeds after which the count is written down: what is lost by whoever stops this is a minute. */
+/** The count is stored after this many seeds: an interrupted command loses about a minute. */
 const seedsAtATime = 1_000;
 
 if (values.kept !== undefined) await replay(optionsOfRegressionSeed(readRegressionSeed(values.kept)));
@@ -134,7 +133,7 @@ function endOfTime(): number | undefined {
   return values.minutes === undefined ? undefined : Date.now() + values.minutes * 60_000;
 }
 
-/** Towards a million: each seed once, whatever the session. Where other worlds are drawn than before, it begins anew beside the earlier count. */
+/** Runs each seed once over several invocations, up to a million. When the fingerprint changes, a new count starts beside the earlier one. */
 async function goOn(): Promise<void> {
   const worlds = simulationFingerprint();
   const none = { seconds: 0, commits: [], worlds, tally: emptyTally() };
@@ -159,14 +158,14 @@ async function goOn(): Promise<void> {
   }
   print(session, seconds - before.seconds);
   writeProof();
-  console.log(`${before.tally.seeds} seeds in all${isSame ? '' : ', of worlds that are drawn anew'}, the next is ${from}`);
+  console.log(`${before.tally.seeds} seeds in all${isSame ? '' : ', with newly drawn simulations'}, the next is ${from}`);
 }
 
 function print({ seeds, faults, seen, maxOverlapMs, failed }: Tally, seconds: number): void {
   for (const { seed, message } of failed) console.log(`seed ${seed}: ${message}`);
   console.table(Object.fromEntries(Object.entries(faults).map(([fault, times]) => [fault, { times }])));
   console.table(Object.fromEntries(Object.entries(seen).map(([what, number]) => [what, { number }])));
-  console.log(`an acknowledged signal waited beside a wait that it fits for ${maxOverlapMs} ms at most`);
+  console.log(`longest time that an acknowledged signal and a matching wait coexisted: ${maxOverlapMs} ms`);
   console.log(`${seeds} seeds, ${failed.length} failed, ${seconds.toFixed(1)} s`);
   if (failed.length > 0) process.exitCode = 1;
 }

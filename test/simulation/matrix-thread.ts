@@ -1,4 +1,4 @@
-/** A thread that runs the crash matrix of one fixed workflow after another, each by its group and its place in it. */
+/** A thread that runs the crash matrix of fixed workflows. A request has the group of the workflow and its index in the group. */
 import { parentPort } from 'node:worker_threads';
 import * as z from 'zod';
 import { corpus } from './corpus.ts';

@@ -1,4 +1,4 @@
-/** Scenes of messages that come back: each is a look at its run, and what a look leaves may come back too. */
+/** Scenarios of redelivered messages: each one checks its run, and the messages that a check sends may be redelivered too. */
 import { type DurationMs, days, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -39,9 +39,9 @@ class Left {
 
   /** @throws a violation where there was a span with more about one thing, or none at all */
   check(most: number): void {
-    runInvariant(5, this.#counts.size > 0, 'nothing was left for later');
+    runInvariant(5, this.#counts.size > 0, 'no delayed message was sent');
     for (const [name, count] of this.#counts)
-      runInvariant(5, count <= most, `${count} messages were left about ${name}, where ${most} are enough`);
+      runInvariant(5, count <= most, `${count} delayed messages were sent about ${name}; the limit is ${most}`);
   }
 }
 
@@ -62,7 +62,7 @@ const mostAsked = callsOfOne * 10;
 /** @throws a violation where each of the messages that come back asks after all runs that its run has called */
 export async function manyUncollectableChildResults(): Promise<void> {
   const called = new Set<string>();
-  const left = new Left(days(1), ({ kind }) => (kind === 'child' ? 'the runs that were called' : undefined));
+  const left = new Left(days(1), ({ kind }) => (kind === 'child' ? 'the child runs' : undefined));
   await simulate({
     seed: 7,
     rates: noFaults,
@@ -106,7 +106,7 @@ const mostNudges = 10;
 
 /** @throws a violation where each message that comes back leaves looks of its own for as long as its run is at work */
 export async function redeliveriesDuringLongWork(): Promise<void> {
-  const left = new Left(seconds(150), ({ kind }) => (kind === 'recheck' ? 'a look' : undefined));
+  const left = new Left(seconds(150), ({ kind }) => (kind === 'recheck' ? 'rechecks' : undefined));
   await crashRun(besideLongOnes, {
     chaos: { seed: 7, rates: { ...noFaults, undeleted: 0.7 } },
     planted: (world, time) => left.within(world, time),

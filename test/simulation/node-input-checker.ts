@@ -1,7 +1,7 @@
 /**
- * Judges what nodes of graphs were given, from the log alone: their answers tell it. A node sees the context as of the event that
- * asked for it, or, where it is decided on the spot, as of its end; and of each of its inputs what the edges that were taken
- * brought, merged as its drawing says. (docs/NODES.md; nothing of lib/engine/graph is asked here.)
+ * Checks the inputs of graph nodes from the log alone; each simulated node returns a digest of its inputs. A node sees the
+ * context as of its dispatch, or as of its end if its parent's commit decides it. Its inputs are the values of the edges that
+ * were taken, merged as the definition says. It uses no code of lib/engine/graph (docs/NODES.md).
  */
 import type { EdgeDefinition, MergeStrategy, NodeDefinition, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, topLevel } from '../../lib/engine/ids.ts';
@@ -122,11 +122,7 @@ class RunGiven {
     const answer = node.type === 'work' ? output : node.type === 'end' ? Object(output).given : undefined;
     if (answer === undefined) return;
     const due = node.type === 'work' ? this.#due.get(`${nodeId}@${iteration}`) : this.#answerOf(nodeId, iteration);
-    runInvariant(
-      4,
-      answer === due,
-      `${this.#runId}: ${nodeId}@${iteration} was given something else than its log and drawing say`,
-    );
+    runInvariant(4, answer === due, `${this.#runId}: ${nodeId}@${iteration} received other inputs than its log and graph define`);
     this.judged += 1;
   }
 

@@ -1,4 +1,4 @@
-/** What a simulated node answers: a number that tells all that it was given, so that whoever was given something else answers something else. */
+/** The output of a simulated node: a digest of its inputs, so that different inputs give different outputs. */
 import { type JsonValue, isJsonObject } from '../../lib/engine/json.ts';
 import type { NodeInput } from '../../lib/engine/graph/plan.ts';
 

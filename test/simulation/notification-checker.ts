@@ -1,6 +1,6 @@
 /**
- * Judges whether what somebody was told is so: a caller by the run that it called, a client by the runs that it started and
- * cancelled, and workers by how often they were asked.
+ * Checks notifications and responses: the end of a child run that its parent receives, the runs and cancels that a client's
+ * responses report, and the number of resends to workers.
  */
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
@@ -12,7 +12,7 @@ import { runInvariant } from './violation.ts';
 /** What engine/log/silence.ts says of patience, with what clocks and queues may take from it. */
 const firstPatienceMs = 100_000;
 const longestPatienceMs = 3_600_000;
-/** A sign that is written while somebody looks at the run may come too late for that look; it bears the time before it is written. */
+/** A heartbeat written during a check may be too late for it; it has the time from before it was written. */
 const lookMs = 10_000;
 
 export class NotificationChecker {
@@ -82,7 +82,7 @@ export class NotificationChecker {
     runInvariant(
       5,
       this.#wrongClockMs > 0 || silentMs <= lookMs || silentMs >= firstPatienceMs - lookMs,
-      `${name} was sent for the ${job.resend}. time again ${silentMs} ms after its last sign`,
+      `${name} was resent (number ${job.resend}) ${silentMs} ms after its last heartbeat`,
     );
     // Several who look at the same moment send it under one deduplication id.
     const undelivered = this.#undelivered.get(`${name}#${job.attempt}`) ?? new Set<number>();
@@ -90,14 +90,10 @@ export class NotificationChecker {
     const sends = undelivered.size - 1;
     const leastMs = firstPatienceMs * job.resend;
     const waitedMs = now - askedAt + this.#wrongClockMs * job.resend;
-    runInvariant(5, waitedMs >= leastMs, `${name} was sent for the ${job.resend}. time again after ${now - askedAt} ms`);
+    runInvariant(5, waitedMs >= leastMs, `${name} was resent (number ${job.resend}) after ${now - askedAt} ms`);
     let undeliveredMs = 0;
     for (let send = 0; send < sends; send += 1) undeliveredMs += Math.min(longestPatienceMs, firstPatienceMs * 2 ** send);
-    runInvariant(
-      5,
-      waitedMs >= undeliveredMs,
-      `${name} was sent ${sends} times again within ${waitedMs} ms, and never delivered`,
-    );
+    runInvariant(5, waitedMs >= undeliveredMs, `${name} was resent ${sends} times within ${waitedMs} ms and never delivered`);
   }
 
   asked(client: number, key: string): void {
@@ -108,30 +104,26 @@ export class NotificationChecker {
   toldCancelled(runId: string): void {
     const ending = this.#endings.get(runId);
     const end = this.#checker.endOf(runId);
-    runInvariant(
-      7,
-      end === 'cancelled' || ending !== undefined,
-      `${runId} was called cancelled, and ${end === undefined ? 'goes on' : `is ${end}`}`,
-    );
+    runInvariant(7, end === 'cancelled' || ending !== undefined, `${runId} was reported as cancelled but is ${end ?? 'open'}`);
     if (!this.#cancelled.has(runId)) this.#cancelled.set(runId, ending !== undefined && ending !== 'cancelled');
   }
 
   /** A client was told that its run cannot be cancelled, because it has ended so. */
   toldEnded(runId: string, status: string): void {
     const end = this.#checker.endOf(runId);
-    runInvariant(7, end === status, `${runId} was called ${status} to whoever cancels it, and ${end ?? 'has not ended'}`);
+    runInvariant(7, end === status, `the cancel response reported ${runId} as ${status}, but it is ${end ?? 'open'}`);
   }
 
   check(): void {
     for (const [client, runs] of this.#started) {
       const keys = this.#keys.get(client)?.size ?? 0;
-      runInvariant(9, runs <= keys, `client ${client} has asked under ${keys} keys, and ${runs} runs were made`);
+      runInvariant(9, runs <= keys, `client ${client} used ${keys} idempotency keys, but ${runs} runs exist`);
     }
     for (const [runId, wasFailing] of this.#cancelled) {
       const end = this.#checker.endOf(runId);
       // What could not be undone has failed, and says so; what was failing by then has failed.
       const hasFailed = end === 'failed' && (wasFailing || this.#failedBy.get(runId) === 'rollback_failed');
-      runInvariant(7, end === 'cancelled' || hasFailed, `${runId} was called cancelled, and ended as ${end}`);
+      runInvariant(7, end === 'cancelled' || hasFailed, `${runId} was reported as cancelled but ended as ${end}`);
     }
   }
 
@@ -142,6 +134,6 @@ export class NotificationChecker {
 
   #tells(node: string, child: string, status: string): void {
     const end = this.#checker.endOf(child);
-    runInvariant(3, end === status, `${node} was told that ${child} is ${status}, and it is ${end}`);
+    runInvariant(3, end === status, `${node} was notified that ${child} is ${status}, but it is ${end}`);
   }
 }

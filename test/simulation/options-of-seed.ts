@@ -1,12 +1,13 @@
 /**
- * The world that a number stands for where many are run. Those of CI are plain; behind them every fifth has what a plain one never
- * meets, and what CI looks at by itself in fewer worlds (`places.test.ts`, `simulation.test.ts`).
+ * The options of the simulation of a seed. The first seeds, which CI runs, have the default options. After them, every fifth
+ * seed has options that the defaults never reach; CI tests those with fewer seeds (`concurrency-slots.test.ts`,
+ * `simulation.test.ts`).
  */
 import { noFaults, chaosFaults } from './faults.ts';
 import { fairSharesOf } from '../../lib/engine/fair-shares.ts';
 import type { SimulationOptions } from './simulation.ts';
 
-/** As many as CI runs. */
+/** The number of seeds that CI runs. */
 export const plainSeeds = 5_000;
 const plainOnes = 4;
 
@@ -27,15 +28,15 @@ export function optionsOfSeed(seed: number): SimulationOptions {
 }
 
 /**
- * `drawn`: what the seed stands for. `calm`: nothing goes wrong. `poison`: nothing but that a part of all nodes and steps kill the
- * worker that begins them. `storm`: nothing but that every process dies again and again, for some minutes. `parts`: runs of code, whose
- * turns are written in one commit for each entry, in rough weather. `slow`: many attempts spend their first slices, in rough weather and,
- * every third time, in calm; every other world bounds what a project may take.
+ * `drawn`: the options of the seed. `calm`: no faults. `poison`: a part of all nodes and steps kills its worker; no other faults.
+ * `storm`: all processes crash repeatedly for some minutes; no other faults. `parts`: code runs with one commit per entry of a command
+ * batch, with all faults. `slow`: many attempts use up their first slice, two of three times with all faults; every second simulation
+ * has project limits.
  */
 export const simulationKinds = ['drawn', 'calm', 'poison', 'storm', 'parts', 'slow'] as const;
 export type SimulationKind = (typeof simulationKinds)[number];
 
-/** The share of nodes and steps that kill their workers: most worlds have some, and most runs still come to their ends otherwise. */
+/** The share of nodes and steps that kill their workers: most simulations have some, and most runs still end for other reasons. */
 const poison = 0.15;
 
 export function optionsOfKind(kind: SimulationKind, seed: number): SimulationOptions {

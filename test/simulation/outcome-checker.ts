@@ -1,6 +1,6 @@
 /**
- * What runs of code came to beside what their code says: a run that nobody cancelled comes to what it would without any fault,
- * where chance has no part in it; and what a run had done with something to undo it is undone when the run ends badly, the last
+ * Compares the results of code runs with their code. A run that is not cancelled must have the same result as without faults,
+ * unless the result depends on timing. A run that fails or is cancelled must roll back its completed steps, the last one
  * first.
  */
 import { stepNodeId } from '../../lib/engine/durable/step.ts';
@@ -20,7 +20,7 @@ interface Watched {
   lost: number;
   /** a run that it called was cancelled */
   hasLostCall: boolean;
-  /** code that stood still for longer than its function may take was ended, and what was at work had failed */
+  /** code that ran longer than the time limit of its function was ended, and its running steps failed */
   wasEnded: boolean;
   end?:
     | { readonly status: 'completed'; readonly output: unknown }
@@ -38,7 +38,7 @@ export class OutcomeChecker {
   foretold = 0;
   readonly #areCalledCancelled: boolean;
 
-  /** @param areCalledCancelled by somebody who is none of their callers: nobody can tell what those come to */
+  /** @param areCalledCancelled a client cancels child runs, so their results are not predictable */
   constructor(areCalledCancelled = false) {
     this.#areCalledCancelled = areCalledCancelled;
   }
@@ -68,20 +68,20 @@ export class OutcomeChecker {
         runInvariant(
           6,
           event.failure.code !== 'replay_diverged',
-          `${runId} was replayed to something else: ${event.failure.message}`,
+          `${runId} has another result in its replay: ${event.failure.message}`,
         );
       if ('error' in event && event.error !== undefined)
         runInvariant(
           6,
           event.error.code !== 'replay_diverged',
-          `${runId} was replayed to something else: ${event.error.message}`,
+          `${runId} has another result in its replay: ${event.error.message}`,
         );
     }
   }
 
   /**
    * @param requireCodeState what a run is pinned to; undefined of graphs
-   * @param mayBeCancelled somebody has asked for it, or it was called by another run
+   * @param mayBeCancelled a client may have cancelled it, or it is a child run
    * @param isHurried its deadline is near: what does not fit in before it fails
    */
   async check(
@@ -94,11 +94,7 @@ export class OutcomeChecker {
       if (workflow === undefined || run.end === undefined) continue;
       const isCutShort =
         run.wasEnded || run.lost > 0 || run.end.status === 'cancelled' || (run.end.status === 'failed' && run.end.isLost);
-      runInvariant(
-        7,
-        run.end.status !== 'cancelled' || mayBeCancelled(runId),
-        `${runId} was cancelled, and nobody asked for that`,
-      );
+      runInvariant(7, run.end.status !== 'cancelled' || mayBeCancelled(runId), `${runId} was cancelled without a cancel request`);
       const isUnforeseen = this.#areCalledCancelled && run.hasLostCall;
       const expected = isCutShort || isUnforeseen || isHurried(runId) ? undefined : await expectedOf(workflow);
       if (expected !== undefined) {
@@ -107,7 +103,7 @@ export class OutcomeChecker {
           end.status === 'completed'
             ? expected.status === 'completed' && end.output === expected.output
             : end.status === expected.status;
-        runInvariant(6, isAsExpected, `${runId} came to ${JSON.stringify(end)}, and not to ${JSON.stringify(expected)}`);
+        runInvariant(6, isAsExpected, `${runId} ended with ${JSON.stringify(end)}; expected ${JSON.stringify(expected)}`);
         this.foretold += 1;
       }
       this.#checkRollback(runId, run, workflow, effects.undoneIn(runId));
@@ -115,7 +111,7 @@ export class OutcomeChecker {
   }
 
   #checkRollback(runId: string, { done, end, lost }: Watched, { mostAttempts }: CodeWorkflow, undone: readonly string[]): void {
-    if (end?.status === 'completed') return runInvariant(12, undone.length === 0, `${runId} has completed, and was undone`);
+    if (end?.status === 'completed') return runInvariant(12, undone.length === 0, `${runId} completed but was rolled back`);
     // Of an earlier attempt of the workflow only what the last one asked for again is undone.
     if (mostAttempts > 1 || lost > 1) return;
     const expected = done.toReversed();
@@ -123,7 +119,7 @@ export class OutcomeChecker {
     runInvariant(
       12,
       JSON.stringify(seen) === JSON.stringify(expected),
-      `${runId} did ${done.join(', ')} and undid ${undone.join(', ')}`,
+      `${runId} completed ${done.join(', ')} and rolled back ${undone.join(', ')}`,
     );
   }
 }

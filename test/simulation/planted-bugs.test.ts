@@ -7,7 +7,7 @@ import type { SimulationOptions } from './simulation.ts';
 
 describe('the checker catches a planted bug', () => {
   const bugs: Record<string, Partial<SimulationOptions>> = {
-    'a refused put taken for a win': {
+    'a conflicting put that counts as stored': {
       planted: (world) => ({
         ...world,
         log: overrideMethods(world.log, {
@@ -18,24 +18,24 @@ describe('the checker catches a planted bug', () => {
         }),
       }),
     },
-    'a put that does not ask whether the slot is free': { planted: overwriting },
+    'a put that overwrites a commit': { planted: overwriting },
     'no sweep': { withoutSweep: true },
     'no due entries': {
       planted: (world) => ({ ...world, index: overrideMethods(world.index, { markDue: async () => undefined }) }),
     },
-    'reservations that forget': {
+    'reservations without memory': {
       planted: (world) => ({
         ...world,
         reservations: { reserve: async () => ({ kind: 'reserved' }), release: async () => undefined },
       }),
     },
-    'a signal that is free again once it is given': {
+    'a delivered signal that becomes available again': {
       planted: (world) => ({
         ...world,
         signals: overrideMethods(world.signals, { markTaken: (...given) => world.signals.release(...given) }),
       }),
     },
-    'a signal that is given up once its claimer is dead': {
+    'a claimed signal that is lost after a crash': {
       runs: 8,
       planted: (world) => ({
         ...world,
@@ -47,10 +47,10 @@ describe('the checker catches a planted bug', () => {
         }),
       }),
     },
-    'waits that are entered nowhere': {
+    'waits that are not registered': {
       planted: (world) => ({ ...world, signals: overrideMethods(world.signals, { addWaiter: async () => undefined }) }),
     },
-    'a head that is never told of the end': {
+    'an end that is not projected to the head': {
       planted: (world) => ({ ...world, log: overrideMethods(world.log, { project: async () => undefined }) }),
     },
   };
@@ -60,7 +60,7 @@ describe('the checker catches a planted bug', () => {
   });
 });
 
-/** Answers every put with success, and lets the later one stand. */
+/** Returns success for every put; the later put wins. */
 function overwriting(world: Deps): Deps {
   const over = new Map<string, Parameters<Deps['log']['put']>[1]>();
   return {

@@ -1,4 +1,4 @@
-/** One stream of chance per simulation: whatever happens in a world follows from its seed. (sfc32, public domain.) */
+/** The random generator of a simulation: the seed determines everything. (sfc32, public domain.) */
 export class Prng {
   #a: number;
   #b: number;

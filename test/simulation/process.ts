@@ -1,7 +1,7 @@
 /**
- * A process: one invocation that can die at any port call, stand still, and have a clock of its own. What a dead one awaited
- * never comes; the world goes on. Every port is wrapped here, so that each call is a moment of virtual time at which a fault
- * can strike.
+ * A simulated process: one invocation that can crash at any port call, pause, and have its own clock. A crashed process never
+ * gets the responses that it waits for, and the simulation continues. This module wraps every port, so that each call is an
+ * event in virtual time at which a fault can happen.
  */
 import type { Nonce, RunAddress } from '../../lib/engine/ids.ts';
 import { type DurationMs, type Instant, instant } from '../../lib/engine/time.ts';
@@ -28,7 +28,7 @@ const isTorn = (value: unknown): boolean => typeof value === 'object' && value !
 /** A call's name begins with that of its port, and what is throttled is a port as a whole. */
 const storeOf = (call: string): string => call.slice(0, call.indexOf('.'));
 
-/** Without a stack: all of them come from here, nobody reads it, and to take it costs more than a call. */
+/** Without a stack: all of them start here, and taking a stack costs more than a call. */
 function unavailable(what: string): Unavailable {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -47,7 +47,7 @@ export class Process {
   readonly #around: SimulationContext;
   #wrongMs: number;
   #frozenUntil = 0;
-  /** it has stood still once */
+  /** the process has paused once */
   hasStood = false;
   /** when its function's time is over: it is ended then as Lambda does it, whatever it is at work on */
   endsAt = Infinity;
@@ -89,7 +89,7 @@ export class Process {
     return instant(this.#around.time.now + this.#wrongMs);
   }
 
-  /** Happens in the life of this process: not when it is dead, and later when it stands still. */
+  /** Runs in the life of this process: not after its crash, and later if it is paused. */
   in(ms: number, happen: () => void): void {
     const { time } = this.#around;
     time.in(ms, () => {
@@ -123,7 +123,7 @@ export class Process {
       faults.called(name);
       if (faults.shouldInject('crashBefore')) return this.die();
       const isRefused = faults.throttles(storeOf(name), time.now) || faults.shouldInject('refused');
-      // What is refused has no effect that anybody could die after, and no answer that could be lost.
+      // A refused request has no effect before which the process could crash, and no response to lose.
       const diesAfter = faults.isScheduled('crashAfter') && !isRefused;
       const isAnswerLost = faults.isScheduled('lostAnswer') && !isRefused;
       if (faults.shouldInject('clockJump')) this.#wrongMs = this.#someWrong();

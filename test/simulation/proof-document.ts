@@ -1,16 +1,18 @@
-/** docs/PROOF.md, made of the reports that the commands keep. The same reports make the same document. */
+/** Generates docs/PROOF.md from the stored reports of the commands. The same reports give the same document. */
 import type * as z from 'zod';
 import { type KillCounts } from '../e2e/kills/count.ts';
 import type { Report as Mutants } from '../mutants/report.ts';
+import type { FaultKind } from './faults.ts';
 import { type MatrixRow, addMatrixRow, emptyMatrixRow } from './crash-matrix.ts';
 import type { Report as Bugs } from './planted-bugs/report.ts';
 import { bugScenarios } from './planted-bugs/bug-scenarios.ts';
 import type { foundSchema, matrixSchema, seedsSchema } from './reports.ts';
+import type { SimulationReport } from './simulation.ts';
 
 export interface Reports {
   readonly seeds: z.output<typeof seedsSchema> | undefined;
   readonly matrix: z.output<typeof matrixSchema> | undefined;
-  /** the same with two crashes in each run */
+  /** the crash matrix with two crashes in each run */
   readonly pairs: z.output<typeof matrixSchema> | undefined;
   readonly bugs: Bugs;
   readonly kills: KillCounts | undefined;
@@ -19,7 +21,7 @@ export interface Reports {
   readonly regressionSeeds: readonly { readonly seed: number; readonly faultProfile: string; readonly found: string }[];
 }
 
-const notYet = 'It has not been run yet.';
+const notYet = 'It has not run yet.';
 
 export function proofDocument(reports: Reports): string {
   return `${[
@@ -36,13 +38,17 @@ export function proofDocument(reports: Reports): string {
   ].join('\n\n')}\n`;
 }
 
-const preface = `# What was run, and what it showed
+const preface = `# Test results of the protocol
 
-The ten invariants of a run (docs/ARCHITECTURE.md) and two more of the simulation are held against the real code of \`lib/service\` and
-\`lib/engine\`. This page is written by the commands that it names, from the reports that they keep in
-\`test/simulation/proof\`; \`npm run proof\` writes it from those that are there. What CI runs of it is in \`npm run test:deep\`: 5,000 seeds, 1,000 more that change
-with the day and the commit, the whole crash matrix, the planted bugs that are found quickly and eight of the others, which change with the sources,
-five kills, and the walks of the model.`;
+The simulation checks the ten invariants of a run (docs/ARCHITECTURE.md) and two invariants of its own against the real code of \`lib/service\` and
+\`lib/engine\`. The commands in this table write this page from their reports in \`test/simulation/proof\`. \`npm run proof\` writes it again from the
+stored reports. CI runs this part of it with \`npm run test:deep\`:
+
+- 5,000 seeds, and 1,000 more that change with the day and the commit
+- the whole crash matrix
+- the planted bugs that one seed finds, and eight others, which change with the sources
+- five kills
+- the walks of the model.`;
 
 const number = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 1 });
 
@@ -63,9 +69,9 @@ function summary({ seeds, matrix, pairs, bugs, kills, mutants }: Reports): strin
   return table(
     ['what', 'by', 'how many', 'violations'],
     [
-      ['seeded worlds', '`npm run simulate -- --go-on`', seeds?.tally.seeds ?? 0, seeds?.tally.failed.length ?? 0],
-      ['crashes, one at each port call', '`npm run crash-matrix`', whole.crashes, whole.violations.length],
-      ['pairs of crashes, of the small workflows', '`npm run crash-matrix -- --pairs 20`', twice.pairs, twice.violations.length],
+      ['simulations, one per seed', '`npm run simulate -- --go-on`', seeds?.tally.seeds ?? 0, seeds?.tally.failed.length ?? 0],
+      ['crashes, one before and one after each port call', '`npm run crash-matrix`', whole.crashes, whole.violations.length],
+      ['pairs of crashes in small workflows', '`npm run crash-matrix -- --pairs 20`', twice.pairs, twice.violations.length],
       ['planted bugs', '`npm run planted-bugs`', `${caught} of ${bugs.length} caught`, '-'],
       ['real kills', '`npm run kills`', kills?.kills.all ?? 0, kills?.violations.length ?? 0],
       ['mutants of the engine', '`npm run mutants`', mutantsCaught(mutants), '-'],
@@ -80,21 +86,22 @@ function mutantsCaught(mutants: Mutants | undefined): string {
 }
 
 function seedsPart({ seeds }: Reports): string {
-  const head = `## Seeded worlds
+  const head = `## Simulations
 
-One seed is one world: real service and engine, simulated ports, virtual time, one source of chance. \`npm run simulate -- --seed 42\`
-replays one, byte for byte. They are of three runs in rough weather; behind the 5,000 of CI every fifth has places, a budget, called runs that somebody
-cancels, or eight runs of which nothing goes wrong, so that the stricter judges look on (\`test/simulation/options-of-seed.ts\`).`;
+Each seed determines one simulation: the real service and engine, simulated ports, virtual time and one random generator.
+\`npm run simulate -- --seed 42\` replays a simulation byte for byte. A simulation has three runs and injects all faults. After the 5,000 seeds of CI, every fifth
+simulation has concurrency slots, a budget, child runs that a client cancels, or eight runs without faults, so that stricter checks apply
+(\`test/simulation/options-of-seed.ts\`).`;
   if (seeds === undefined) return `${head} ${notYet}`;
   const { tally, seconds, commits, earlier } = seeds;
   const { faults, seen, failed } = tally;
-  return `${head} ${number(tally.seeds)} were run in ${number(seconds)} s, of commits ${commits.join(', ')}; ${failed.length} failed.
+  return `${head} ${number(tally.seeds)} simulations ran in ${number(seconds)} s, at commits ${commits.join(', ')}; ${failed.length} failed.
 
-${table(['fault', 'times'], sorted(faults))}
+${table(['injected fault', 'meaning', 'times'], explained(faults, faultMeanings))}
 
-${table(['what the checker saw', 'number'], sorted(seen))}
+${table(['count', 'meaning', 'number'], explained(seen, countMeanings))}
 
-An acknowledged signal and a wait that it fits were there beside each other for ${number(tally.maxOverlapMs / 1_000)} s at most.${
+The longest time for which an acknowledged signal and a matching wait coexisted is ${number(tally.maxOverlapMs / 1_000)} s.${
     failed.length === 0 ? '' : `\n\n${failed.map(({ seed, message }) => `- seed ${seed}: ${message}`).join('\n')}`
   }${earlier.length === 0 ? '' : `\n\n${earlierPart(earlier)}`}`;
 }
@@ -103,12 +110,87 @@ type Earlier = z.output<typeof seedsSchema>['earlier'];
 
 const earlierPart = (
   earlier: Earlier,
-): string => `Before, when other faults were injected or other workflows drawn, so that they are not in the sum:
+): string => `Earlier simulations had other faults or other random workflows. The sums above leave them out:
 
 ${table(
   ['commits', 'seeds', 'seconds', 'failed'],
   earlier.map(({ commits, seconds, tally }) => [commits.join(', '), tally.seeds, seconds, tally.failed.length]),
 )}`;
+
+const faultMeanings: Readonly<Record<FaultKind, string>> = {
+  crashBefore: 'the process crashes before a port call',
+  crashAfter: 'the process crashes after a port call, before it gets the response',
+  refused: 'a request fails and has no effect',
+  throttled: 'a store refuses all requests for up to four seconds',
+  lostAnswer: 'a request takes effect and its response is lost',
+  slow: 'a request takes effect up to 20 s late',
+  frozen: 'a process pauses for up to 20 minutes',
+  wrongClock: 'the clock of a process is wrong from its start',
+  clockJump: 'the clock of a running process jumps',
+  torn: 'a read misses a commit that a later commit follows',
+  stale: 'a listing returns an earlier state',
+  duplicate: 'a message is delivered twice at the same time',
+  late: 'a message is delayed by up to two minutes',
+  reordered: 'a message arrives after the next message of its queue',
+  partlySent: 'a part of a batch of messages is not sent',
+  lostDelivery: 'the receiver of a message crashes before its first call',
+  undeleted: 'the message of a completed job is not deleted, and is redelivered',
+  redriven: 'an operator moves a dead letter back to its queue',
+  partlyFailed: 'a part of a received batch is redelivered',
+  stood: 'a batch queue has no receiver for up to half a minute',
+  lostTimer: 'a timer does not fire',
+  earlyTimer: 'a timer fires early',
+  lateTimer: 'a timer fires late',
+  doubleTimer: 'a timer fires twice',
+  deployed: 'the functions are deployed again, and running ones continue beside the new ones',
+  keyless: 'a client repeats a request without its idempotency key',
+  askedAgain: 'a client with a response repeats its request with its key',
+  keyReused: 'a client sends another request with the same key',
+  cancelled: 'a client cancels its run',
+};
+
+type Counts = Omit<
+  SimulationReport,
+  'counts' | 'maxOverlapMs' | 'maxStallMs' | 'maxBehindMs' | 'summary' | 'history' | 'together'
+>;
+
+const countMeanings: Readonly<Record<keyof Counts, string>> = {
+  slicesSpent: 'first slices that attempts used up',
+  calls: 'port calls',
+  commits: 'commits',
+  resumptions: 'runs resumed',
+  happened: 'events of the simulation',
+  partialBatches: 'batches of which a part was redelivered',
+  woken: 'nodes that a client woke early',
+  signalsSent: 'signals sent',
+  signalsGiven: 'signals delivered to a wait',
+  waitsUnmet: 'waits that ended without a signal',
+  eventsRead: 'events read by readers that reconnect',
+  seenAgain: 'events read a second time',
+  seenLive: 'events read by a waiting reader',
+  lostAttempts: 'attempts that ended as lost after crashes of their workers',
+  overBudget: 'runs ended by their budget',
+  letIn: 'runs that acquired a concurrency slot',
+  hadToWait: 'runs that waited for a concurrency slot',
+  inPasses: 'events of nodes inside loop iterations',
+  executions: 'attempts of nodes and step functions',
+  repeated: 'attempts that ran more than once',
+  rolledBack: 'rollbacks',
+  foretold: 'code runs whose result equals the predicted result',
+  answered: 'graph nodes that received the right input',
+  outOfTime: 'processes ended by the time limit of their function',
+  pastDeadline: 'runs ended by their deadline',
+  tookMs: 'virtual time in ms',
+  foldsCompared: 'stored folds compared with their logs',
+  judged: 'graph nodes compared with their edges',
+};
+
+/** Amounts with the meaning of each; a name of an earlier report without a known meaning has none. */
+const explained = (
+  amounts: Readonly<Record<string, number>>,
+  meanings: Readonly<Record<string, string>>,
+): readonly (readonly [string, string, number])[] =>
+  sorted(amounts).map(([name, amount]) => [name, meanings[name] ?? '', amount]);
 
 const sorted = (amounts: Readonly<Record<string, number>>): readonly (readonly [string, number])[] =>
   Object.entries(amounts).toSorted(([one], [other]) => (one < other ? -1 : 1));
@@ -122,33 +204,31 @@ function wholeOf(matrix: Reports['matrix']): MatrixRow {
 function matrixPart({ matrix }: Reports): string {
   const head = `## Crash matrix
 
-Each workflow of the corpus is run once, and its port calls are counted; then once for each call with a crash before it, and once with a
-crash after it. It must come to the same end, as a whole and node by node, and hold every invariant on its way. One node may differ: a
-step of code that is cancelled between two of its tries, when its run is decided, may have failed instead where the log shows that
-it has spent all of them by its own failures. A step that failed by itself with a try left is a violation, whatever came of its run.`;
+The matrix runs each workflow of the corpus once without a crash and counts its port calls. Then it runs the workflow twice for each call, with a crash before the call
+and with a crash after it. The run and each of its nodes must reach the same end and keep every invariant. One difference is allowed: when the result of a run cancels a
+code step between two attempts, the step may have failed instead, if the log shows that all of its attempts failed by themselves. A step that fails
+with an attempt left is a violation.`;
   if (matrix === undefined) return `${head} ${notYet}`;
   const rows = Object.entries(matrix.groups).map(([group, of]) => {
     const sum = emptyMatrixRow();
     for (const row of Object.values(of)) addMatrixRow(sum, row);
     return [group, sum] as const;
   });
-  return `${head} ${number(matrix.seconds)} s, of commits ${matrix.commits.join(', ')}.
+  return `${head} It took ${number(matrix.seconds)} s, at commits ${matrix.commits.join(', ')}.
 
 ${table(
   ['group', 'workflows', 'calls', 'crashes', 'covered', 'violations'],
-  [...rows, ['all of them', wholeOf(matrix)] as const].map(
-    ([group, { workflows, calls, crashes, aimed, struck, violations }]) => [
-      group,
-      workflows,
-      calls,
-      crashes,
-      `${aimed === 0 ? 0 : Math.floor((100 * struck) / aimed)} %`,
-      violations.length,
-    ],
-  ),
+  [...rows, ['all', wholeOf(matrix)] as const].map(([group, { workflows, calls, crashes, aimed, struck, violations }]) => [
+    group,
+    workflows,
+    calls,
+    crashes,
+    `${aimed === 0 ? 0 : Math.floor((100 * struck) / aimed)} %`,
+    violations.length,
+  ]),
 )}
 
-Of ${Object.keys(matrix.byChance).length} of the ${matrix.corpus} workflows time decides the end, so that a crash may lead them elsewhere; they are held to the invariants alone:
+The end of ${Object.keys(matrix.byChance).length} of the ${matrix.corpus} workflows depends on timing, and a crash may change it. They must keep the invariants; their ends are not compared:
 
 ${table(['workflow', 'why'], Object.entries(matrix.byChance))}`;
 }
@@ -156,24 +236,24 @@ ${table(['workflow', 'why'], Object.entries(matrix.byChance))}`;
 function pairsPart({ matrix, pairs }: Reports): string {
   const head = `## Pairs of crashes
 
-The same with a second crash at each call that came after the first.`;
+Each run of the crash matrix is repeated with a second crash at each call after the first crash.`;
   if (pairs === undefined) return `${head} ${notYet}`;
   const { workflows, pairs: all, aimed, struck, violations } = wholeOf(pairs);
-  return `${head} Of the ${pairs.corpus} workflows with ${pairs.maxCallsForPairs} port calls or fewer ${workflows} were run, in ${number(pairs.seconds)} s, of commits ${pairs.commits.join(', ')}.
+  return `${head} ${workflows} of the ${pairs.corpus} workflows with at most ${pairs.maxCallsForPairs} port calls ran, in ${number(pairs.seconds)} s, at commits ${pairs.commits.join(', ')}.
 
 ${table(
   ['what', 'number'],
   [
     ['pairs of crashes', all],
-    ['crashes that were aimed, the single ones among them', aimed],
-    ['of these struck', struck],
+    ['planned crashes, including the single ones', aimed],
+    ['crashes that happened', struck],
     ['violations', violations.length],
   ],
 )}
 
-A crash that did not strike was aimed at the later of two calls that one process had made at once, and it had died after the first.
+A planned crash does not happen when a process makes two calls at the same time and crashes at the first one.
 
-Time decides of ${Object.keys(pairs.byChance).length} of the corpus where they end after two crashes; they are held to the invariants alone. Beside those above these are:
+After two crashes, the end of ${Object.keys(pairs.byChance).length} workflows of the corpus depends on timing. They must keep the invariants; their ends are not compared. In addition to the workflows above:
 
 ${table(
   ['workflow', 'why'],
@@ -188,24 +268,24 @@ function bugsPart({ bugs }: Reports): string {
   const green = bugs.filter((bug) => bug.seed !== undefined && bug.green === bug.seed).length;
   return `## Planted bugs
 
-Each is an edit of a source, alone, in a process of its own; the simulation has to fall over it within so many seeds. Then the sources
-as they are have to hold in the same worlds, at every seed up to that one: so they do for ${green} of those that are caught.
-${commits.length === 0 ? '' : `Planted in the sources of commits ${commits.join(', ')}. `}${bugs.length} are planted, ${missed.length === 0 ? 'all are caught' : `${missed.length} are not caught: ${missed.map(({ name }) => name).join('; ')}`}.
+Each bug is one edit of the sources, tested in a process of its own. The simulation must report a violation within the given number of seeds.
+At the same seeds, the unchanged sources must pass: they do for ${green} of the caught bugs.
+${commits.length === 0 ? '' : `The bugs were planted at commits ${commits.join(', ')}. `}Of ${bugs.length} planted bugs, ${missed.length === 0 ? 'all are caught' : `${missed.length} are not caught: ${missed.map(({ name }) => name).join('; ')}`}.
 
-The twelve ways in which a protocol of logs, queues and timers was known to break, each red without its rule:
+A protocol of logs, queues and timers has twelve known failure scenarios. For each, at least one planted bug removes the rule that prevents it:
 
 ${table(
-  ['scenario', 'the rule is taken away by: (seed)'],
+  ['scenario', 'planted bugs that remove the rule (seed)'],
   bugScenarios.map(({ description, bugs: by }) => [
     description,
     by.map((name) => `${name} (${seedOf.get(name) ?? 'not caught'})`).join('; '),
   ]),
 )}
 
-All of them:
+All planted bugs:
 
 ${table(
-  ['bug', 'seed', 'within', 'by'],
+  ['planted bug', 'seed', 'limit of seeds', 'reported violation'],
   bugs.map(({ name, seed, within, by }) => [name, seed ?? 'not caught', within, by ?? '']),
 )}`;
 }
@@ -213,25 +293,25 @@ ${table(
 function killsPart({ kills }: Reports): string {
   const head = `## Real kills
 
-The embedded cloud, as \`npm start\` starts it, works under load and is killed with SIGKILL: all of it, or the thread of one function.
-It is started again on what it left, and a reader outside of it judges the tables by the same invariants.`;
+The command starts the embedded cloud like \`npm start\`, puts load on it and kills it with SIGKILL: the whole process or the thread of one function.
+It then starts the cloud again on the stored data. A separate process reads the tables and checks the same invariants.`;
   if (kills === undefined) return `${head} ${notYet}`;
   const { whole, threads } = kills.kills;
-  return `${head} Commits ${kills.commits.first} to ${kills.commits.last}, ${number(kills.seconds)} s.
+  return `${head} It ran ${number(kills.seconds)} s, at commits ${kills.commits.first} to ${kills.commits.last}.
 
 ${table(
   ['what', 'number'],
   [
-    ['kills of everything at once', whole],
+    ['kills of the whole process', whole],
     ...sorted(threads).map(([name, times]) => [`kills of a thread: ${name}`, times]),
     ['runs started', kills.runs.started],
     ...sorted(kills.runs.ended).map(([status, runs]) => [`runs that ended as ${status}`, runs]),
     ['commits read', kills.commitsRead],
-    ['effects counted outside', kills.effects.counted],
-    ['effects of an attempt beyond its first', kills.effects.repeated],
-    ['runs that came to what was known beforehand', kills.foretold],
-    ['events read by readers who come and go', kills.eventsRead],
-    ['seconds from the last kill of a round to rest, at most', kills.longestToRest.seconds],
+    ['effects counted by the called service', kills.effects.counted],
+    ['repeated effects of the same attempt', kills.effects.repeated],
+    ['runs whose result equals the predicted result', kills.foretold],
+    ['events read by readers that reconnect', kills.eventsRead],
+    ['longest time in s from the last kill of a round until all runs end', kills.longestToRest.seconds],
     ['violations', kills.violations.length],
   ],
 )}`;
@@ -240,45 +320,45 @@ ${table(
 function mutantsPart({ mutants }: Reports): string {
   const head = `## Mutants of the engine
 
-Stryker changes \`lib/engine\` in one place at a time, and the tests of the engine have to turn red.`;
+Stryker makes one change at a time in \`lib/engine\`, and a test of the engine must fail.`;
   if (mutants === undefined) return `${head} ${notYet}`;
-  const rooms = Object.groupBy(Object.entries(mutants.files), ([file]) =>
+  const modules = Object.groupBy(Object.entries(mutants.files), ([file]) =>
     file.split('/').slice(0, 3).join('/').replace(/\.ts$/, ''),
   );
-  const rows = Object.entries(rooms).map(([room, files = []]) => {
+  const rows = Object.entries(modules).map(([module, files = []]) => {
     const of = (what: 'mutants' | 'killed' | 'timedOut' | 'survived' | 'noCoverage') =>
       files.reduce((sum, [, file]) => sum + file[what], 0);
-    return [room, files.length, of('mutants'), of('killed'), of('timedOut'), of('survived'), of('noCoverage')];
+    return [module, files.length, of('mutants'), of('killed'), of('timedOut'), of('survived'), of('noCoverage')];
   });
   const toShow = Object.values(mutants.files).filter(
     ({ alive, survived, noCoverage }) => alive === undefined && survived + noCoverage > 0,
   );
-  return `${head} ${number(mutants.seconds)} s for the files that are listed in the report. Whoever
-survives the tests of its own area is shown to all tests of the engine and of the service and to some worlds of this simulation, and is named in the report where those
-do not notice it either; of ${toShow.length} of the ${mutants.totals.files} files that is still to be done, and all that their areas let through count as survivors.
+  return `${head} It took ${number(mutants.seconds)} s for the files in the report. A mutant that
+survives the tests of its own area runs against all tests of the engine and the service and against some simulations. The report names the mutants that
+survive those too. This second step is open for ${toShow.length} of the ${mutants.totals.files} files; there, each mutant that survives its area counts as a survivor.
 
-${table(['room', 'files', 'mutants', 'killed', 'timed out', 'survived', 'no test goes there'], rows)}`;
+${table(['module', 'files', 'mutants', 'killed', 'timed out', 'survived', 'not covered'], rows)}`;
 }
 
-const modelPart = `## The model, and two adapters
+const modelPart = `## The model, and two sets of adapters
 
-docs/MODEL.md says what the model in Quint holds, which of its rules were taken away, and that histories of this simulation are walks of it.
-The corpus of topologies runs on \`lib/memory\` and on the adapters of AWS over an emulator, and both must write the golden history of each;
-for the other workflows of the corpus each answer of a store in memory is held against that of its adapter of AWS
+docs/MODEL.md describes the properties of the Quint model and the rules that were removed from it as a test. Histories of this simulation are walks of the model.
+The topologies run on \`lib/memory\` and on the AWS adapters over an emulator, and both must give the golden history of each topology.
+For the other workflows of the corpus, each response of a memory store is compared with the response of its AWS adapter
 (\`npx vitest run --project conformance\`).`;
 
 function foundPart({ found, regressionSeeds }: Reports): string {
-  return `## What was found, and how it was mended
+  return `## Bugs found and fixed
 
 ${table(
-  ['by', 'what was wrong', 'how it was mended', 'where it stays'],
+  ['found by', 'bug', 'fix', 'regression test'],
   found.map(({ by, what, mended, kept }) => [by, what, mended, kept]),
 )}
 
-Seeds that found something are kept under \`test/simulation/seeds\`, and run with every change:
+\`test/simulation/seeds\` holds the seeds that found a bug. They run with every change:
 
 ${table(
-  ['seed', 'weather', 'what it found'],
+  ['seed', 'faults', 'bug'],
   regressionSeeds.map(({ seed, faultProfile, found: what }) => [String(seed), faultProfile, what]),
 )}`;
 }

@@ -1,6 +1,6 @@
 /**
- * A queue within what SQS promises: at least once, groups one at a time where it is FIFO, in batches that may mix groups, dead
- * letters after five tries, which their operator may put back.
+ * A queue with the guarantees of SQS: at-least-once delivery, FIFO groups one at a time, batches that may mix groups, and dead
+ * letters after five deliveries, which an operator may redrive.
  */
 import type { Faults } from './faults.ts';
 import type { Prng } from './prng.ts';
@@ -56,7 +56,7 @@ export class Queue<Body> {
   #isHeld = false;
   /** makes a batch in flight visible again */
   readonly #inFlight = new Set<() => void>();
-  /** batches of which some came back and some did not */
+  /** batches of which a part was redelivered */
   partial = 0;
 
   constructor(rules: QueueRules, around: QueueContext, take: BatchHandler<Body>, dead: (body: Body) => void) {
@@ -108,7 +108,7 @@ export class Queue<Body> {
     for (const release of this.#inFlight) release();
   }
 
-  /** As long as it is held nobody takes anything from it. */
+  /** While the queue is held, it delivers no message. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     if (!isHeld) for (const lane of this.#lanes.keys()) this.#deliver(lane);

@@ -1,6 +1,6 @@
 /**
- * Random workflows as code: steps that work, fail and are tried again, sleeps, signals and calls, one after another and side by
- * side, drawn from the seed. Where no race and no signal decides, what a run comes to is known beforehand (`expectedOf`).
+ * Random code workflows, drawn from the seed: steps that work, fail and are retried, delays, signals and child runs, in
+ * sequence and in parallel. Without a race or a signal, the result of a run is known in advance (`expectedOf`).
  */
 import { durationMs } from '../../lib/engine/time.ts';
 import { type Step, type StepContext, type Workflow, defineWorkflow } from '../../lib/sdk/index.ts';
@@ -34,7 +34,7 @@ export interface CodeWorkflow {
   readonly isIdempotent: boolean;
 }
 
-/** What a body of a step asks of its world. */
+/** The calls of a step function into the simulation. */
 export interface StepEffects {
   /** A body has begun, in the process that the drive is in. */
   began(runId: string, context: StepContext, mayOverlap: boolean): void;
@@ -88,7 +88,7 @@ export const leafCode: CodeWorkflow = {
   part: { kind: 'step', ms: 50, failures: 1, mostAttempts: 10, hasRollback: false },
 };
 
-/** @param world of the process whose thread runs the code */
+/** @param world the calls of the process whose thread runs the code */
 export function workflowOf({ name, part, mostAttempts, isIdempotent }: CodeWorkflow, world: StepEffects): Workflow {
   const spec = { name, retryPolicy: { maximumAttempts: mostAttempts, initialInterval: 2_000 } };
   return defineWorkflow<unknown, string>(spec, async ({ step, run }) =>
@@ -195,7 +195,7 @@ const isByChance = (part: Part): boolean => {
 
 export type Expected = { readonly status: 'completed'; readonly output: string } | { readonly status: 'failed' };
 
-/** What a run of it comes to that nobody cancels, whatever befalls it; undefined where that is a matter of chance. */
+/** The result of a run that is not cancelled, whatever faults occur; undefined where it depends on timing. */
 export async function expectedOf({ part, isIdempotent }: CodeWorkflow): Promise<Expected | undefined> {
   if (isByChance(part)) return undefined;
   try {

@@ -1,4 +1,4 @@
-/** Random workflows: layered graphs of work, choices, naps and joins, with policies, drawn from the seed. */
+/** Random graph workflows, drawn from the seed: layered graphs of work, choices, delays and joins, with policies. */
 import { compile } from '../../lib/engine/graph/compile.ts';
 import {
   type EdgeDefinition,
@@ -100,7 +100,7 @@ const callOf = ({ calls, version, ms, goesOn, cancels, input = null }: JsonObjec
 /** Few enough that several waits of several runs meet at each. */
 export const simulatedSignalKeys = [0, 1, 2].map((index) => ({ name: `signal-${index % 2}`, correlation: `thing-${index}` }));
 
-/** How many of the nodes await signals: in some workflows few or none, in others so many that they crowd at their places. */
+/** The share of nodes that wait for signals: none or few in some workflows, and in others so many that they contend for the same signals. */
 const shareOfWaits = [0.03, 0.08, 0.3];
 
 /** Called by others, and calls nothing. */
@@ -118,7 +118,7 @@ export const leafVersion: WorkflowVersion = {
 /** Called by others, and there for long: who calls one may not wait for it to its end. */
 export const longRunningVersions: readonly WorkflowVersion[] = Object.entries({
   'leaf-nap': [{ id: 'nap', type: 'nap', config: { ms: 7_200_000 } }],
-  // Nobody sends that signal: it ends when nobody waits for it any more, and not before.
+  // This signal is never sent: the run ends only when its parent stops waiting.
   'leaf-wait': [{ id: 'wait', type: 'wait', config: { name: 'signal-of-nobody', correlation: 'nothing' } }],
   'leaf-loop': [
     { id: 'loop', type: 'loop', config: { items: 11, delayMs: 30_000 } },

@@ -1,8 +1,8 @@
 /**
- * Readers of every run: each comes at any moment, reads a torn log from where it was or from any event before, goes away in the
- * middle, and comes back, also while it is still there; some stay for a while and wait for what comes. What one has seen stays
- * true, and who resumes from n is given the same again and misses nothing after n (invariant 8). Their chance is their own, so
- * that the world goes on the same whether or not anybody reads.
+ * Readers of every run. A reader connects at any moment, reads an incomplete log from its cursor or from any earlier event,
+ * disconnects and reconnects, also while it is still connected. Some readers wait for new events. A reader that resumes from
+ * event n gets the same events again and misses none after n (invariant 8). Readers use their own random generator, so that
+ * they do not change the simulation.
  */
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import { type PublicEvent, publicEvents } from '../../lib/engine/log/public-event.ts';
@@ -29,9 +29,9 @@ export class Readers {
   readonly #memory: MemoryPorts;
   readonly #readers = new Map<string, Reader>();
   readonly problems: unknown[] = [];
-  /** events that somebody was given who had seen them */
+  /** events that a reader got a second time */
   seenAgain = 0;
-  /** events that somebody was given while he waited for them */
+  /** events that a waiting reader got */
   seenLive = 0;
 
   constructor(seed: number, time: VirtualTime, memory: MemoryPorts) {
@@ -65,7 +65,7 @@ export class Readers {
       const commits = head === undefined ? [] : [head.commit, ...(await this.#memory.log.commitsAfter(run, head.commit.number))];
       const events = head === undefined ? [] : commits.flatMap((commit) => publicEvents(head, commit));
       const all = events.map((event) => JSON.stringify(event));
-      runInvariant(8, JSON.stringify(seen) === JSON.stringify(all), `a reader of ${run.runId} has not seen what its log says`);
+      runInvariant(8, JSON.stringify(seen) === JSON.stringify(all), `a reader of ${run.runId} has other events than its log`);
     }
   }
 
@@ -78,7 +78,7 @@ export class Readers {
   async #read(reader: Reader, log: RunLog, after: number, most = this.#prng.whole(1, 12)): Promise<void> {
     const { run } = reader;
     const followed = await beginFollowing({ log }, run);
-    runInvariant(8, followed !== undefined, `${run.runId} was committed to and is not there`);
+    runInvariant(8, followed !== undefined, `${run.runId} has commits but was not found`);
     const left = Math.min(most, followed.state.nextEventId - 1 - after);
     if (left <= 0) return;
     const news = followRun({ log, streams: this.#memory.streams, clock: this.#memory.clock }, followed, after);
@@ -102,7 +102,7 @@ export class Readers {
       sleep: (wait: number) => new Promise<void>((resolve) => this.#time.in(wait, resolve)),
     };
     const followed = await beginFollowing({ log }, reader.run);
-    runInvariant(8, followed !== undefined, `${reader.run.runId} was committed to and is not there`);
+    runInvariant(8, followed !== undefined, `${reader.run.runId} has commits but was not found`);
     let at = this.#from(reader);
     const known = followed.state.nextEventId - 1;
     const news = followRun({ log, streams: this.#memory.streams, clock }, followed, at);
@@ -126,12 +126,12 @@ export class Readers {
 
   /** @param at the event before it */
   #see({ seen }: Reader, at: number, event: PublicEvent): void {
-    runInvariant(8, event.eventId === at + 1, () => `after event ${at} a reader was given ${event.eventId}`);
+    runInvariant(8, event.eventId === at + 1, () => `after event ${at} a reader got event ${event.eventId}`);
     const text = JSON.stringify(event);
     const before = seen[at];
     if (before === undefined) seen.push(text);
     else this.seenAgain += 1;
-    runInvariant(8, before === undefined || before === text, () => `event ${event.eventId} was ${before}, and is ${text}`);
+    runInvariant(8, before === undefined || before === text, () => `event ${event.eventId} changed from ${before} to ${text}`);
   }
 
   #torn(): RunLog {

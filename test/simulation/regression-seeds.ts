@@ -1,4 +1,4 @@
-/** Seeds that found something once, each with the world that it found it in, and what it was. They stay. */
+/** Seeds that once found a bug, with the options of their simulations and a description of the bug. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -11,7 +11,7 @@ const regressionSeedSchema = z.strictObject({
   seed: z.number(),
   faultProfile: z.enum(['none', 'chaos']),
   found: z.string().min(20),
-  /** how the world differs from one that nothing is said of */
+  /** options that differ from the defaults */
   runs: z.number().exactOptional(),
   code: z.number().exactOptional(),
   isShared: z.boolean().exactOptional(),
@@ -30,13 +30,13 @@ const regressionSeedSchema = z.strictObject({
 });
 export type RegressionSeed = z.infer<typeof regressionSeedSchema>;
 
-/** @param file its name in the folder */
+/** @param file the file name in the folder */
 export const readRegressionSeed = (file: string): RegressionSeed =>
   regressionSeedSchema.parse(JSON.parse(readFileSync(join(folder, file), 'utf8')));
 
 export const regressionSeeds: readonly RegressionSeed[] = readdirSync(folder).toSorted().map(readRegressionSeed);
 
-/** The very world that it was found in. */
+/** The options of the simulation that found the bug. */
 export const optionsOfRegressionSeed = ({ faultProfile, found: _found, ...world }: RegressionSeed): SimulationOptions => ({
   ...world,
   rates: faultProfile === 'none' ? noFaults : chaosFaults,

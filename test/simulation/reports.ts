@@ -1,4 +1,4 @@
-/** The reports of the commands that docs/PROOF.md is made of, as they are kept in the folder `proof`. */
+/** The stored reports in the folder `proof`, from which docs/PROOF.md is generated. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -10,45 +10,45 @@ const folder = join(import.meta.dirname, 'proof');
 const countSchema = z.strictObject({
   seconds: z.number(),
   commits: z.array(z.string()),
-  /** the fingerprint of the worlds that were drawn; absent of those from before it was noted */
+  /** the fingerprint of the simulations; absent in reports from before it was recorded */
   worlds: z.string().optional(),
   tally: tallySchema,
 });
 
-/** What `npm run simulate -- --go-on` has run so far of the worlds that are drawn now, and before of others. */
+/** The results of `npm run simulate -- --go-on` for the current simulations and for earlier ones. */
 export const seedsSchema = z.strictObject({
   ...countSchema.shape,
   next: z.number(),
   earlier: z.array(countSchema).default([]),
 });
 
-/** What `npm run crash-matrix` has run so far. */
+/** The results of `npm run crash-matrix` so far. */
 export const matrixSchema = z.strictObject({
   commits: z.array(z.string()),
   seconds: z.number(),
-  /** workflows of the corpus, and why some are not compared */
+  /** the number of workflows, and the timing-dependent ones with the reason */
   corpus: z.number(),
   byChance: z.record(z.string(), z.string()),
-  /** two crashes are aimed at each workflow with as many calls or fewer */
+  /** pairs of crashes run for workflows with at most this many calls */
   maxCallsForPairs: z.number(),
   /** by group, then by workflow */
   groups: z.record(z.string(), z.record(z.string(), matrixRowSchema)),
 });
 
-/** What was found, and how it was mended: written by hand. */
+/** Bugs and their fixes, written by hand. */
 export const foundSchema = z.array(
   z.strictObject({
     by: z.string(),
     what: z.string(),
     mended: z.string(),
-    /** where it stays */
+    /** the regression test */
     kept: z.string(),
   }),
 );
 
 const reportFile = (name: string): string => join(folder, `${name}.json`);
 
-/** Undefined where its command was never run. @throws where the file holds something else */
+/** Undefined if its command has not run yet. @throws if the file has another format */
 export const readReport = <Schema extends z.ZodType>(name: string, schema: Schema): z.output<Schema> | undefined =>
   existsSync(reportFile(name)) ? schema.parse(JSON.parse(readFileSync(reportFile(name), 'utf8'))) : undefined;
 

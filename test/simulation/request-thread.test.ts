@@ -1,4 +1,4 @@
-/** What a thread falls over reaches whoever asked it: a test that runs its worlds there turns red. */
+/** An error in a thread reaches the test that uses the thread. */
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { RequestThread } from './request-thread.ts';
@@ -6,7 +6,7 @@ import { tallySchema } from './tally.ts';
 
 const seedsThread = new URL('./seeds-thread.ts', import.meta.url);
 
-test('answers come in the order of the questions', async () => {
+test('responses have the order of the requests', async () => {
   await using thread = new RequestThread(seedsThread, tallySchema);
   const [one, two] = [
     await thread.request({ from: 1, count: 1, world: 'calm' }),
@@ -15,17 +15,17 @@ test('answers come in the order of the questions', async () => {
   expect([one.seeds, two.seeds, two.failed]).toEqual([1, 2, []]);
 });
 
-test('a question that it cannot read is refused', async () => {
+test('an invalid request is rejected', async () => {
   await using thread = new RequestThread(seedsThread, tallySchema);
   await expect(thread.request({ from: 'anywhere' })).rejects.toThrow();
 });
 
-test('an answer that is none is refused', async () => {
+test('an invalid response is rejected', async () => {
   await using thread = new RequestThread(seedsThread, z.strictObject({ rows: z.number() }));
   await expect(thread.request({ from: 1, count: 1, world: 'calm' })).rejects.toThrow('rows');
 });
 
-test('a thread that ends without an answer has not answered', async () => {
+test('a thread that ends without a response rejects its request', async () => {
   await using thread = new RequestThread(new URL('data:text/javascript,process.exit(3)'), tallySchema);
-  await expect(thread.request({})).rejects.toThrow('the thread ended with 3, and did not answer');
+  await expect(thread.request({})).rejects.toThrow('the thread ended with 3 without a response');
 });

@@ -1,4 +1,7 @@
-/** A thread that answers one question after another, each with one message: tests and commands run their worlds in the same ones. */
+/**
+ * A thread that answers requests one after another, each with one message. Tests and commands run their simulations in such
+ * threads.
+ */
 import { Worker } from 'node:worker_threads';
 import type * as z from 'zod';
 
@@ -14,7 +17,7 @@ export class RequestThread<Answer> {
   /** @throws what the thread fell over, or that it ended without an answer */
   request(message: object): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const onExit = (code: number): void => reject(new Error(`the thread ended with ${code}, and did not answer`));
+    const onExit = (code: number): void => reject(new Error(`the thread ended with ${code} without a response`));
     this.#thread.once('error', reject).once('exit', onExit);
     this.#thread.once('message', (answer: unknown) => {
       this.#thread.off('error', reject).off('exit', onExit);

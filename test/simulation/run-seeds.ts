@@ -1,4 +1,4 @@
-/** Runs many seeds, on as many threads as there are cores. */
+/** Runs many seeds on as many threads as there are cores. */
 import { availableParallelism } from 'node:os';
 import { RequestThread } from './request-thread.ts';
 import type { SimulationKind } from './options-of-seed.ts';

@@ -1,4 +1,4 @@
-/** Scenes: a workflow in which something comes together that hardly a seed draws, and what must hold of it wherever a process dies. */
+/** Scenarios: workflows with situations that seeds rarely draw, and the property that must hold for a crash at any call. */
 import { commitNo, firstCommit } from '../../lib/engine/ids.ts';
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
@@ -52,14 +52,18 @@ async function aDeadBranchBesideOneAtWork(): Promise<void> {
   const { calls } = await crashRun(besideOneAtWork);
   for (let call = 1; call <= calls.length; call += 1) {
     const tookMs = await judgeBranches({ crashPoints: [{ call, kind: 'crashAfter' }] });
-    runInvariant(5, tookMs <= longestMs, `a branch took ${tookMs} ms beside one at work: its worker died after call ${call}`);
+    runInvariant(
+      5,
+      tookMs <= longestMs,
+      `a branch took ${tookMs} ms beside a running one; its worker crashed after call ${call}`,
+    );
   }
 }
 
-/** Whoever tells a run something has it looked at after two minutes; the sweep comes once in each. */
+/** A change of a run schedules its check after two minutes, and the sweep runs once per minute. */
 const longestUntoldMs = minutes(4);
 
-/** @throws a violation where nobody looks at a run that was told something and whose messages are lost */
+/** @throws a violation where no sweep checks a run that got a signal and whose messages are lost */
 async function aSignalWhoseMessagesAreLost(): Promise<void> {
   let isLost = false;
   let [givenAt, tookMs] = [0, Infinity];
@@ -71,7 +75,7 @@ async function aSignalWhoseMessagesAreLost(): Promise<void> {
     actions: async ({ start, settle, advanceTime, send, finish }) => {
       await start();
       await settle();
-      // Until nobody looks at it for a while any more.
+      // Until the run has no check for a while.
       await advanceTime(minutes(30));
       isLost = true;
       await send('paid', 5, { correlation: 'order-9' });
@@ -95,7 +99,7 @@ async function aSignalWhoseMessagesAreLost(): Promise<void> {
       }
     },
   });
-  runInvariant(5, tookMs <= longestUntoldMs, `a run that was told something went on after ${tookMs} ms`);
+  runInvariant(5, tookMs <= longestUntoldMs, `a run with a new signal continued after ${tookMs} ms`);
 }
 
 const entersItsWait: FixedWorkflow = fixedTopology({
@@ -104,7 +108,7 @@ const entersItsWait: FixedWorkflow = fixedTopology({
   edges: ['start -> nap -> wait -> paid', 'wait/expired -> reminder'],
   nodes: {
     nap: { type: 'delay', delayMinutes: 30 },
-    // It is over before the message of a dead worker comes back, and before anybody looks at the run.
+    // The wait expires before the message of a crashed worker is redelivered, and before the sweep checks the run.
     wait: { type: 'signal', name: 'paid', correlation: 'order-9', expiresInSeconds: 60, onExpiry: 'continue' },
   },
   actions: async ({ start, settle, send, finish }) => {
@@ -121,15 +125,15 @@ async function aWaitThatItsWorkerDoesNotEnter(): Promise<void> {
   const { calls, result } = await crashRun(entersItsWait);
   for (let call = 1; call <= calls.length; call += 1) {
     const { nodes } = (await crashRun(entersItsWait, { crashPoints: [{ call, kind: 'crashAfter' }] })).result;
-    runInvariant(11, nodes === result.nodes, `a wait was not given what lay there: its worker died after call ${call}`);
+    runInvariant(11, nodes === result.nodes, `a wait did not get the stored signal; its worker crashed after call ${call}`);
   }
 }
 
-/** How long nobody reaches the signals, and how soon the sweep gives what lies there when they are back. */
+/** The time for which the signal store is unavailable, and the limit for the delivery of the stored signal after it. */
 const outMs = minutes(10);
 const longestOverdueMs = minutes(3);
 
-/** @throws a violation where a wait whose time is over has its signal from nobody but the wake that ends it */
+/** @throws a violation where only the expiry timer gives an expired wait its signal */
 async function aWaitWhoseWakesAreLost(): Promise<void> {
   const isOfWait = (job: Job): boolean => job.kind === 'wake' && job.nodeId === 'wait';
   let [begunAt, givenAt] = [0, Infinity];
@@ -143,7 +147,7 @@ async function aWaitWhoseWakesAreLost(): Promise<void> {
       signals: overrideMethods(world.signals, {
         addWaiter: async (...wait) => {
           begunAt = begunAt === 0 ? time.now : begunAt;
-          if (time.now < begunAt + outMs) throw new Unavailable('the store of signals');
+          if (time.now < begunAt + outMs) throw new Unavailable('the signal store');
           return world.signals.addWaiter(...wait);
         },
       }),
@@ -153,7 +157,11 @@ async function aWaitWhoseWakesAreLost(): Promise<void> {
     },
   });
   const overdueMs = givenAt - begunAt - outMs;
-  runInvariant(11, overdueMs <= longestOverdueMs, `a signal was given ${overdueMs} ms after somebody could`);
+  runInvariant(
+    11,
+    overdueMs <= longestOverdueMs,
+    `a signal was delivered ${overdueMs} ms after the signal store was available again`,
+  );
 }
 
 const waitSeconds = 30_000;
@@ -181,7 +189,7 @@ async function aRunThatWaitsPastItsDeadline(): Promise<void> {
     },
   });
   const lateMs = endedAt - startedAt - waitSeconds * 1_000;
-  runInvariant(5, lateMs <= longestBehindDeadlineMs, `a run that waits ended ${lateMs} ms behind its deadline`);
+  runInvariant(5, lateMs <= longestBehindDeadlineMs, `a waiting run ended ${lateMs} ms after its deadline`);
 }
 
 const naps: FixedWorkflow = fixedTopology({
@@ -231,7 +239,7 @@ const besideLongStep: CodeWorkflow = {
   },
 };
 
-/** Whoever drives looks every three seconds for what others have committed, and then puts down what follows. */
+/** A workflow task checks every three seconds for new commits and then commits the next command batch. */
 const longestUnheardMs = seconds(10);
 
 /** @throws a violation where code hears of the end of its sleep only when a step beside it is done */
@@ -247,15 +255,19 @@ async function aSleepThatEndsBesideAStepAtWork(): Promise<void> {
         if (event.type === 'NODE_COMPLETED' && event.nodeId === 'nap-0.1.0') endedAt.set(runId, at);
         if (event.type !== 'NODE_DISPATCHED' || event.nodeId !== 'work-0.1.1') continue;
         const unheardMs = at - (endedAt.get(runId) ?? 0);
-        runInvariant(5, unheardMs <= longestUnheardMs, `${runId} heard of the end of its sleep after ${unheardMs} ms`);
+        runInvariant(
+          5,
+          unheardMs <= longestUnheardMs,
+          `the code of ${runId} received the end of its delay after ${unheardMs} ms`,
+        );
         heard += 1;
       }
     },
   });
-  runInvariant(5, heard > 0, 'no sleep has ended');
+  runInvariant(5, heard > 0, 'no delay has ended');
 }
 
-/** As often as whoever starts a run asks again by itself. */
+/** The number of puts that a start retries by itself. */
 const mostPuts = 6;
 
 /** @throws a violation where one key makes two runs: the first was made, and who asked for it never heard of that */
@@ -271,29 +283,29 @@ async function aStartThatNobodyIsToldOf(): Promise<void> {
           const created = await world.log.create(run);
           if (unheard === 0) return created;
           unheard -= 1;
-          throw new Unavailable('the answer of a log');
+          throw new Unavailable('the response of a log');
         },
       }),
     }),
     runs: 1,
   });
-  runInvariant(9, unheard === 0, 'a start was given up too early');
+  runInvariant(9, unheard === 0, 'the client gave a start up too early');
 }
 
 export const scenarios = {
-  'a sleep that ends beside a step at work': aSleepThatEndsBesideAStepAtWork,
-  'ends that nobody can collect': uncollectableChildResults,
-  'many calls that nobody can collect': manyUncollectableChildResults,
-  'messages that come back beside long work': redeliveriesDuringLongWork,
-  'a run that is made for nobody': orphanedChildRun,
-  'a run that comes late': lateChildRun,
-  'a start that nobody is told of': aStartThatNobodyIsToldOf,
-  'a dead branch beside one at work': aDeadBranchBesideOneAtWork,
-  'a projection that lands late': aProjectionThatLandsLate,
+  'a sleep ends while a step runs': aSleepThatEndsBesideAStepAtWork,
+  'the collector cannot read child runs': uncollectableChildResults,
+  'the collector cannot read many child runs': manyUncollectableChildResults,
+  'redelivered messages during long work': redeliveriesDuringLongWork,
+  'a child run created after its parent ended': orphanedChildRun,
+  'a child run created late': lateChildRun,
+  'a start whose response is lost': aStartThatNobodyIsToldOf,
+  'a crashed branch beside a running one': aDeadBranchBesideOneAtWork,
+  'a projection that arrives late': aProjectionThatLandsLate,
   'a signal whose messages are lost': aSignalWhoseMessagesAreLost,
-  'a wait that its worker does not enter': aWaitThatItsWorkerDoesNotEnter,
+  'a wait that its worker does not register': aWaitThatItsWorkerDoesNotEnter,
   'a run that waits past its deadline': aRunThatWaitsPastItsDeadline,
-  'a wait whose wakes are lost': aWaitWhoseWakesAreLost,
+  'a wait whose expiry timers are lost': aWaitWhoseWakesAreLost,
 } as const;
 
 export type ScenarioName = keyof typeof scenarios;

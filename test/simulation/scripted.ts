@@ -1,7 +1,7 @@
 /**
- * One run of one fixed workflow, and what the world outside does to it, as a script. A client that hears nothing asks again.
- * Without a crash the sweep looks in between two moments and is no port call of anybody; from the first crash on it is a
- * process like all others.
+ * One run of one fixed workflow, with its external requests as a script. A client without a response repeats its request.
+ * Before the first crash, the sweep runs between events and makes no port calls of its own; from then on it is a process like
+ * all others.
  */
 import {
   type NodeId,
@@ -42,7 +42,7 @@ export interface Script {
   readonly workflow: string;
   readonly input: JsonValue;
   readonly types?: FunctionOverrides['types'];
-  /** puts what there is to run into the stores, which nobody else uses yet */
+  /** writes the workflows into the stores before any other process uses them */
   readonly publish: (deps: Deps, parts: WorkloadParts) => Promise<void>;
   /** absent: the run is started and left alone */
   readonly outside?: (outside: RunActions) => Promise<void>;
@@ -81,7 +81,7 @@ export class ScriptedWorkload implements Workload {
     this.#told = told;
     const { functions, around } = parts;
     const { world } = functions;
-    if (world === undefined) throw new Error('the world is not there yet');
+    if (world === undefined) throw new Error('the simulation is not set up yet');
     this.#deps = world;
     functions.world = this.#noting(world);
     around.faults.onCrashPoint = () => (this.#isStruck = true);
@@ -191,7 +191,7 @@ export class ScriptedWorkload implements Workload {
   /** Asks in a process of its own, and again in another one when that says nothing. */
   async #ask<Answer>(what: string, work: (decider: Decider) => Promise<Answer>): Promise<Answer> {
     const { functions, around } = this.#parts;
-    // A run can be on its way before whoever started it has heard of it.
+    // A run can progress before its client has the response to the start.
     if (what !== 'start' && this.run === undefined) await this.#until(() => this.run !== undefined);
     const number = (this.#asked.get(what) ?? 0) + 1;
     this.#asked.set(what, number);

@@ -1,4 +1,4 @@
-/** A thread that runs seeds: it is given a first one and a number, and answers with what they came to. */
+/** A thread that runs seeds. A request has the first seed and a count, and the response has their tally. */
 import { parentPort } from 'node:worker_threads';
 import * as z from 'zod';
 import { simulate } from './simulation.ts';

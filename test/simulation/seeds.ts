@@ -1,16 +1,16 @@
-/** Seeds to try, and what it means to catch a bug that was planted. */
+/** Ranges of seeds, and the test whether a seed catches a planted bug. */
 import { expect } from 'vitest';
 import { type SimulationOptions, simulate } from './simulation.ts';
 
 export const seeds = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index + 1);
 
-/** Whether one of so many seeds shows the bug as a rule that does not hold. */
+/** Whether one of the seeds reports the bug as a violation. */
 export async function isCaught(options: Omit<SimulationOptions, 'seed'>, mostSeeds: number): Promise<boolean> {
   for (const seed of seeds(mostSeeds)) {
     try {
       await simulate({ ...options, seed });
     } catch (trouble) {
-      // Any other error would be a fault of the simulation, which must not pass for a catch.
+      // Any other error is a failure of the simulation and does not count as caught.
       expect(trouble instanceof Error ? trouble.name : trouble).toMatch(/^(Violation|InvariantViolation)$/);
       return true;
     }

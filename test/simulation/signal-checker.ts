@@ -1,6 +1,6 @@
 /**
- * Watches signals beside the system: none is given twice, what a wait is given was sent to its place and is what its sender
- * said, and one that was acknowledged reaches a wait that it fits while both last (invariant 11).
+ * Checks signals independently of the system (invariant 11). No signal is delivered twice. A wait gets only a signal sent to
+ * its key, with the payload of the sender. An acknowledged signal reaches a matching wait while both last.
  */
 import type { RunAddress, Scope } from '../../lib/engine/ids.ts';
 import { nodeKey } from '../../lib/engine/ids.ts';
@@ -10,7 +10,7 @@ import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { type Instant, minutes, seconds } from '../../lib/engine/time.ts';
 import { runInvariant } from './violation.ts';
 
-/** The sweep looks after ten minutes; in this weather many a look dies half-way, and a message comes back after sixteen. */
+/** The sweep checks after ten minutes; with faults many checks fail half-way, and a message is redelivered after sixteen. */
 const maxOverlapMs = minutes(30);
 const longestPlainOverlapMs = seconds(30);
 
@@ -29,7 +29,7 @@ export interface SentSignal {
   readonly bufferedUntil: Instant;
 }
 
-/** What somebody has sent, wherever it is and whoever has heard of it. */
+/** A signal that a client or code has sent. */
 export interface SignalSend {
   readonly scope: Scope;
   readonly signalId: string;
@@ -57,7 +57,7 @@ export class SignalChecker {
   readonly #kept = new Map<string, Span>();
   readonly #givenAt = new Map<string, number>();
   readonly #sent = new Map<string, SignalSend>();
-  /** what was given before anybody was known to have sent it */
+  /** signals delivered before the checker knew their sender */
   readonly #unknown: (Given & { readonly payload: JsonValue | undefined })[] = [];
   /** by wait: given in the commit that is looked at, which completes the wait too */
   readonly #givenNow = new Map<string, Given>();
@@ -94,18 +94,18 @@ export class SignalChecker {
         this.#waits.set(wait, { place: placeOf(run, event), what: wait, from: now, until: Infinity });
         break;
       case 'SIGNAL_RECEIVED': {
-        runInvariant(11, !this.#givenAt.has(event.signalId), `signal ${event.signalId} was given twice`);
-        runInvariant(9, !this.#refused.has(event.signalId), `signal ${event.signalId} was to be refused, and was given`);
+        runInvariant(11, !this.#givenAt.has(event.signalId), `signal ${event.signalId} was delivered twice`);
+        runInvariant(9, !this.#refused.has(event.signalId), `signal ${event.signalId} should be refused but was delivered`);
         this.#givenAt.set(event.signalId, now);
         const place = placeOf(run, event);
-        runInvariant(
-          11,
-          this.#waits.get(wait)?.place === place,
-          `${wait} was given a signal of ${place}, where it does not wait`,
-        );
+        runInvariant(11, this.#waits.get(wait)?.place === place, `${wait} got a signal of ${place}, where it does not wait`);
         this.#givenNow.set(wait, { wait, place, signalId: event.signalId });
         const bufferedUntil = this.#bufferedUntil.get(event.signalId) ?? Infinity;
-        runInvariant(11, !this.#isCalm || now <= bufferedUntil + 60_000, `signal ${event.signalId} was given after its time`);
+        runInvariant(
+          11,
+          !this.#isCalm || now <= bufferedUntil + 60_000,
+          `signal ${event.signalId} was delivered after its expiry`,
+        );
         const kept = this.#kept.get(event.signalId);
         if (kept !== undefined) kept.until = Math.min(kept.until, now);
         this.#end(wait, now);
@@ -123,7 +123,7 @@ export class SignalChecker {
     }
   }
 
-  /** Somebody is about to send it, and will again until he is answered. */
+  /** A client is about to send the signal and repeats it until it gets a response. */
   sent(sending: SignalSend): void {
     this.#sent.set(sending.signalId, sending);
   }
@@ -142,11 +142,11 @@ export class SignalChecker {
 
   #checkDelivered({ wait, place, signalId, payload }: Given & { readonly payload: JsonValue | undefined }): void {
     const sent = this.#sent.get(signalId);
-    runInvariant(11, sent !== undefined, `${wait} was given signal ${signalId}, which nobody has sent`);
+    runInvariant(11, sent !== undefined, `${wait} got signal ${signalId}, which no client sent`);
     const isThere = placeOf(sent.scope, sent) === place;
-    runInvariant(11, isThere, `${wait} was given signal ${signalId}, which was sent to ${placeOf(sent.scope, sent)}`);
+    runInvariant(11, isThere, `${wait} got signal ${signalId}, which was sent to ${placeOf(sent.scope, sent)}`);
     const [said, heard] = [JSON.stringify(sent.payload), JSON.stringify(payload)];
-    runInvariant(11, said === heard, `${wait} was given ${heard} by signal ${signalId}, which brings ${said}`);
+    runInvariant(11, said === heard, `${wait} got the payload ${heard} of signal ${signalId}, whose payload is ${said}`);
   }
 
   /** Once all senders are known: code sends too. */
@@ -161,7 +161,7 @@ export class SignalChecker {
 
   acknowledged(signal: SentSignal, isDelivered: boolean, now: Instant): void {
     const givenAt = this.#givenAt.get(signal.signalId);
-    runInvariant(11, !isDelivered || givenAt !== undefined, `signal ${signal.signalId} was called delivered, and was not`);
+    runInvariant(11, !isDelivered || givenAt !== undefined, `signal ${signal.signalId} was reported as delivered but was not`);
     this.#bufferedUntil.set(signal.signalId, signal.bufferedUntil);
     if (this.#kept.has(signal.signalId)) return;
     this.#kept.set(signal.signalId, {
@@ -183,7 +183,7 @@ export class SignalChecker {
         runInvariant(
           11,
           overlapMs <= longestMs,
-          `${wait.what} waited for ${overlapMs} ms while ${signal.what}, which was acknowledged, lay there`,
+          `${wait.what} waited for ${overlapMs} ms although the acknowledged signal ${signal.what} was stored`,
         );
       }
     }

@@ -1,4 +1,7 @@
-/** Senders of signals: each sends again, under the same name, until it is answered; and then the next one, for as long as anything runs. */
+/**
+ * Clients that send signals. Each repeats a signal with the same name until it gets a response and then sends the next one,
+ * for as long as any run is open.
+ */
 import { type Scope, signalId } from '../../lib/engine/ids.ts';
 import { after, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import { sendSignal } from '../../lib/service/runs/send-signal.ts';
@@ -48,7 +51,7 @@ export class SignalClients {
       this.#parts.functions.invoke('api', async (decider) => {
         const sending = await sendSignal(decider, scope, { ...request, signalId: id, expiresIn });
         runInvariant(9, sending.kind === 'sent', `signal ${id} was answered ${sending.kind}`);
-        runInvariant(9, (answer ?? sending.isDelivered) === sending.isDelivered, `signal ${id} was answered in two ways`);
+        runInvariant(9, (answer ?? sending.isDelivered) === sending.isDelivered, `signal ${id} got two different responses`);
         if (answer === undefined && hasKey && faults.shouldInject('keyReused')) this.#sendOther(scope, place, id);
         answer = sending.isDelivered;
         this.#parts.signals.acknowledged({ ...place, scope, signalId: id, bufferedUntil }, answer, time.now);
@@ -61,7 +64,7 @@ export class SignalClients {
     time.in(prng.whole(1, pauseMs), () => (this.#parts.isQuiet() ? undefined : this.#send(scope, place, nextPauseMs)));
   }
 
-  /** With a key that another signal was sent with: nobody is given it. */
+  /** With the key of another signal: it must not be delivered. */
   #sendOther(scope: Scope, place: Place, idempotencyKey: string): void {
     const id = signalId(`${idempotencyKey}-other`);
     this.#parts.signals.refuses(id);

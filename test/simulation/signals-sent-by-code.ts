@@ -1,4 +1,4 @@
-/** What the code of a run may send: each sending has a name that follows from the run and the step, and so has what it brings. */
+/** Signals that the code of a run may send. The name and payload of each signal follow from the run and the step. */
 import { createHash } from 'node:crypto';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import type { CodeWorkflow, Part } from './random-code.ts';

@@ -1,4 +1,4 @@
-/** The ports of a simulated world: stores in memory, queues and timers in virtual time, and ears on every commit. */
+/** The ports of a simulation: stores in memory, queues and timers in virtual time, and observers of every commit. */
 import {
   type MessageIdentity,
   workflowTaskJobIdentity,
@@ -78,7 +78,7 @@ export class SimulatedPorts {
       index: this.#indexOf(around),
       jobs: {
         send: async (jobs) => {
-          // Of a batch some may be refused: whoever sent it is told, and not which.
+          // A part of a batch may be refused: the sender gets an error that does not say which part.
           const some =
             jobs.length > 1 && around.faults.shouldInject('partlySent')
               ? jobs.slice(0, around.prng.whole(0, jobs.length - 1))
@@ -118,7 +118,7 @@ export class SimulatedPorts {
     };
   }
 
-  /** It must be over within this world's time: what it comes to is a matter of when. */
+  /** The deadline is within the time of this simulation, so the result depends on timing. */
   isHurried(runId: string): boolean {
     return (this.deadlines.get(runId) ?? Infinity) < simulationStart + days(6);
   }
@@ -134,7 +134,7 @@ export class SimulatedPorts {
     for (const queue of this.#queues) queue.restart();
   }
 
-  /** Nobody takes anything from any queue, for as long as they are held. */
+  /** All queues deliver nothing while they are held. */
   hold(isHeld: boolean): void {
     for (const queue of this.#queues) queue.hold(isHeld);
   }

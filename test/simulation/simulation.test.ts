@@ -6,15 +6,15 @@ import { noFaults, chaosFaults } from './faults.ts';
 import { seeds } from './seeds.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 
-describe('random workflows in rough weather', () => {
-  it('give the same world for the same seed, byte for byte: every commit of every run, and the heads', async () => {
+describe('random workflows with all faults', () => {
+  it('give the same commits and heads for the same seed, byte for byte', async () => {
     for (const seed of seeds(10)) {
       const [one, other] = [await simulate({ seed, rates: chaosFaults }), await simulate({ seed, rates: chaosFaults })];
       expect(JSON.stringify(other)).toBe(JSON.stringify(one));
     }
   });
 
-  it('give another one for worlds that differ in one commit, and in nothing that is counted', async () => {
+  it('give another history when one commit differs and all counts are equal', async () => {
     const calm: SimulationOptions = { seed: 1, rates: noFaults, code: 0 };
     let puts = 0;
     const otherwise = (world: Deps): Deps => ({
@@ -33,8 +33,8 @@ describe('random workflows in rough weather', () => {
   });
 });
 
-describe('budgets in rough weather', () => {
-  it('are kept to the attempt and to the token, whoever dies and whatever comes twice', async () => {
+describe('budgets with all faults', () => {
+  it('are kept to the attempt and to the token, with crashes and duplicates', async () => {
     const ended = { executions: 0, tokens: 0 };
     for (const seed of seeds(60)) {
       const [maxNodeExecutions, maxTokens] = [1 + (seed % 12), 5 + (seed % 30)];

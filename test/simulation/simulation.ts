@@ -51,14 +51,14 @@ export interface SimulationOptions {
   readonly codes?: readonly CodeWorkflow[];
   /** crashes at port calls of the whole simulation */
   readonly crashPoints?: readonly CrashPoint[];
-  /** wraps the world with a bug on purpose, to see it caught */
+  /** wraps the ports with a planted bug */
   readonly planted?: (world: Deps, time: VirtualTime) => Deps;
   /** sees the calls of each process as the process makes them */
   readonly observed?: (by: string, reached: Deps) => Deps;
   readonly withoutSweep?: boolean;
-  /** somebody cancels runs that others have called */
+  /** a client cancels child runs */
   readonly cancelsCalled?: boolean;
-  /** nothing sleeps or awaits a signal: what stands still then stands still by a fault */
+  /** no node sleeps or waits for a signal: a stalled node is then caused by a fault */
   readonly isBrisk?: boolean;
   /** is told of each commit that stands */
   readonly onCommit?: (run: RunAddress, commit: Commit) => void;
@@ -87,7 +87,7 @@ export interface SimulationReport {
   readonly commits: number;
   readonly resumptions: number;
   readonly happened: number;
-  /** batches of which some messages came back, and some did not */
+  /** batches of which a part was redelivered */
   readonly partialBatches: number;
   /** nodes that clients woke before their time */
   readonly woken: number;
@@ -97,7 +97,7 @@ export interface SimulationReport {
   readonly waitsUnmet: number;
   /** the longest time that an acknowledged signal and a wait that it fits were both there */
   readonly maxOverlapMs: number;
-  /** the longest time that an open run stood still between two commits */
+  /** the longest time between two commits of an open run */
   readonly maxStallMs: number;
   /** the longest that any node was behind the time by which its log has it move */
   readonly maxBehindMs: number;
@@ -159,9 +159,9 @@ const chanceOf = (name: string): number => createHash('sha256').update(name).dig
 const patience = days(3);
 /** Where attempts kill their workers, each takes up to an hour to end, and loops and called runs with ten attempts each multiply it. */
 const patienceWithPoison = days(12);
-/** In none of twenty thousand rough worlds more than two hundred thousand do: one that asks for more and more never comes to rest. */
+/** The maximum of twenty thousand simulations is 200,000 events; a simulation with more sends messages without end. */
 const mostHappenings = 1_000_000;
-/** Early in half of the worlds, so that short runs are folded on from what was kept, too; 64 is what the product has. */
+/** Early in half of the simulations, so that short runs also use stored folds; the product's value is 64. */
 const firstSnapshots = [2, 4, 8, 64, 64, 64] as const;
 /** For the last duties of the last run, and every late message. */
 const aftermathMs = 4 * 3_600_000;
@@ -178,7 +178,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const hasNoFaults =
     Object.entries(rates).every(([kind, rate]) => rate === 0 || isHarmless(kind)) && (options.crashPoints ?? []).length === 0;
   const isCalm = hasNoFaults && poison === 0 && !isCrashStorm;
-  /** and nobody holds anything up on purpose */
+  /** and no planted delay */
   const isPlain = isCalm && options.workload === undefined && options.planted === undefined;
   const signals = new SignalChecker(isCalm);
   const places = new SlotChecker(limits.maxConcurrentRuns);
@@ -280,7 +280,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     time.in(minutes(1), () => sweepEachMinute(time, { world, index, sweep: () => functions.sweep() }));
   if (isCrashStorm) brewStorm(prng.fork(), time, () => (functions.crash(), world.restart()));
   const { problems } = functions;
-  // Only the next sweep is ahead, and it has nothing to look at: it can go on like this for ever.
+  // Only the next sweep is pending, and it has no due run: the state does not change any more.
   const isAtRest = (): boolean =>
     options.workload === undefined &&
     time.ahead === 1 &&
@@ -293,12 +293,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   );
   await time.run(time.now + aftermathMs, () => isBroken() || isAtRest());
   if (problems.length > 0) throw problems[0];
-  runInvariant(
-    5,
-    !isFlooded(),
-    `${time.happened} things have happened in ${time.now - simulationStart} ms, and more are to come`,
-  );
-  runInvariant(9, clients.waiting === 0, 'a start was never answered, however often it was asked');
+  runInvariant(5, !isFlooded(), `${time.happened} events in ${time.now - simulationStart} ms, and the simulation has not ended`);
+  runInvariant(9, clients.waiting === 0, 'a start got no response although its client repeated it');
   await checker.check(world.memory.log);
   still.check(time.now);
   words.check();
@@ -319,7 +315,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     await checkFinalReplay(world.memory, address, state, code, time.now);
     for (const sending of signalsSentByCode(address, code)) signals.sent(sending);
   }
-  // What a fixed workflow sends by itself is nobody's to know.
+  // The checker cannot predict which signals a fixed workflow sends by itself.
   if (options.workload === undefined) signals.checkSenders();
   await times.check(async (run) => (await world.memory.log.head(run))?.deadlineAt);
   const { counts, calls } = faults;

@@ -1,4 +1,7 @@
-/** Watches that no more runs are at work than their workflow allows, that each has a place to itself, and that none begins without one. */
+/**
+ * Checks that no more runs are open than their workflow allows, that each run has its own concurrency slot, and that no run
+ * starts without one.
+ */
 import { type RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { callerOf } from '../../lib/engine/log/lineage.ts';
@@ -31,18 +34,18 @@ export class SlotChecker {
       if (event.type === 'SLOT_AWAITED' && this.#atWork.size >= this.#most) this.waited += 1;
       if (event.type === 'SLOT_TAKEN') {
         const holder = [...this.#atWork].find(([, place]) => place === event.slot)?.[0];
-        runInvariant(4, holder === undefined, `${runId} has the place ${event.slot}, which ${holder} has`);
-        runInvariant(4, !this.#ended.has(runId), `${runId} was let in when it was over`);
+        runInvariant(4, holder === undefined, `${runId} acquired slot ${event.slot}, which ${holder} holds`);
+        runInvariant(4, !this.#ended.has(runId), `${runId} acquired a slot after its end`);
         this.#atWork.set(runId, event.slot);
         this.let += 1;
       } else if (endings.has(event.type)) {
         this.#atWork.delete(runId);
         this.#ended.add(runId);
       } else if ('nodeId' in event && this.#most !== Infinity) {
-        runInvariant(4, this.#atWork.has(runId), `${event.type} of ${runId}, which has no place`);
+        runInvariant(4, this.#atWork.has(runId), `${event.type} of ${runId}, which has no slot`);
       }
     }
     this.together = Math.max(this.together, this.#atWork.size);
-    runInvariant(4, this.#atWork.size <= this.#most, `${this.#atWork.size} runs are at work, and ${this.#most} may be`);
+    runInvariant(4, this.#atWork.size <= this.#most, `${this.#atWork.size} runs are open; the limit is ${this.#most}`);
   }
 }

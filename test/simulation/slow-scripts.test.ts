@@ -1,6 +1,6 @@
 /**
- * Attempts that spend their first slices go on in the slow lane, and nothing of them is lost, done twice or left lying, whatever goes
- * wrong. More seeds: `npm run simulate -- --slow --seeds 2000`.
+ * Attempts that use up their first slice continue in the slow queue. None is lost, executed twice or left waiting, whatever
+ * faults occur. More seeds: `npm run simulate -- --slow --seeds 2000`.
  */
 import { expect, test } from 'vitest';
 import { inTier } from '../tier.ts';
@@ -8,7 +8,7 @@ import { runSeeds } from './run-seeds.ts';
 
 const count = inTier({ quick: 40, deep: 300 });
 
-test(`attempts that move to the slow lane come to their ends: ${count} seeds`, async () => {
+test(`attempts in the slow queue end: ${count} seeds`, async () => {
   const { seeds, failed, seen } = await runSeeds({ from: 1, count, world: 'slow' });
   expect(failed).toEqual([]);
   expect(seeds).toBe(count);

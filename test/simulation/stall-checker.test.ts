@@ -1,4 +1,4 @@
-/** What counts as standing still, of logs that are written by hand. */
+/** The stall checker's limits, with logs written by hand. */
 import { expect, it } from 'vitest';
 import {
   type RunId,
@@ -34,7 +34,7 @@ const goesOn: RunEvent = { type: 'SYSTEM_SET', key: 'beside', value: inline(1) }
 const caller = runId('wrun_00000000000000000000000001');
 const called = runId('wrun_00000000000000000000000002');
 
-/** A world with one watch over it. */
+/** A log with one stall checker. */
 function world(isPlain = false) {
   const watch = new StallChecker(isPlain);
   const runs = new Map<string, ReturnType<typeof emptyState>>();
@@ -59,28 +59,28 @@ function world(isPlain = false) {
   };
 }
 
-it('a sleeper is woken within six hours of its time', () => {
+it('a sleeping run is woken within six hours after its time', () => {
   const { commits, ends } = world();
   commits(caller, minutes(0), ...begins, sleeps('nap', days(1)));
   expect(() => ends(hours(30))).not.toThrow();
   expect(() => ends(hours(31))).toThrow('nap is 25200000 ms behind its time');
 });
 
-it('what else of its run goes on hides no node', () => {
+it('progress of another node does not hide a stalled node', () => {
   const { commits } = world();
   commits(caller, minutes(0), ...begins, asked('lost'), asked('busy'));
   commits(caller, hours(5), goesOn);
   expect(() => commits(caller, hours(7), goesOn)).toThrow('lost');
 });
 
-it('where nothing goes wrong it is twenty minutes', () => {
+it('without faults the limit is twenty minutes', () => {
   const { commits, ends } = world(true);
   commits(caller, minutes(0), ...begins, asked('node'));
   expect(() => ends(minutes(20))).not.toThrow();
   expect(() => ends(minutes(21))).toThrow('node');
 });
 
-it('a caller may wait for as long as the run that it called, and is told of its end within seven hours', () => {
+it('a parent may wait as long as its child run and is notified of its end within seven hours', () => {
   const { commits, ends } = world();
   const call: RunEvent = {
     type: 'SUBFLOW_CALLED',

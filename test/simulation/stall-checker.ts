@@ -1,6 +1,6 @@
 /**
- * Judges that no node stands still: each that is open has a time by which it is to move, as the log declares it, and the run of
- * one that is behind that by more than whoever looks after runs may need waits for nobody, whatever else of it goes on.
+ * Checks that no node stalls. The log gives each open node a time by which it must progress. A node that exceeds this time by
+ * more than recovery needs is a violation, even if other nodes of the run progress.
  */
 import { type RunAddress, type RunId, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
@@ -9,14 +9,14 @@ import { type OpenNode, waitEndsAt, isOpen } from '../../lib/engine/log/node-sta
 import { hours, minutes } from '../../lib/engine/time.ts';
 import { runInvariant } from './violation.ts';
 
-/** A worker's time, and the five minutes by which an alarm may be late (time-watch.ts). */
+/** The time of a worker, and the five minutes by which a timer may be late (timing-checker.ts). */
 const mostCalmBehindMs = minutes(20);
 /**
- * By then a node whose workers die has been sent nine times, after patiences of 100 s that double up to an hour, and the message
- * that it was sent with first is long buried: five workers may each die with it for sixteen minutes.
+ * By then a node with crashing workers has been sent nine times, after heartbeat timeouts of 100 s that double up to one hour.
+ * Its first message is a dead letter by then: each of five workers may hold it for sixteen minutes.
  */
 const mostBehindMs = hours(6);
-/** The longest that the sweep leaves a run alone that waits for another one (engine/log/silence.ts), and an hour of trouble at that look. */
+/** The longest interval between two checks of a run that waits for another one, and one hour of failed checks. */
 const mostUntoldMs = hours(7);
 
 interface Due {
@@ -26,8 +26,8 @@ interface Due {
 }
 
 /**
- * Ten attempts of a step, each of which takes up to an hour to end as lost; or a slow lane in which a hundred passes of a loop wait, and
- * which each worker that dies with a job of it closes for 16 minutes.
+ * Ten attempts of a step, each of which takes up to one hour to end as lost; or a slow queue with a hundred loop iterations, which
+ * each worker crash blocks for 16 minutes.
  */
 const mostHeldUpMs = 24 * 3_600_000;
 
@@ -43,7 +43,7 @@ export class StallChecker {
   maxBehindMs = 0;
 
   /**
-   * @param isPlain nothing goes wrong, and nobody holds anything up
+   * @param isPlain no faults and no delays
    * @param isHeldUp attempts kill their workers: what stands beside one in a workflow task waits for all of its attempts; or many
    * attempts wait in slow lanes
    */
@@ -73,7 +73,7 @@ export class StallChecker {
     if (due === undefined) return;
     const behindMs = now - due.at;
     this.maxBehindMs = Math.max(this.maxBehindMs, behindMs);
-    runInvariant(5, behindMs <= due.mostMs, `${runId} waits for nobody: ${due.node} is ${behindMs} ms behind its time`);
+    runInvariant(5, behindMs <= due.mostMs, `${runId} has stalled: ${due.node} is ${behindMs} ms behind its time`);
   }
 
   /** Notes which of its nodes is to move first. */

@@ -1,4 +1,7 @@
-/** Clients that start runs, and ask again when they hear nothing: with their key, or without it. What becomes of their runs they cancel, wake and resume. */
+/**
+ * Clients that start runs and repeat a request without a response, with or without their idempotency key. They also cancel,
+ * wake and resume their runs.
+ */
 import { type RunAddress, type RunId, type Scope, workflowName } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { type Instant, after, minutes } from '../../lib/engine/time.ts';
@@ -45,7 +48,7 @@ const mostWrongMs = 90_000;
 const cancelledWithinMs = [60_000, 60_000, 1_200_000, 10_800_000] as const;
 
 export class StartClients {
-  /** clients that nobody has answered yet */
+  /** clients without a response */
   waiting: number;
   woken = 0;
   readonly #parts: StartClientParts;
@@ -53,7 +56,7 @@ export class StartClients {
   /** clients whose deadline passed before they were answered */
   readonly #givenUp = new Set<Client>();
   readonly #clientsIn = new Map<Scope, number>();
-  /** Whoever resumes a run has somebody look at it, too: in most worlds nobody does, so that this hides nothing. */
+  /** A resume also schedules a check of the run. Most simulations resume nothing, so this hides no bug. */
   #areResumed = false;
   #areHurried = false;
   /** what is drawn of deadlines */
@@ -126,7 +129,7 @@ export class StartClients {
   #giveUp(client: Client): void {
     const { number, deadlineAt, runs } = client;
     const isLate = deadlineAt !== undefined && this.#parts.around.time.now + mostWrongMs >= deadlineAt;
-    runInvariant(9, isLate, `start ${number} was refused for a deadline that had not passed`);
+    runInvariant(9, isLate, `start ${number} was refused before its deadline passed`);
     if (runs.size > 0 || this.#givenUp.has(client)) return;
     this.#givenUp.add(client);
     this.waiting -= 1;
@@ -157,7 +160,7 @@ export class StartClients {
     const attempt = (): void => {
       this.#parts.functions.invoke('api', async (decider) => {
         const answer = await cancelRun(decider, address, 'asked');
-        runInvariant(9, answer.kind !== 'not_found', `${address.runId} was acknowledged, and is not there to be cancelled`);
+        runInvariant(9, answer.kind !== 'not_found', `${address.runId} was acknowledged but was not found for the cancel`);
         isAnswered = true;
         if (answer.kind === 'cancelled') this.#parts.words.toldCancelled(address.runId);
         if (answer.kind === 'run_terminal') this.#parts.words.toldEnded(address.runId, answer.status);

@@ -1,7 +1,7 @@
 /**
- * Steps of code, from the log alone: each is tried as often as its policy says while it fails by itself, none is lost where
- * nothing went wrong, of two drives of one run the one that was overtaken asks for nothing more, and while the run is open
- * there is always somebody who is to drive it, or a wait that asks for a drive when it ends.
+ * Checks code steps from the log alone. Each step gets the attempts of its policy while it fails by itself, and no step is
+ * lost without a fault. A workflow task that another one has overtaken issues no more commands. An open run always has a
+ * workflow task or a wait that dispatches one at its end.
  */
 import { stepRetryDefaults } from '../../lib/engine/durable/step-retry.ts';
 import { type Nonce, type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
@@ -28,7 +28,7 @@ interface Watched {
   idleWorkflowTasks: number;
 }
 
-/** Whoever resumes a run has it driven, and so does each wait; this often in a row only circles are. */
+/** A resume and each wait dispatch a workflow task; this many in a row without progress are a loop. */
 const mostIdleDrives = 40;
 const drivePrefix = '.workflow-task.';
 
@@ -54,7 +54,7 @@ export class StepChecker {
 
   /** @param state of the run, with this commit */
   committed({ runId }: RunAddress, { events, nonce }: Commit, state: RunState | undefined): void {
-    if (state?.code !== undefined) runInvariant(5, isLookedAfter(state), `${runId} is open, and nobody is to drive it`);
+    if (state?.code !== undefined) runInvariant(5, isLookedAfter(state), `${runId} is open without a workflow task`);
     const run = this.#runs.get(runId) ?? { steps: new Map<string, Tried>(), givenUp: [], askers: [], idleWorkflowTasks: 0 };
     this.#runs.set(runId, run);
     for (const event of events) this.#drives(runId, run, event);
@@ -77,14 +77,14 @@ export class StepChecker {
     runInvariant(
       5,
       run.idleWorkflowTasks <= mostIdleDrives,
-      `${runId} was driven ${run.idleWorkflowTasks} times, and nothing came of it`,
+      `${runId} had ${run.idleWorkflowTasks} workflow tasks without progress`,
     );
   }
 
   #asks(runId: string, { askers, givenUp }: Watched, by: Process): void {
-    runInvariant(2, givenUp.length === 0, `${runId} goes on, and has given up ${givenUp.join(', ')} before the last try`);
+    runInvariant(2, givenUp.length === 0, `${runId} continues although ${givenUp.join(', ')} failed before the last attempt`);
     if (askers.at(-1) === by) return;
-    runInvariant(2, !askers.includes(by), `${runId} is driven on by one who has read that another does so`);
+    runInvariant(2, !askers.includes(by), `a workflow task of ${runId} continued after it had read that another one took over`);
     askers.push(by);
   }
 
@@ -101,15 +101,11 @@ export class StepChecker {
     if (tried === undefined) return;
     const { cause } = event.failure;
     if (event.type === 'NODE_RETRIED' && cause === 'lost')
-      return runInvariant(12, !this.#isCalm, `${runId} has lost ${event.nodeId}, and no machine was lost`);
+      return runInvariant(12, !this.#isCalm, `${runId} lost ${event.nodeId} although no worker crashed`);
     tried.failed += 1;
     const { most, failed } = tried;
     if (most === 0) return;
-    runInvariant(
-      2,
-      failed < most || event.type === 'NODE_FAILED',
-      `${event.nodeId} of ${runId} is tried more than ${most} times`,
-    );
+    runInvariant(2, failed < most || event.type === 'NODE_FAILED', `${event.nodeId} of ${runId} has more than ${most} attempts`);
     const isGivenUp = event.type === 'NODE_FAILED' && cause === 'error' && failed < most;
     if (isGivenUp && !this.#isHurried(runId)) run.givenUp.push(event.nodeId);
   }

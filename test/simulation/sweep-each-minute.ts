@@ -1,4 +1,4 @@
-/** The sweep, minute by minute. */
+/** Runs the sweep each minute of virtual time. */
 import { minuteOf } from '../../lib/engine/log/heartbeat-timeout.ts';
 import { instant, minutes } from '../../lib/engine/time.ts';
 import type { RunIndex } from '../../lib/ports/run-index.ts';
@@ -9,7 +9,7 @@ const minute = minutes(1);
 
 interface Swept {
   readonly world: SimulatedPorts;
-  /** where the minutes are passed that nobody need sweep */
+  /** where minutes without a due run are skipped */
   readonly index: Pick<RunIndex, 'recordSweptMinute'>;
   readonly sweep: () => void;
 }

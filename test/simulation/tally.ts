@@ -1,17 +1,17 @@
-/** What many seeds came to, added up. */
+/** The summed results of many seeds. */
 import * as z from 'zod';
 import { type SimulationReport } from './simulation.ts';
 import type { SimulationKind } from './options-of-seed.ts';
 
 const amounts = z.record(z.string(), z.number());
 
-/** What is added up over seeds; `faults` by their kind. */
+/** Sums over seeds; `faults` by kind. */
 export const tallySchema = z.strictObject({
   seeds: z.number(),
   faults: amounts,
-  /** port calls, commits, and what else the checker had to look at */
+  /** port calls, commits and other counts of the checker */
   seen: amounts,
-  /** of those that are no sums: the greatest */
+  /** the maximum over all seeds */
   maxOverlapMs: z.number(),
   failed: z.array(z.strictObject({ seed: z.number(), message: z.string() })),
 });
@@ -39,7 +39,7 @@ export function addReport(
   tally.maxOverlapMs = Math.max(tally.maxOverlapMs, maxOverlapMs);
 }
 
-/** The message ends with the line that replays the seed. */
+/** The message ends with the command that replays the seed. */
 export function addFailure(
   tally: Tally,
   { seed, world }: { readonly seed: number; readonly world: SimulationKind },

@@ -1,11 +1,11 @@
-/** Judges when things happen: no sleep, wait, pause, retry or run is over before its time, as far as clocks can be trusted. */
+/** Checks that no delay, wait, pause, retry or run ends before its time, within the error of the clocks. */
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { runInvariant } from './violation.ts';
 
 /** As wrong as clocks are (process.ts). */
 const wrongClockMs = 90_000;
-/** An alarm is a minute late at most, and then a queue has it. */
+/** A timer is at most one minute late; then its message is in a queue. */
 const mostLateMs = 300_000;
 
 export class TimingChecker {
@@ -70,21 +70,21 @@ export class TimingChecker {
   /** An attempt has begun. */
   begins(name: string, now: number): void {
     const notBefore = this.#notBefore.get(name) ?? 0;
-    runInvariant(12, now >= notBefore - this.#trustMs, `${name} was begun ${notBefore - now} ms before its time`);
+    runInvariant(12, now >= notBefore - this.#trustMs, `${name} was executed ${notBefore - now} ms before its time`);
   }
 
   /** @param deadlineOf of a run */
   async check(deadlineOf: (run: RunAddress) => Promise<number | undefined>): Promise<void> {
     for (const { run, at } of this.#timedOut) {
       const early = ((await deadlineOf(run)) ?? 0) - at;
-      runInvariant(2, early <= this.#trustMs, `${run.runId} was ended for its deadline ${early} ms before that`);
+      runInvariant(2, early <= this.#trustMs, `${run.runId} was ended ${early} ms before its deadline`);
     }
   }
 
-  /** Where nothing goes wrong, nobody waits for long behind the end of his wait. */
+  /** Without faults, a wait ends soon after its time. */
   #late(node: string, now: number): void {
     const until = this.#until.get(node) ?? Infinity;
-    runInvariant(5, !this.#isCalm() || now <= until + mostLateMs, `${node} waited for ${now - until} ms behind its time`);
+    runInvariant(5, !this.#isCalm() || now <= until + mostLateMs, `${node} ended ${now - until} ms after its time`);
   }
 
   #begins(node: string, until: number): void {
@@ -98,6 +98,6 @@ export class TimingChecker {
     this.#late(node, now);
     this.#until.delete(node);
     if (this.#called.has(node)) return;
-    runInvariant(5, now >= until - this.#trustMs, `${node} was over ${until - now} ms before its time`);
+    runInvariant(5, now >= until - this.#trustMs, `${node} ended ${until - now} ms before its time`);
   }
 }

@@ -1,21 +1,21 @@
 /**
- * Fixed workflows of which time decides what they come to, so that a crash, after which all goes on minutes later, may lead
- * them another way. They are held to every invariant, and not to the end that they came to without a crash.
+ * Fixed workflows whose end depends on timing: a crash delays the run by minutes and may lead to another end. They must keep
+ * every invariant, but the crash matrix does not compare their end with the end without a crash.
  */
 export const timingDependent: ReadonlyMap<string, string> = new Map([
-  ['deferred-choice-by-signal', 'the signal comes a minute after the start, and the wait lasts as long'],
-  ['deferred-choice-by-expiry', 'a wait that begins later is still there when the signal comes'],
-  ['error-handling-fail-workflow-without-an-error-edge', 'the nap may be over before the node has failed'],
-  ['error-handling-fail-workflow-with-an-error-edge', 'the nap may be over before the node has failed'],
-  ['cancel-before-anything', 'a client that hears nothing of its start cancels too late'],
-  ['cancel-between-retries', 'the last attempt may be over before the cancel comes'],
-  ['retry-past-the-deadline', 'what is mended after the deadline is too late for it'],
-  ['budget-with-work-under-way', 'another node may be the one that uses the budget up'],
-  ['several-ends-of-one-name', 'the end that comes last is the one that is kept'],
+  ['deferred-choice-by-signal', 'the signal arrives one minute after the start, exactly when the wait expires'],
+  ['deferred-choice-by-expiry', 'a wait that starts later has not expired when the signal arrives'],
+  ['error-handling-fail-workflow-without-an-error-edge', 'the delay may end before the node fails'],
+  ['error-handling-fail-workflow-with-an-error-edge', 'the delay may end before the node fails'],
+  ['cancel-before-anything', 'a client that gets no response to its start cancels too late'],
+  ['cancel-between-retries', 'the last attempt may end before the cancel arrives'],
+  ['retry-past-the-deadline', 'recovery after the deadline is too late for the retry'],
+  ['budget-with-work-under-way', 'another node may exhaust the budget'],
+  ['several-ends-of-one-name', 'the output of the last end node wins'],
 ]);
 
-/** Those of which two crashes may lead elsewhere, and one does not. */
+/** The same for two crashes, with the workflows where one crash never changes the end. */
 export const timingDependentAfterTwoCrashes: ReadonlyMap<string, string> = new Map([
   ...timingDependent,
-  ['explicit-termination', 'what two crashes hold up may take longer than the nap of five minutes'],
+  ['explicit-termination', 'two crashes may delay a branch by more than the delay of five minutes'],
 ]);

@@ -1,4 +1,4 @@
-/** One of the invariants (docs/ARCHITECTURE.md, "What must always hold") does not hold. */
+/** The error for a violated invariant (docs/ARCHITECTURE.md, "What must always hold"). */
 class Violation extends Error {
   override readonly name = 'Violation';
   readonly invariant: number;

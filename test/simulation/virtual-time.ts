@@ -1,6 +1,6 @@
 /**
- * Virtual time: things happen one after another, each at its moment. Between two of them every promise that can go on
- * does so, so that the order of everything follows from the queue alone.
+ * Virtual time: events happen one after another, each at its time. Between two events all pending promises settle, so that the
+ * queue alone determines the order.
  */
 import { type Instant, instant } from '../../lib/engine/time.ts';
 
@@ -44,7 +44,7 @@ export class VirtualTime {
     return this.#heap[0]?.at ?? Infinity;
   }
 
-  /** No virtual time passes until it is settled: what takes real time, and none of the world's. */
+  /** Virtual time stops until the promise settles: for work that takes real time. */
   hold<Value>(work: Promise<Value>): Promise<Value> {
     this.#held = Promise.allSettled([this.#held, work]);
     return work;
@@ -56,7 +56,7 @@ export class VirtualTime {
 
   /** Runs until nothing is left, the moment has come, or `isOver` says so. */
   async run(until: number, isOver: () => boolean): Promise<void> {
-    // Whoever runs this in a row of many must come round to what waits outside.
+    // Many runs in sequence must let Node's event loop process other work.
     await new Promise((resolve) => setImmediate(resolve));
     await boundary();
     for (let next = this.#heap[0]; next !== undefined && next.at <= until && !isOver(); next = this.#heap[0]) {

@@ -1,6 +1,6 @@
 /**
- * Attempts that kill the worker that begins them end within their bound, and storms of crashes fail nothing: the judge is
- * `loss-watch.ts`. More seeds: `npm run simulate -- --poison --seeds 2000`, and `--storm`.
+ * Attempts that kill their workers end within their limit, and crash storms fail no attempt (`worker-loss-checker.ts`). More
+ * seeds: `npm run simulate -- --poison --seeds 2000`, and `--storm`.
  */
 import { expect, test } from 'vitest';
 import { inTier } from '../tier.ts';
@@ -15,7 +15,7 @@ test(`attempts that kill their workers end as lost: ${count} seeds`, async () =>
   expect(seen['lostAttempts'] ?? 0).toBeGreaterThan(count);
 });
 
-test(`a storm of crashes fails no attempt: ${count} seeds`, async () => {
+test(`a crash storm fails no attempt: ${count} seeds`, async () => {
   const { seeds, failed, seen } = await runSeeds({ from: 1, count, world: 'storm' });
   expect(failed).toEqual([]);
   expect(seeds).toBe(count);

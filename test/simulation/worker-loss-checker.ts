@@ -1,6 +1,6 @@
 /**
- * Judges the attempts that end as lost: each was delivered to workers that died or stood still, as often as the rule says. An attempt that kills its worker ends so within its bound. Where crashes come as a storm,
- * and are over after some minutes, none does.
+ * Checks the attempts that end as lost. Workers must have crashed on them or paused as often as the rule requires. An attempt
+ * that kills its workers ends within its limit. A crash storm of some minutes fails no attempt.
  */
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
@@ -71,23 +71,27 @@ export class WorkerLossChecker {
       const drive = events.find((each) => each.type === 'NODE_COMPLETED' && each.nodeId.startsWith('.workflow-task.'));
       if (code === 'worker_lost' && drive !== undefined && 'attempt' in drive && 'nodeId' in drive)
         this.#check(`${runId}/${nodeKey(drive)}#${drive.attempt}`);
-      runInvariant(5, code !== 'worker_lost' || drive !== undefined, `${name} was lost in commit ${number} without its drive`);
+      runInvariant(
+        5,
+        code !== 'worker_lost' || drive !== undefined,
+        `${name} was lost in commit ${number} without its workflow task`,
+      );
     }
   }
 
   #check(name: string): void {
     this.lost += 1;
-    runInvariant(5, !this.#rules.isCrashStorm, `${name} has failed as lost, and there was but a storm of crashes`);
+    runInvariant(5, !this.#rules.isCrashStorm, `${name} failed as lost in a crash storm`);
     const known = this.#delivered.get(name);
-    // In rough weather a delivery comes back from a worker that lives, too, and a beat that is late counts for none.
+    // With all faults, a message of a live worker may be redelivered, and a late heartbeat counts as missing.
     const dead = [...(known?.by ?? [])].filter(({ isAlive, hasStood }) => !isAlive || hasStood || !this.#rules.onlyWorkersCrash);
     // A dead letter alone ends nothing: its deliveries may all have been throttled.
-    runInvariant(5, dead.length >= leastDeaths, `${name} has failed as lost after ${dead.length} workers that died`);
+    runInvariant(5, dead.length >= leastDeaths, `${name} failed as lost after ${dead.length} worker crashes`);
   }
 
   #ends(name: string, now: number): void {
     const since = this.#killing.get(name);
-    // A workflow of code that is tried again counts the attempts of its steps anew.
+    // A retried code workflow counts the attempts of its steps from zero.
     this.#killing.delete(name);
     if (since === undefined || !this.#rules.isOnlyPoison) return;
     runInvariant(5, now - since <= longestDyingMs, `${name} killed workers for ${now - since} ms before it ended`);
@@ -99,7 +103,7 @@ export class WorkerLossChecker {
   }
 
   check(): void {
-    for (const name of this.#killing.keys()) runInvariant(5, false, `${name} kills workers, and has not ended`);
+    for (const name of this.#killing.keys()) runInvariant(5, false, `${name} kills workers and has not ended`);
   }
 }
 

@@ -1,4 +1,4 @@
-/** What is run in a simulated world and asked of it. */
+/** The interface of a workload: the workflows and clients of a simulation. */
 import type { Checker } from './checker.ts';
 import type { Functions } from './functions.ts';
 import type { SimulationContext } from './process.ts';
@@ -10,7 +10,7 @@ export interface Workload {
   begin(): Promise<void>;
   /** everything has been asked for, and every run has ended */
   readonly isQuiet: boolean;
-  /** starts that nobody has answered yet */
+  /** starts without a response */
   readonly waiting: number;
   /** nodes that were woken before their time */
   readonly woken: number;
@@ -18,7 +18,7 @@ export interface Workload {
   readonly sent: number;
   /** it has lost messages or left them lying, which explains that something was done again */
   readonly isRough?: boolean;
-  /** Somebody may have asked for it. */
+  /** A client may have cancelled it. */
   mayBeCancelled(runId: string): boolean;
 }
 

@@ -1,4 +1,7 @@
-/** docs/PROOF.md from the reports that are there: `npm run proof` writes it, and so does each command that keeps one, when it ends. */
+/**
+ * Writes docs/PROOF.md from the stored reports. `npm run proof` calls it, and so does each command at its end that stores a
+ * report.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countSchema } from '../e2e/kills/count.ts';

@@ -1,4 +1,4 @@
-/** All topologies, by the headings of docs/CONFORMANCE.md. */
+/** All topologies, grouped by the headings of docs/CONFORMANCE.md. */
 import type { Topology } from '../topology.ts';
 import { budgets } from './budgets.ts';
 import { disabledNodes, startAndEnd } from './run-start-and-end.ts';
@@ -20,11 +20,11 @@ export const families: Readonly<Record<string, readonly Topology[]>> = {
   Joins: joins,
   Failures: failures,
   Merges: merges,
-  'Attempts and time limits': retries,
+  'Retries and time limits': retries,
   Budgets: budgets,
-  'Beginnings and ends': startAndEnd,
+  'Start and end of a run': startAndEnd,
   'Disabled nodes': disabledNodes,
-  'Sleeps, deadlines, wakes and cancels': time,
+  'Delays, deadlines, wakes and cancels': time,
   Signals: signals,
   Loops: loops,
   Subflows: subflows,

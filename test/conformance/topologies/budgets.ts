@@ -1,4 +1,4 @@
-/** Budgets of a run: what is asked for up to them, and how a run ends that needs more. */
+/** Budgets of a run: dispatches within the budget, and the end of a run that needs more. */
 import { expect } from 'vitest';
 import { seconds } from '../../../lib/engine/time.ts';
 import { type Topology, finishedWith, failedWith, names, singleAttempt } from '../topology.ts';
@@ -11,7 +11,7 @@ const exceeded = (budget: string, limit: number, used: number, nodeId: string) =
 export const budgets: readonly Topology[] = [
   {
     name: 'budget-that-suffices',
-    description: 'A run that needs all of its budget and no more ends well.',
+    description: 'A run that uses exactly its budget completes.',
     edges: ['start -> a -> b -> end'],
     options: { budget: { maxNodeExecutions: 2, maxTokens: 10 } },
     replies: { a: telling(2, 3), b: telling(4, 1) },
@@ -19,7 +19,7 @@ export const budgets: readonly Topology[] = [
   },
   {
     name: 'budget-of-executions',
-    description: 'A run that needs one execution more than its budget fails, and that one is not asked for.',
+    description: 'A run that needs one execution more than its budget fails, and that execution is not dispatched.',
     edges: ['start -> a -> b -> c -> end'],
     options: { budget: { maxNodeExecutions: 2 } },
     verify: ({ of, runsOf }) => {
@@ -29,8 +29,7 @@ export const budgets: readonly Topology[] = [
   },
   {
     name: 'budget-of-repetitions',
-    description:
-      'Each repetition counts against the budget, and the one without room fails the run, though an error edge leads on.',
+    description: 'Each retry counts against the budget, and a retry beyond the budget fails the run, even with an error edge.',
     edges: ['start -> a -> end', 'a/error -> rescue'],
     options: { budget: { maxNodeExecutions: 2 } },
     replies: { a: failedWith() },
@@ -41,7 +40,7 @@ export const budgets: readonly Topology[] = [
   },
   {
     name: 'budget-in-wide-fan-out',
-    description: 'Of branches that are ready together none is asked for where the budget has no room for all.',
+    description: 'No branch of a fan-out is dispatched when the budget does not suffice for all of them.',
     edges: ['start -> a', ...names(10, 'n').map((id) => `a -> ${id}`)],
     options: { budget: { maxNodeExecutions: 10 } },
     verify: ({ of, attempts }) => {
@@ -51,8 +50,7 @@ export const budgets: readonly Topology[] = [
   },
   {
     name: 'budget-of-tokens',
-    description:
-      'A result that reports more tokens than are left is kept and fails the run, and what is behind it is not asked for.',
+    description: 'A result that exceeds the token budget is stored and fails the run, and the next node is not dispatched.',
     edges: ['start -> a -> b -> c -> end'],
     options: { budget: { maxTokens: 20 } },
     replies: { a: telling(15, 5), b: telling(1, 0) },
@@ -63,7 +61,7 @@ export const budgets: readonly Topology[] = [
   },
   {
     name: 'budget-of-tokens-of-failures',
-    description: 'Tokens of an attempt that failed are spent as those of any other.',
+    description: 'The tokens of a failed attempt count against the budget.',
     edges: ['start -> a -> end', 'a/error -> rescue'],
     nodes: { a: singleAttempt },
     options: { budget: { maxTokens: 4 } },
@@ -77,7 +75,7 @@ export const budgets: readonly Topology[] = [
   },
   {
     name: 'budget-with-work-under-way',
-    description: 'Work that is under way when the budget is used up is aborted, and its result changes nothing.',
+    description: 'A run that exhausts its budget aborts its running work, and the result of that work has no effect.',
     edges: ['start -> long -> after', 'start -> nap -> a -> b'],
     nodes: { nap: { type: 'delay', delaySeconds: 5 } },
     options: { budget: { maxNodeExecutions: 2 } },

@@ -1,16 +1,16 @@
-/** What a failure leads to: by the policy of each child, by the kind of its join, and by the node's own handling of errors. */
+/** Effects of a failure: the failure policy of each child, the mode of its join and the error handling of the failed node. */
 import { expect } from 'vitest';
 import { type Topology, finishedWith, failedWith, singleAttempt, returnsInputs } from '../topology.ts';
 
 const policies = ['skip', 'propagate', 'substitute_default'] as const;
 const modes = ['all', 'any'] as const;
 
-/** What becomes of a node that misses what its policy speaks of. */
+/** The status of a node without a required parent value, by its policy. */
 const fate = { skip: 'skipped', propagate: 'failed', substitute_default: 'completed' } as const;
 const inWords = {
   skip: 'is skipped',
   propagate: 'fails too',
-  substitute_default: 'runs with an empty text in its place',
+  substitute_default: 'substitutes an empty text',
 } as const;
 
 const into = (policy: (typeof policies)[number], joinMode: (typeof modes)[number]): Pick<Topology, 'edges' | 'nodes'> => ({
@@ -32,8 +32,8 @@ const oneFails = policies.flatMap((policy) =>
     return {
       name: `one-parent-fails-${named(policy)}-${joinMode}`,
       description: isAny
-        ? `A join of mode any, policy ${policy}, runs with the parent that ends well.`
-        : `A join of mode all, policy ${policy}, ${inWords[policy]} when one of two parents fails.`,
+        ? `A join of mode any with policy ${policy} runs with the parent that completes.`
+        : `A join of mode all with policy ${policy} ${inWords[policy]} when one of two parents fails.`,
       ...into(policy, joinMode),
       replies: { a: failedWith(), join: returnsInputs },
       verify: ({ status, statusOf, inputsOf }) => {
@@ -49,7 +49,7 @@ const oneFails = policies.flatMap((policy) =>
 const allFail = policies.flatMap((policy) =>
   modes.map((joinMode): Topology => ({
     name: `both-parents-fail-${named(policy)}-${joinMode}`,
-    description: `A join of mode ${joinMode}, policy ${policy}, ${inWords[policy]} when both parents fail.`,
+    description: `A join of mode ${joinMode} with policy ${policy} ${inWords[policy]} when both parents fail.`,
     ...into(policy, joinMode),
     replies: { a: failedWith(), b: failedWith('provider_error'), join: returnsInputs },
     verify: ({ status, statusOf, inputsOf, of }) => {
@@ -63,8 +63,8 @@ const allFail = policies.flatMap((policy) =>
 
 const starved = policies.map((policy): Topology => ({
   name: `skipped-parent-${named(policy)}`,
-  description: `A node whose parent was skipped for a failure further up, policy ${policy}, ${
-    policy === 'substitute_default' ? 'runs with an empty text in its place' : 'is skipped as well'
+  description: `When a parent is skipped because of an earlier failure, a node with policy ${policy} ${
+    policy === 'substitute_default' ? 'substitutes an empty text' : 'is skipped too'
   }.`,
   edges: ['start -> a -> cut', { from: 'cut -> heir', targetParamLabel: 'x' }, 'heir -> end'],
   nodes: { a: singleAttempt, heir: { onParentFailure: policy } },
@@ -86,10 +86,10 @@ const handling = (['continue', 'fail_workflow'] as const).flatMap((mode) =>
     return {
       name: `error-handling-${named(mode)}-${hasEdge ? 'with' : 'without'}-an-error-edge`,
       description: isTaken
-        ? 'A failure that the workflow may survive takes its error edge, which finds it under the output variable.'
+        ? 'A failure with the handling continue takes its error edge, and the output variable holds the failure.'
         : mode === 'continue'
-          ? 'A failure without an error edge leaves its children to their policy, and what does not depend on it goes on.'
-          : `A failure that fails the workflow ends the run at once${hasEdge ? ', whatever its error edge says' : ''}.`,
+          ? 'After a failure without an error edge, the children follow their policy and independent branches continue.'
+          : `A failure that fails the workflow ends the run at once${hasEdge ? ', even with an error edge' : ''}.`,
       edges: ['start -> a -> next', 'start -> nap -> other', ...(hasEdge ? ['a/error -> end'] : [])],
       nodes: {
         a: { ...singleAttempt, errorHandling: mode, outputVariable: 'result' },
@@ -114,7 +114,7 @@ export const failures: readonly Topology[] = [
   ...handling,
   {
     name: 'substitute-default-chain',
-    description: 'Each node of a chain stands in for the one before it that failed, and the last one ends the run well.',
+    description: 'Each node of a chain substitutes a default for its failed parent, and the last node completes the run.',
     edges: ['start -> a', { from: 'a -> b', targetParamLabel: 'x' }, { from: 'b -> c', targetParamLabel: 'y' }, 'c -> end'],
     nodes: {
       a: singleAttempt,
@@ -126,7 +126,7 @@ export const failures: readonly Topology[] = [
   },
   {
     name: 'propagate-chain',
-    description: 'A failure that is handed on from child to child is told with its first cause at the end of the run.',
+    description: 'When a failure propagates through a chain of nodes, the failed run reports the first cause.',
     edges: ['start -> a -> b -> c -> d'],
     nodes: {
       a: singleAttempt,
@@ -142,7 +142,7 @@ export const failures: readonly Topology[] = [
   },
   {
     name: 'propagated-failure-is-rescued',
-    description: 'A failure that was handed on can be taken by the error edge of the node that it was handed to.',
+    description: 'The error edge of a node handles a failure that its parent propagated.',
     edges: ['start -> a -> b -> c', 'b/error -> rescue'],
     nodes: { a: singleAttempt, b: { onParentFailure: 'propagate' } },
     replies: { a: failedWith() },
@@ -151,7 +151,7 @@ export const failures: readonly Topology[] = [
   },
   {
     name: 'rescue-that-fails',
-    description: 'A rescue that fails itself fails the run, by its own cause.',
+    description: 'When an error handler fails, the run fails with the cause of the handler.',
     edges: ['start -> a -> next', 'a/error -> rescue'],
     nodes: { a: singleAttempt, rescue: singleAttempt },
     replies: { a: failedWith(), rescue: failedWith('forbidden') },
@@ -160,7 +160,7 @@ export const failures: readonly Topology[] = [
   },
   {
     name: 'failing-leaf-beside-a-good-end',
-    description: 'A leaf that fails fails the run, though another branch reaches its end.',
+    description: 'A failed leaf fails the run, although another branch reaches its end node.',
     edges: ['start -> a', 'start -> b -> end'],
     nodes: { a: singleAttempt },
     replies: { a: failedWith(), b: finishedWith('fine') },
@@ -168,7 +168,7 @@ export const failures: readonly Topology[] = [
   },
   {
     name: 'pure-node-that-fails',
-    description: 'A delay that cannot be told fails in its parent’s commit, is not tried again, and its child is skipped.',
+    description: 'A delay with an invalid duration fails in the commit of its parent without a retry, and its child is skipped.',
     edges: ['start -> nap -> next'],
     nodes: { nap: { type: 'delay', delayType: 'dynamic', delayVariable: '{{ctx.input.wait}}' } },
     input: { wait: 'for long' },

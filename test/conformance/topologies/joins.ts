@@ -1,11 +1,11 @@
-/** Joins in every company: nested, behind conditions, error edges, late, failing and disabled parents, and crowds. */
+/** Joins: nested, behind conditions and error edges, with late, failing and disabled parents, and with wide fan-outs. */
 import { expect } from 'vitest';
 import { type Topology, choice, finishedWith, failedWith, names, singleAttempt, returnsInputs } from '../topology.ts';
 
 export const joins: readonly Topology[] = [
   {
     name: 'nested-diamonds',
-    description: 'A diamond inside a diamond joins within before it joins without.',
+    description: 'In nested diamonds, the inner join runs before the outer join.',
     edges: ['start -> a -> a1 -> inner -> outer', 'a -> a2 -> inner', 'start -> b -> outer', 'outer -> end'],
     verify: ({ attempts, runsOf }) => {
       expect([runsOf('inner'), runsOf('outer')]).toEqual([1, 1]);
@@ -14,14 +14,14 @@ export const joins: readonly Topology[] = [
   },
   {
     name: 'diamonds-three-deep',
-    description: 'Three diamonds, each in a branch of the next, join from within, each once.',
+    description: 'In three nested diamonds, the joins run from the inside out, once each.',
     edges: ['start -> a -> b -> c -> j3 -> j2 -> j1', 'start -> x1 -> j1', 'a -> x2 -> j2', 'b -> x3 -> j3'],
     verify: ({ attempts }) =>
       expect(attempts.map(({ node }) => node).filter((id) => id.startsWith('j'))).toEqual(['j3', 'j2', 'j1']),
   },
   {
     name: 'join-of-nothing',
-    description: 'A join all of whose branches are not taken is skipped, and the run ends well without it.',
+    description: 'A join is skipped when none of its branches is taken, and the run completes.',
     edges: ['start -> check', 'check/a -> a -> join', 'check/b -> b -> join', 'join -> after', 'check/default -> c'],
     nodes: { check: choice('take', 'a', 'b') },
     verify: ({ status, statusOf, attempts }) => {
@@ -31,7 +31,7 @@ export const joins: readonly Topology[] = [
   },
   {
     name: 'error-edge-into-a-join',
-    description: 'A join behind a rescue waits for the rescue, and its neighbour is not held up.',
+    description: 'A join behind an error handler waits for the handler, and an independent branch does not.',
     edges: ['start -> a -> good -> join', 'a/error -> rescue -> join', 'start -> b -> join', 'join -> end'],
     nodes: { a: singleAttempt },
     replies: { a: failedWith('provider_error') },
@@ -39,7 +39,7 @@ export const joins: readonly Topology[] = [
   },
   {
     name: 'both-ways-into-one-join',
-    description: 'Where the main way and the error way lead into the same node, it runs once whichever is taken.',
+    description: 'When the main edge and the error edge lead to the same node, the node runs once, whichever edge is taken.',
     edges: ['start -> a -> next -> end', 'a/error -> next'],
     nodes: { a: singleAttempt },
     replies: { a: failedWith() },
@@ -47,13 +47,13 @@ export const joins: readonly Topology[] = [
   },
   {
     name: 'error-edges-not-taken',
-    description: 'A node that only error edges lead into is skipped when nothing fails, and the run ends well.',
+    description: 'A node with only incoming error edges is skipped when no node fails, and the run completes.',
     edges: ['start -> a -> end', 'start -> b -> end', 'a/error -> alarm', 'b/error -> alarm'],
     verify: ({ status, statusOf }) => expect([status, statusOf('alarm')]).toEqual(['completed', 'skipped']),
   },
   {
     name: 'any-join-late-parent',
-    description: 'A join of mode any runs with the first parent; one that comes an hour later changes nothing of it.',
+    description: 'A join of mode any runs after the first parent; a parent that ends an hour later has no effect on it.',
     edges: [
       { from: 'start -> a' },
       { from: 'a -> join', targetParamLabel: 'x' },
@@ -69,7 +69,7 @@ export const joins: readonly Topology[] = [
   },
   {
     name: 'any-join-failing-first',
-    description: 'A parent that fails does not decide a join of mode any while another may still come.',
+    description: 'A failed parent does not decide a join of mode any while another parent is open.',
     edges: ['start -> a -> join -> end', 'start -> nap -> b -> join'],
     nodes: { a: singleAttempt, join: { joinMode: 'any' }, nap: { type: 'delay', delaySeconds: 5 } },
     replies: { a: failedWith() },
@@ -80,7 +80,7 @@ export const joins: readonly Topology[] = [
   },
   {
     name: 'any-join-failing-last',
-    description: 'A parent that fails when a join of mode any has run takes nothing back: the run ends well.',
+    description: 'A parent that fails after a join of mode any has run does not change the join, and the run completes.',
     edges: ['start -> a -> join -> end', 'start -> nap -> b -> join'],
     nodes: { b: singleAttempt, join: { joinMode: 'any' }, nap: { type: 'delay', delaySeconds: 5 } },
     replies: { b: failedWith() },
@@ -88,7 +88,7 @@ export const joins: readonly Topology[] = [
   },
   {
     name: 'any-join-behind-conditions',
-    description: 'A join of mode any is not decided by a branch that is not taken.',
+    description: 'A branch that is not taken does not decide a join of mode any.',
     edges: ['start -> check', 'check/yes -> a -> join', 'start -> b -> c -> join', 'join -> end'],
     nodes: { check: choice('take', 'yes'), join: { joinMode: 'any' } },
     verify: ({ attempts, statusOf }) => {
@@ -98,7 +98,7 @@ export const joins: readonly Topology[] = [
   },
   {
     name: 'any-join-of-nothing',
-    description: 'A join of mode any none of whose branches is taken is skipped.',
+    description: 'A join of mode any is skipped when none of its branches is taken.',
     edges: ['start -> check', 'check/a -> a -> join', 'check/b -> b -> join', 'join -> end'],
     nodes: { check: choice('take', 'a', 'b'), join: { joinMode: 'any' } },
     verify: ({ status, statusOf, output }) => expect([status, statusOf('join'), output]).toEqual(['completed', 'skipped', null]),
@@ -115,7 +115,7 @@ export const joins: readonly Topology[] = [
   },
   {
     name: 'two-edges-between-two-nodes',
-    description: 'Two edges between the same nodes bring two values, and are one parent.',
+    description: 'Two edges between the same nodes bring two values and count as one parent.',
     edges: [
       { from: 'start -> a' },
       { from: 'a -> b', sourceOutputKey: 'x', targetParamLabel: 'first' },
@@ -126,7 +126,7 @@ export const joins: readonly Topology[] = [
   },
   {
     name: 'wide-fan-out',
-    description: 'Nine branches and more send their results to be collected, and the join behind them runs once.',
+    description: 'The collector commits the results of nine or more branches, and their join runs once.',
     edges: [...names(9, 'b').map((id) => `start -> ${id} -> join`), 'join -> end'],
     verify: ({ of, runsOf }) => {
       const branches = of('node.queued').filter(({ wave }) => wave === 1);
@@ -136,7 +136,7 @@ export const joins: readonly Topology[] = [
   },
   {
     name: 'eight-branches',
-    description: 'Eight branches still commit their results themselves.',
+    description: 'The workers of eight branches commit the results themselves.',
     edges: names(8, 'b').map((id) => `start -> ${id} -> join`),
     verify: ({ of, runsOf }) => {
       expect(of('node.queued').filter(({ via }) => via === 'collect')).toEqual([]);
@@ -145,14 +145,15 @@ export const joins: readonly Topology[] = [
   },
   {
     name: 'wide-fan-out-in-several-batches',
-    description: 'Twenty-five branches, of which one fails at first, are collected in batches and joined once.',
+    description: 'The collector commits twenty-five branches in batches, one of them after a retry, and their join runs once.',
     edges: [...names(25, 'b').map((id) => `start -> ${id} -> join`), 'join -> end'],
     replies: { b7: [failedWith(), finishedWith('b7')] },
     verify: ({ runsOf, status }) => expect([status, runsOf('b7'), runsOf('join')]).toEqual(['completed', 2, 1]),
   },
   {
     name: 'wide-fan-out-with-a-failing-branch',
-    description: 'One of twelve collected branches fails for good: the join is skipped, and the run fails when all have ended.',
+    description:
+      'When one of twelve collected branches fails its last attempt, the join is skipped, and the run fails after all branches end.',
     edges: [...names(12, 'b').map((id) => `start -> ${id} -> join`), 'join -> end'],
     nodes: { b3: singleAttempt },
     replies: { b3: failedWith() },

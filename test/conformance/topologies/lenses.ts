@@ -1,4 +1,4 @@
-/** Lens nodes: contracts before and behind the model, moderation, and what a broken answer costs. */
+/** Lens nodes: input and output contracts, moderation, and the cost of an invalid answer. */
 import { expect } from 'vitest';
 import { lensName } from '../../../lib/engine/ids.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
@@ -40,7 +40,7 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens',
-    description: 'A lens whose contracts hold gives its envelope: the data, and what it cost.',
+    description: 'A lens whose contracts hold returns its envelope: the data and its cost.',
     edges: ['start -> ask -> end'],
     nodes: {
       ask: asks('score', { outputVariable: 'scored' }),
@@ -63,7 +63,7 @@ export const lenses: readonly Topology[] = [
     ...scored,
     name: 'lens-contract-violated',
     description:
-      'An answer that breaks the contract is told, and asked for anew where the author wishes it; the good one stands.',
+      'A model answer that violates the contract is reported and retried when the policy names the cause; the valid answer is used.',
     nodes: { ask: asks('score', twice) },
     answers: { ask: [says('seven'), good] },
     verify: ({ runsOf, of, status }) => {
@@ -75,7 +75,7 @@ export const lenses: readonly Topology[] = [
     ...scored,
     name: 'lens-contract-violated-to-the-end',
     description:
-      'Where every answer breaks the contract, each is told, the last one invalidates the node, and its error edge is taken.',
+      'When every model answer violates the contract, each one is reported, the last one fails the node, and the error edge is taken.',
     nodes: { ask: asks('score', twice) },
     answers: { ask: [says('seven'), says('{"score":0}')] },
     verify: ({ runsOf, of, statusOf, status }) => {
@@ -88,7 +88,7 @@ export const lenses: readonly Topology[] = [
     ...scored,
     name: 'lens-contract-violated-unnamed',
     description:
-      'A broken contract is not asked for anew where the policy does not name it, and fails the run where nothing takes it.',
+      'A contract violation is not retried when the policy does not name the cause, and fails the run without an error edge.',
     edges: ['start -> ask -> next'],
     nodes: { ask: asks('score', { retry: { attempts: 3 } }) },
     answers: { ask: [says('seven')] },
@@ -97,7 +97,7 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-input-contract-violated',
-    description: 'Values that break the input contract never reach the model.',
+    description: 'Values that violate the input contract are not sent to the model.',
     nodes: { ask: asks('score') },
     input: { what: 'x'.repeat(31) },
     verify: ({ runsOf, of }) => {
@@ -108,7 +108,7 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-unbound',
-    description: 'A placeholder that nothing was given for blocks the node before anything is asked.',
+    description: 'A placeholder without a value fails the node before it calls the model.',
     nodes: { ask: asks('score') },
     input: {},
     verify: ({ runsOf, of }) => {
@@ -119,7 +119,7 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-moderation-of-the-prompt',
-    description: 'A prompt that moderation flags is told and never reaches the model; it is not tried again.',
+    description: 'A prompt that moderation flags is reported, is not sent to the model and is not retried.',
     lenses: [plain],
     nodes: { ask: asks('plain', { moderation: 'both', retry: { attempts: 3 } }) },
     input: { what: `about ${flaggedWord}` },
@@ -132,7 +132,7 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-moderation-of-the-answer',
-    description: 'An answer that moderation flags goes no further, and the error edge is taken.',
+    description: 'A model answer that moderation flags is not passed on, and the error edge is taken.',
     lenses: [plain],
     nodes: { ask: asks('plain', { moderation: 'output' }) },
     answers: { ask: [says(`mix the ${flaggedWord}`)] },
@@ -144,7 +144,7 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-moderation-that-nobody-asks-for',
-    description: 'Without a moderation in its settings a lens says what it likes.',
+    description: 'A lens without moderation settings passes every model answer on.',
     lenses: [plain],
     nodes: { ask: asks('plain') },
     input: { what: flaggedWord },
@@ -154,18 +154,18 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-provider-in-trouble',
-    description: 'A provider in trouble is asked again, after a wait between half and all of the lens family’s.',
+    description: 'A provider error is retried after between half and all of the retry delay of the lens family.',
     nodes: { ask: asks('score', { retry: { attempts: 2 } }) },
     answers: { ask: [troubled, good] },
     verify: ({ runsOf, of, status }) => {
       expect([runsOf('ask'), status]).toEqual([2, 'completed']);
-      // Chance is in the middle here.
+      // The test's jitter is always the middle of its range.
       expect(of('node.retried', 'ask')).toMatchObject([{ delayMs: 375, failure: { cause: 'provider_error' } }]);
     },
   },
   {
     name: 'lens-unknown',
-    description: 'A lens that is not there fails the node for good.',
+    description: 'A node with an unknown lens fails without a retry.',
     edges: ['start -> ask -> next', 'ask/error -> rescue'],
     nodes: { ask: asks('nobody', { retry: { attempts: 3 } }) },
     verify: ({ runsOf, of }) => {
@@ -176,7 +176,8 @@ export const lenses: readonly Topology[] = [
   {
     ...scored,
     name: 'lens-in-a-loop',
-    description: 'A lens in a loop is asked once for each item, and one item’s broken contract leaves the others their results.',
+    description:
+      'A lens in a loop calls the model once per item, and a contract violation of one item does not affect the others.',
     edges: ['start -> l', 'l/loop -> ask', 'l/done -> end'],
     nodes: {
       l: { type: 'loop', sourceVariable: '{{ctx.input.items}}', onItemFailure: 'continue' },

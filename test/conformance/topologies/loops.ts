@@ -1,4 +1,4 @@
-/** Loops: passes in order and side by side, loops in loops, items that fail, and what ends a loop from outside. */
+/** Loops: sequential and concurrent iterations, nested loops, failed items, and loops that a cancel ends. */
 import { expect } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../lib/engine/json.ts';
 import { hours, minutes, seconds } from '../../../lib/engine/time.ts';
@@ -6,11 +6,11 @@ import type { RunRecord } from '../run-record.ts';
 import { type Reply, type Topology, choice, finishedWith, failedWith, singleAttempt, returnsInputs } from '../topology.ts';
 
 const loop = (config: JsonObject = {}): JsonObject => ({ type: 'loop', sourceVariable: '{{ctx.input.items}}', ...config });
-/** Ends the run with what the loop has made. */
+/** The run's output is the results of the loop. */
 const end: JsonObject = { type: 'end', outputParameters: [{ name: 'results', sourceVariable: '{{ctx.loopResults}}' }] };
 
 const items = (count: number): JsonValue => ({ items: Array.from({ length: count }, (_, index) => index) });
-/** Finished with the pass that it was in. */
+/** Completes with the key of its iteration. */
 const saysPass: Reply = ({ iteration }) => finishedWith(iteration);
 const failsIn =
   (...passes: readonly string[]): Reply =>
@@ -19,7 +19,7 @@ const failsIn =
 
 const passesOf = ({ attempts }: RunRecord, node: string): readonly string[] =>
   attempts.filter((each) => each.node === node).map(({ iteration }) => iteration);
-/** How many passes of the loop were under way together at most. */
+/** The maximum number of iterations of the loop that were open at the same time. */
 const mostTogether = ({ events }: RunRecord): number => {
   let [now, most] = [0, 0];
   for (const { type } of events) {
@@ -33,7 +33,7 @@ const mostTogether = ({ events }: RunRecord): number => {
 export const loops: readonly Topology[] = [
   {
     name: 'loop-in-order',
-    description: 'A loop without a concurrency takes its items one after the other, and goes on with their results in order.',
+    description: 'A loop without a concurrency processes its items one after the other and returns their results in order.',
     edges: ['start -> l', 'l/loop -> a -> b', 'l/done -> end'],
     nodes: { l: loop(), end },
     input: items(3),
@@ -48,7 +48,7 @@ export const loops: readonly Topology[] = [
   {
     name: 'loop-side-by-side',
     description:
-      'Three of seven passes are under way at a time; one that is repeated ends last, and its result stands in its place.',
+      'A loop with concurrency three has three of seven iterations open at a time; a retried iteration ends last and its result keeps its position.',
     edges: ['start -> l', 'l/loop -> a', 'l/done -> end'],
     nodes: { l: loop({ concurrency: 3 }), end },
     input: items(7),
@@ -61,7 +61,7 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-wide',
-    description: 'Of a loop that takes twelve items at a time the results are collected, and each pass ends once.',
+    description: 'The collector commits the results of a loop with concurrency twelve, and each iteration ends once.',
     edges: ['start -> l', 'l/loop -> a', 'l/done -> end'],
     nodes: { l: loop({ concurrency: 12 }), end },
     input: items(30),
@@ -73,7 +73,7 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-in-a-loop',
-    description: 'A loop in a loop runs once in each pass around it, over that pass’s own items, and its results are the pass’s.',
+    description: 'An inner loop runs once per outer iteration, over the items of that iteration, and returns its results to it.',
     edges: ['start -> outer', 'outer/loop -> inner', 'inner/loop -> a', 'inner/done -> sum', 'outer/done -> end'],
     nodes: {
       outer: { ...loop(), itemVariable: 'row', indexVariable: 'place', outputVariable: 'loopResults' },
@@ -92,7 +92,7 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-back-edge',
-    description: 'An edge from the body back to the loop says "and so on": it changes nothing.',
+    description: 'An edge from the body back to the loop is allowed and has no effect.',
     edges: ['start -> l', 'l/loop -> a -> l', 'l/done -> end'],
     nodes: { l: loop(), end },
     input: items(2),
@@ -104,7 +104,7 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-branches',
-    description: 'A body branches and joins as any graph does, pass by pass.',
+    description: 'A loop body can branch and join in each iteration.',
     edges: ['start -> l', 'l/loop -> pick', 'pick/even -> a -> join', 'pick/default -> b -> join', 'l/done -> end'],
     nodes: {
       l: loop(),
@@ -129,7 +129,7 @@ export const loops: readonly Topology[] = [
   {
     name: 'loop-item-fails',
     description:
-      'A failing item ends the loop: a pass that was asked for beside it is not run, no other begins, and the error edge is taken.',
+      'A failed item ends the loop: a dispatched iteration does not run, no other iteration starts, and the error edge is taken.',
     edges: ['start -> l', 'l/loop -> a', 'l/done -> next', 'l/error -> rescue'],
     nodes: { l: loop({ concurrency: 2 }) },
     input: items(5),
@@ -142,7 +142,7 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-item-fails-without-error-edge',
-    description: 'A failing item fails the run where nothing takes the loop’s error.',
+    description: 'A failed item fails the run when the loop has no error edge.',
     edges: ['start -> l', 'l/loop -> a', 'l/done -> next'],
     nodes: { l: loop() },
     input: items(3),
@@ -154,7 +154,7 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-item-fails-and-loop-continues',
-    description: 'With the policy continue a failing item leaves its failure in its place, and the others have their results.',
+    description: 'With the policy continue, a failed item leaves its failure at its index, and the other items have results.',
     edges: ['start -> l', 'l/loop -> a', 'l/done -> end'],
     nodes: { l: loop({ onItemFailure: 'continue' }), end },
     input: items(3),
@@ -166,7 +166,7 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-item-is-rescued',
-    description: 'A failure that an error edge of the body takes is none of its pass.',
+    description: 'A failure that an error edge of the body handles does not fail its iteration.',
     edges: ['start -> l', 'l/loop -> a -> b', 'a/error -> rescue', 'l/done -> end'],
     nodes: { l: loop(), a: singleAttempt, end },
     input: items(2),
@@ -178,14 +178,14 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-of-nothing',
-    description: 'A loop over nothing runs no pass and goes on with no results.',
+    description: 'A loop over an empty list runs no iteration and returns no results.',
     edges: ['start -> l', 'l/loop -> a', 'l/done -> end'],
     nodes: { l: loop(), end },
     verify: ({ runsOf, output }) => expect([runsOf('a'), output]).toEqual([0, { results: [] }]),
   },
   {
     name: 'loop-of-no-array',
-    description: 'A value that is no array is one item.',
+    description: 'A value that is not an array counts as one item.',
     edges: ['start -> l', 'l/loop -> a', 'l/done -> end'],
     nodes: { l: loop(), end },
     input: { items: 'one' },
@@ -194,7 +194,7 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-of-too-many',
-    description: 'More items than the loop may take fail it before its first pass.',
+    description: 'A loop with more items than its maximum fails before its first iteration.',
     edges: ['start -> l', 'l/loop -> a', 'l/done -> next', 'l/error -> rescue'],
     nodes: { l: loop({ maxIterations: 2 }) },
     input: items(3),
@@ -205,7 +205,7 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-with-pauses',
-    description: 'Between items the loop pauses as long as it is told to, by a timer.',
+    description: 'A loop waits for its configured pause between items, with a timer.',
     edges: ['start -> l', 'l/loop -> a', 'l/done -> end'],
     nodes: { l: loop({ delayBetweenItems: 30_000 }), end },
     input: items(3),
@@ -218,7 +218,7 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-of-sleeps',
-    description: 'Passes sleep side by side, each in its own time, and hold back only what is behind them.',
+    description: 'Concurrent iterations sleep independently, and each delays only the nodes behind it.',
     edges: ['start -> l', 'l/loop -> nap -> a', 'l/done -> end'],
     nodes: { l: loop({ concurrency: 2 }), nap: { type: 'delay', delayMinutes: 20 }, end },
     input: items(3),
@@ -226,13 +226,13 @@ export const loops: readonly Topology[] = [
     verify: ({ output, of, events }) => {
       expect([of('node.waiting').length, output]).toEqual([3, { results: ['l[0]', 'l[1]', 'l[2]'] }]);
       const took = Date.parse(events.at(-1)?.timestamp ?? '') - Date.parse(events[0]?.timestamp ?? '');
-      // Two together, then one.
+      // Two concurrent iterations, then one.
       expect([took >= minutes(40), took < minutes(43)]).toEqual([true, true]);
     },
   },
   {
     name: 'loop-behind-a-choice',
-    description: 'A loop on a branch that is not taken is skipped with all its body, and nothing waits for it.',
+    description: 'A loop on a branch that is not taken is skipped with its body, and the run does not wait for it.',
     edges: ['start -> pick', 'pick/yes -> l', 'l/loop -> a', 'l/done -> join', 'pick/default -> b -> join', 'join -> end'],
     nodes: { pick: choice('way', 'yes'), l: loop() },
     input: { way: 'no', items: [1] },
@@ -241,7 +241,7 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-with-a-choice',
-    description: 'In each pass the join behind a choice waits only for the branch that this pass has taken.',
+    description: 'A join behind a choice waits in each iteration only for the branch that this iteration takes.',
     edges: ['start -> l', 'l/loop -> check', 'check/left -> a -> join', 'check/default -> b -> join', 'l/done -> after'],
     nodes: {
       l: loop({ itemVariable: 'way' }),
@@ -258,7 +258,7 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-cancelled',
-    description: 'A cancel ends a loop with every pass that is under way, and no other begins.',
+    description: 'A cancel ends a loop and all of its open iterations, and no other iteration starts.',
     edges: ['start -> l', 'l/loop -> nap -> a', 'l/done -> end'],
     nodes: { l: loop({ concurrency: 2 }), nap: { type: 'delay', delayMinutes: 60 } },
     input: items(4),
@@ -275,8 +275,7 @@ export const loops: readonly Topology[] = [
   },
   {
     name: 'loop-of-lost-messages',
-    description:
-      'A pass whose message was lost is asked for again by the sweep, and the passes that have ended are not run again.',
+    description: 'The sweep sends the lost message of an iteration again, and completed iterations do not run again.',
     edges: ['start -> l', 'l/loop -> a -> nap -> b', 'l/done -> end'],
     nodes: { l: loop({ concurrency: 2 }), nap: { type: 'delay', delayMinutes: 60 }, end },
     input: items(2),

@@ -1,4 +1,4 @@
-/** What a node is given: the run's inputs, then what its edges bring, merged by the strategy of the edge, else of the node. */
+/** Inputs of a node: the run's inputs, then the values of its edges, merged with the strategy of the edge or else of the node. */
 import { expect } from 'vitest';
 import { mergeStrategies } from '../../../lib/engine/graph/definition.ts';
 import type { JsonObject, JsonValue } from '../../../lib/engine/json.ts';
@@ -32,7 +32,7 @@ const named = (strategy: string): string => strategy.replaceAll('_', '-');
 const byStrategy = mergeStrategies.flatMap((strategy): readonly Topology[] => [
   {
     name: `merge-${named(strategy)}-by-the-edge`,
-    description: `Two values under one label are merged by ${strategy}, which the edge names.`,
+    description: `The merge strategy ${strategy} of an edge merges two values with the same label.`,
     edges: labelled({ mergeStrategy: strategy }),
     nodes: { a: { label: 'A' } },
     replies,
@@ -40,7 +40,7 @@ const byStrategy = mergeStrategies.flatMap((strategy): readonly Topology[] => [
   },
   {
     name: `merge-${named(strategy)}-by-the-node`,
-    description: `Two values under one label are merged by ${strategy}, which the node names and no edge does.`,
+    description: `The merge strategy ${strategy} of a node merges two values with the same label when no edge has a strategy.`,
     edges: labelled(),
     nodes: { a: { label: 'A' }, join: { merge: strategy } },
     replies,
@@ -52,7 +52,7 @@ export const merges: readonly Topology[] = [
   ...byStrategy,
   {
     name: 'merge-edge-before-node',
-    description: 'The strategy of an edge goes before that of the node, though only one of the edges names it.',
+    description: 'The strategy of an edge overrides the strategy of the node, even if only one of the edges has one.',
     edges: [
       'start -> a',
       'start -> b',
@@ -65,7 +65,7 @@ export const merges: readonly Topology[] = [
   },
   {
     name: 'merge-of-one-edge',
-    description: 'The strategy of a node is for labels that several edges share; what a single edge brings stays as it is.',
+    description: 'The strategy of a node applies to labels that several edges share; the value of a single edge is not changed.',
     edges: [
       'start -> a',
       'start -> b',
@@ -79,7 +79,7 @@ export const merges: readonly Topology[] = [
   },
   {
     name: 'merge-by-default',
-    description: 'Where nobody names a strategy, the last edge of the definition wins, however early its source ended.',
+    description: 'Without a strategy, the last edge of the definition wins, even if its source ended first.',
     edges: [
       'start -> nap -> a',
       'start -> b',
@@ -92,7 +92,7 @@ export const merges: readonly Topology[] = [
   },
   {
     name: 'merge-shared-labels',
-    description: 'Sources that share a label are told apart by their ids in an object.',
+    description: 'Sources that share a label become an object with the ids of the sources as keys.',
     edges: labelled({ mergeStrategy: 'json_object' }),
     nodes: { a: { label: 'Same' }, b: { label: 'Same' } },
     replies,
@@ -100,14 +100,14 @@ export const merges: readonly Topology[] = [
   },
   {
     name: 'merge-without-labels',
-    description: 'An edge without a label joins and brings no value.',
+    description: 'An edge without a label counts for the join and brings no value.',
     edges: ['start -> a -> join', 'start -> b', { from: 'b -> join', targetParamLabel: 'x' }],
     replies,
     verify: givesJoin({ x: { two: 2 } }),
   },
   {
     name: 'merge-null-values',
-    description: 'A value that is null, or that a path does not find, is null in an array and nothing in a text.',
+    description: 'A null value, or a path without a value, becomes null in an array and nothing in a text.',
     edges: [
       'start -> a',
       'start -> b',
@@ -121,7 +121,7 @@ export const merges: readonly Topology[] = [
   },
   {
     name: 'merge-over-the-runs-input',
-    description: 'What an edge brings takes the place of the run’s own input of that name, and the others stay.',
+    description: 'The value of an edge replaces the run’s input of the same name; the other inputs remain.',
     edges: ['start -> a', { from: 'a -> join', targetParamLabel: 'x' }],
     input: { x: 'from outside', y: 'stays' },
     replies,
@@ -129,7 +129,7 @@ export const merges: readonly Topology[] = [
   },
   {
     name: 'merge-without-failed-parents',
-    description: 'A branch that is not taken, and a parent that failed into its error edge, bring nothing to a merge.',
+    description: 'A branch that is not taken, and a failed parent with an error edge, bring no value to a merge.',
     edges: [
       'start -> check',
       'check/yes -> a',
@@ -144,7 +144,7 @@ export const merges: readonly Topology[] = [
   },
   {
     name: 'merge-paths',
-    description: 'A dotted path brings a part of an output, and `output` all of it.',
+    description: 'A dotted path selects a part of an output, and `output` selects all of it.',
     edges: [
       'start -> a',
       { from: 'a -> join', targetParamLabel: 'part', sourceOutputKey: 'deep.er' },

@@ -1,4 +1,4 @@
-/** The control-flow patterns of van der Aalst and others that a graph without cycles can say, by their names there. */
+/** The control-flow patterns of van der Aalst et al. that a DAG can express, with their published names. */
 import { expect } from 'vitest';
 import { minutes, seconds } from '../../../lib/engine/time.ts';
 import { type Topology, choice, finishedWith, failedWith, takes, names, singleAttempt } from '../topology.ts';
@@ -6,7 +6,7 @@ import { type Topology, choice, finishedWith, failedWith, takes, names, singleAt
 export const patterns: readonly Topology[] = [
   {
     name: 'parallel-split',
-    description: 'All branches of a split are asked for in the commit of the node before it.',
+    description: 'The commit that ends a node dispatches all branches behind it.',
     edges: ['start -> a -> b', 'a -> c', 'a -> d'],
     verify: ({ events }) => {
       const at = events.findIndex(({ type, payload }) => type === 'node.completed' && payload['nodeId'] === 'a');
@@ -17,13 +17,13 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'synchronization',
-    description: 'A join waits for the longest of its branches.',
+    description: 'A join waits for its longest branch.',
     edges: ['start -> a1 -> a2 -> a3 -> join', 'start -> b -> join'],
     verify: ({ attempts }) => expect(attempts.map(({ node }) => node).slice(-2)).toEqual(['b', 'join']),
   },
   {
     name: 'exclusive-choice',
-    description: 'Where no branch of a choice holds, its default one is taken, and only it.',
+    description: 'When no condition of a choice holds, only the default branch runs.',
     edges: ['start -> check', 'check/a -> a', 'check/b -> b', 'check/default -> otherwise'],
     nodes: { check: choice('take', 'a', 'b') },
     input: { take: 'neither' },
@@ -31,7 +31,7 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'simple-merge',
-    description: 'Branches of which only one is taken come together without waiting for each other.',
+    description: 'A node that joins alternative branches does not wait for the branches that are not taken.',
     edges: ['start -> check', 'check/a -> a -> merge', 'check/default -> b -> merge', 'merge -> end'],
     nodes: { check: choice('take', 'a'), merge: { joinMode: 'any' } },
     input: { take: 'a' },
@@ -39,7 +39,7 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'multi-choice',
-    description: 'Of three branches with a condition each, the two that hold are taken.',
+    description: 'Of three branches with a condition each, the two whose conditions hold run.',
     edges: ['start -> c1', 'start -> c2', 'start -> c3', 'c1/yes -> a', 'c2/yes -> b', 'c3/yes -> c'],
     nodes: { c1: choice('one', 'yes'), c2: choice('two', 'yes'), c3: choice('three', 'yes') },
     input: { one: 'yes', two: 'no', three: 'yes' },
@@ -48,7 +48,7 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'structured-synchronizing-merge',
-    description: 'A join behind a multi-choice waits for all that were chosen, and for nothing else.',
+    description: 'A join behind a multi-choice waits for the selected branches only.',
     edges: ['start -> c1', 'start -> c2', 'start -> c3', 'c1/yes -> a -> join', 'c2/yes -> b -> join', 'c3/yes -> c -> join'],
     nodes: { c1: choice('one', 'yes'), c2: choice('two', 'yes'), c3: choice('three', 'yes') },
     input: { one: 'yes', two: 'no', three: 'yes' },
@@ -56,7 +56,7 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'local-synchronizing-merge',
-    description: 'A branch that is not taken is dead along all its length, so that a join far behind it does not wait.',
+    description: 'All nodes of a branch that is not taken are skipped, and a distant join does not wait for them.',
     edges: ['start -> check', 'check/yes -> a -> join', 'check/default -> b1 -> b2 -> b3 -> join', 'b1 -> join', 'join -> end'],
     nodes: { check: choice('take', 'yes') },
     input: { take: 'yes' },
@@ -67,14 +67,14 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'multi-merge',
-    description: 'A node that several branches lead into runs once for all of them, and not once for each.',
+    description: 'A node with several incoming branches runs once for all of them, and not once for each.',
     edges: ['start -> a -> merge -> end', 'start -> nap -> merge'],
     nodes: { merge: { joinMode: 'any' }, nap: { type: 'delay', delaySeconds: 30 } },
     verify: ({ runsOf, of }) => expect([runsOf('merge'), of('node.queued', 'merge').length]).toEqual([1, 1]),
   },
   {
     name: 'structured-discriminator',
-    description: 'The first of three branches lets the join run; the others end, and nothing more comes of them.',
+    description: 'The first of three branches starts the join; the other branches complete and have no further effect.',
     edges: ['start -> a -> join -> end', 'start -> nap1 -> b -> join', 'start -> nap2 -> c -> join'],
     nodes: { join: { joinMode: 'any' }, nap1: { type: 'delay', delaySeconds: 10 }, nap2: { type: 'delay', delaySeconds: 20 } },
     verify: ({ attempts, status }) => {
@@ -91,14 +91,14 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'implicit-termination',
-    description: 'A run without an end node ends when nothing of it is left to do.',
+    description: 'A run without an end node completes when no node is open.',
     edges: ['start -> a', 'start -> nap -> b'],
     nodes: { nap: { type: 'delay', delayMinutes: 20 } },
     verify: ({ status, output, attempts }) => expect([status, output, attempts.at(-1)?.node]).toEqual(['completed', null, 'b']),
   },
   {
     name: 'explicit-termination',
-    description: 'A node that ends the workflow by its failure cancels everything that is still open.',
+    description: 'A node whose failure fails the workflow cancels all open nodes.',
     edges: ['start -> stop', 'start -> nap -> late', 'start -> wait'],
     nodes: {
       stop: { ...singleAttempt, errorHandling: 'fail_workflow' },
@@ -113,7 +113,7 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'cancel-case',
-    description: 'A cancel ends the run and all that is open, and the result of an attempt under way changes nothing.',
+    description: 'A cancel ends the run and all open nodes, and the result of the running attempt has no effect.',
     edges: ['start -> a -> b', 'start -> nap'],
     nodes: { nap: { type: 'delay', delayMinutes: 5 } },
     replies: {
@@ -130,7 +130,7 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'milestone',
-    description: 'Work behind a milestone begins when the milestone is reached, however early everything else was ready.',
+    description: 'Work behind a milestone starts only after the milestone, even if all other inputs were ready before.',
     edges: ['start -> a -> b', 'start -> reached -> b'],
     nodes: { reached: { type: 'signal', name: 'milestone' } },
     actions: async ({ start, advanceTime, send, finish }) => {
@@ -148,7 +148,7 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'deferred-choice-by-signal',
-    description: 'Of a signal and its expiry, the signal that comes first decides the way.',
+    description: 'When the signal arrives before the expiry, the run follows the signal branch.',
     edges: ['start -> wait -> paid', 'wait/expired -> reminder'],
     nodes: { wait: { type: 'signal', name: 'paid', expiresInSeconds: 60, onExpiry: 'continue' } },
     actions: async ({ start, advanceTime, send, finish }) => {
@@ -161,7 +161,8 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'deferred-choice-by-expiry',
-    description: 'Of a signal and its expiry, the expiry that comes first decides the way, and a later signal changes nothing.',
+    description:
+      'When the wait expires before the signal arrives, the run follows the expiry branch, and a later signal has no effect.',
     edges: ['start -> wait -> paid', 'wait/expired -> reminder'],
     nodes: { wait: { type: 'signal', name: 'paid', correlation: 'order-7', expiresInSeconds: 60, onExpiry: 'continue' } },
     actions: async ({ start, advanceTime, send, finish }) => {
@@ -175,7 +176,7 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'transient-trigger',
-    description: 'A signal that is kept for a minute is gone for a wait that begins after it.',
+    description: 'A signal with a retention of one minute has expired for a wait that starts later.',
     edges: ['start -> nap -> wait -> a', 'wait/expired -> b'],
     nodes: {
       nap: { type: 'delay', delayMinutes: 2 },
@@ -190,7 +191,7 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'persistent-trigger',
-    description: 'A signal that is kept is there for a wait that begins later.',
+    description: 'A stored signal is delivered to a wait that starts later.',
     edges: ['start -> nap -> wait -> a', 'wait/expired -> b'],
     nodes: {
       nap: { type: 'delay', delayMinutes: 2 },
@@ -205,7 +206,7 @@ export const patterns: readonly Topology[] = [
   },
   {
     name: 'critical-path',
-    description: 'A branch that works for a while does not hold up what does not depend on it.',
+    description: 'A long-running branch does not delay nodes that do not depend on it.',
     edges: ['start -> slow -> join', 'start -> quick1 -> quick2 -> join'],
     replies: { slow: takes(seconds(10)) },
     verify: ({ of, runsOf }) => {

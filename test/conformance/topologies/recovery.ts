@@ -1,4 +1,4 @@
-/** What the sweep mends: messages and timers that were lost, and workers that are far behind. */
+/** Recovery by the sweep: lost messages, lost timers and a backlog of the workers. */
 import { expect } from 'vitest';
 import { minutes } from '../../../lib/engine/time.ts';
 import type { RunActions } from '../run-actions.ts';
@@ -14,7 +14,7 @@ const sweepEachMinute = async ({ advanceIdle, sweep }: RunActions, count: number
 export const recovery: readonly Topology[] = [
   {
     name: 'a-lost-message',
-    description: 'A node whose message was lost is asked for again within five minutes, which is told, and it runs once.',
+    description: 'The sweep sends the lost message of a node again within five minutes and reports this, and the node runs once.',
     edges: ['start -> a -> b -> end'],
     actions: async (outside) => {
       await outside.start();
@@ -29,7 +29,7 @@ export const recovery: readonly Topology[] = [
   },
   {
     name: 'a-lost-branch',
-    description: 'Only the branch whose message was lost is run again: what has ended is never executed once more.',
+    description: 'Only the branch whose message was lost runs again; completed nodes do not.',
     edges: ['start -> a -> join', 'start -> nap -> b -> join'],
     nodes: { nap: { type: 'delay', delayMinutes: 20 } },
     actions: async (outside) => {
@@ -46,7 +46,7 @@ export const recovery: readonly Topology[] = [
   },
   {
     name: 'lost-wide-fan-out',
-    description: 'Nine branches whose messages were all lost are asked for again together, and the join runs once.',
+    description: 'The lost messages of nine branches are sent again together, and the join runs once.',
     edges: names(9, 'b').map((id) => `start -> ${id} -> join`),
     actions: async (outside) => {
       await outside.start();
@@ -61,7 +61,7 @@ export const recovery: readonly Topology[] = [
   },
   {
     name: 'a-backlog',
-    description: 'A backlog of 45 minutes fails nothing: when the workers come, each node runs once.',
+    description: 'A backlog of 45 minutes fails no node: when the workers continue, each node runs once.',
     edges: ['start -> a -> join', 'start -> b -> join', 'join -> end'],
     actions: async (outside) => {
       await outside.start();

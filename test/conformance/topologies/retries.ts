@@ -1,4 +1,4 @@
-/** Attempts: which causes are repeated, after which wait, and what happens when they are used up. */
+/** Retries: which causes are retried, after which delay, and what happens after the last attempt. */
 import { expect } from 'vitest';
 import { failureCauses, retryableCauses } from '../../../lib/engine/retry/causes.ts';
 import { minutes, seconds } from '../../../lib/engine/time.ts';
@@ -6,7 +6,7 @@ import { type Topology, finishedWith, failedWith, takes, names } from '../topolo
 
 const everyCause = [...retryableCauses];
 
-/** A failure that was handed on is no attempt's: `propagate-chain` has it. */
+/** Attempts cannot fail with a propagated failure; `propagate-chain` covers it. */
 const ofAttempts = failureCauses.filter((cause) => cause !== 'upstream_failure');
 
 const byCause = ofAttempts.map((cause): Topology => {
@@ -14,8 +14,8 @@ const byCause = ofAttempts.map((cause): Topology => {
   return {
     name: `retry-cause-${cause.replaceAll('_', '-')}`,
     description: isRetried
-      ? `A failure of cause ${cause} is tried again where the policy names the cause, and ends well.`
-      : `A failure of cause ${cause} is not tried again, whatever the policy names.`,
+      ? `A failure with cause ${cause} is retried when the policy names the cause, and the retry succeeds.`
+      : `A failure with cause ${cause} is not retried, even if the policy names it.`,
     edges: ['start -> a -> end'],
     nodes: { a: { retry: { attempts: 2, retryOn: everyCause } } },
     replies: { a: [failedWith(cause), finishedWith('a')] },
@@ -28,7 +28,7 @@ const byCause = ofAttempts.map((cause): Topology => {
 
 const unnamed = retryableCauses.map((cause): Topology => ({
   name: `retry-cause-${cause.replaceAll('_', '-')}-unnamed`,
-  description: `A failure of cause ${cause} is not tried again where the policy names only the other causes.`,
+  description: `A failure with cause ${cause} is not retried when the policy names only other causes.`,
   edges: ['start -> a -> end'],
   nodes: { a: { retry: { attempts: 3, retryOn: everyCause.filter((one) => one !== cause) } } },
   replies: { a: failedWith(cause) },
@@ -40,7 +40,7 @@ export const retries: readonly Topology[] = [
   ...unnamed,
   {
     name: 'retries-used-up',
-    description: 'Three attempts, a second and two seconds apart, are all there are; then the failure stands.',
+    description: 'A node fails after three attempts, with waits of one and two seconds between them.',
     edges: ['start -> a -> next', 'a/error -> rescue'],
     replies: { a: failedWith() },
     verify: ({ runsOf, of, statusOf }) => {
@@ -50,7 +50,7 @@ export const retries: readonly Topology[] = [
   },
   {
     name: 'retries-before-the-workflow-fails',
-    description: 'A node that fails the workflow is tried as often as any other before it does.',
+    description: 'A node that fails the workflow gets all attempts of its policy first.',
     edges: ['start -> a -> next'],
     nodes: { a: { errorHandling: 'fail_workflow' } },
     replies: { a: failedWith() },
@@ -58,7 +58,7 @@ export const retries: readonly Topology[] = [
   },
   {
     name: 'retries-up-to-the-cap',
-    description: 'The wait doubles up to its cap and stays there.',
+    description: 'The retry wait doubles until it reaches its cap.',
     edges: ['start -> a'],
     nodes: { a: { retry: { attempts: 6, backoffMs: 1_000, maxBackoffMs: 5_000 } } },
     replies: { a: [failedWith(), failedWith(), failedWith(), failedWith(), failedWith(), finishedWith('a')] },
@@ -70,14 +70,14 @@ export const retries: readonly Topology[] = [
   {
     name: 'retry-after',
     description:
-      'A wait that the other side asks for is waited out, beyond the cap of the policy and beyond a queue’s longest delay.',
+      'A retry waits as long as the called service requests, beyond the cap of the policy and the maximum delay of a queue.',
     edges: ['start -> a'],
     replies: { a: [failedWith('rate_limit', minutes(20)), finishedWith('a')] },
     verify: ({ of, status }) => expect([of('node.retried')[0]?.['delayMs'], status]).toEqual([1_200_000, 'completed']),
   },
   {
     name: 'retry-within-the-worker',
-    description: 'A wait of less than a second is spent in the worker.',
+    description: 'The worker itself waits for a retry delay of less than one second.',
     edges: ['start -> a'],
     nodes: { a: { retry: { attempts: 2, backoffMs: 200 } } },
     replies: { a: [failedWith(), finishedWith('a')] },
@@ -85,7 +85,7 @@ export const retries: readonly Topology[] = [
   },
   {
     name: 'retry-in-wide-fan-out',
-    description: 'A branch that is collected with many others is repeated by itself, and its second result is collected too.',
+    description: 'A collected branch is retried alone, and its second result is collected too.',
     edges: names(9, 'b').map((id) => `start -> ${id} -> join`),
     replies: { b4: [failedWith('provider_error'), finishedWith('b4')] },
     verify: ({ of, runsOf }) => {
@@ -95,7 +95,7 @@ export const retries: readonly Topology[] = [
   },
   {
     name: 'retry-past-the-deadline',
-    description: 'An attempt that would begin after the deadline of the run is not waited for: the failure stands.',
+    description: 'A node fails without a retry when the next attempt would start after the run’s deadline.',
     edges: ['start -> a', 'a/error -> rescue'],
     nodes: { a: { retry: { attempts: 5, backoffMs: 60_000, maxBackoffMs: 3_600_000 } } },
     options: { deadlineSeconds: 150 },
@@ -104,7 +104,7 @@ export const retries: readonly Topology[] = [
   },
   {
     name: 'time-limit',
-    description: 'An attempt that takes longer than its limit is aborted as timed out, which is no other failure.',
+    description: 'An attempt that exceeds its time limit is aborted and fails as timed out.',
     edges: ['start -> a -> next', 'a/error -> rescue'],
     nodes: { a: { timeoutSeconds: 10, retry: { attempts: 1 } } },
     replies: { a: takes(minutes(10)) },
@@ -115,7 +115,7 @@ export const retries: readonly Topology[] = [
   },
   {
     name: 'time-limit-then-well',
-    description: 'An attempt that is timed out is tried again, and the second one ends well.',
+    description: 'An attempt that times out is retried, and the second attempt succeeds.',
     edges: ['start -> a -> end'],
     nodes: { a: { timeoutSeconds: 10 } },
     replies: { a: [takes(minutes(10)), takes(seconds(3))] },
@@ -126,7 +126,7 @@ export const retries: readonly Topology[] = [
   },
   {
     name: 'time-limit-without-a-way-on',
-    description: 'A time limit that is passed without an error edge fails the run with its cause.',
+    description: 'A timed-out node without an error edge fails the run with the cause timeout.',
     edges: ['start -> a -> next'],
     nodes: { a: { timeoutSeconds: 1, retry: { attempts: 1 } } },
     replies: { a: takes(minutes(1)) },

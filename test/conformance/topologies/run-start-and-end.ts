@@ -1,4 +1,4 @@
-/** How a run begins and ends: several ends, none, no start, branches that are not reached, and nodes that are disabled. */
+/** Start and end of a run: several end nodes, no end node, no start node, branches that are not taken, and disabled nodes. */
 import { expect } from 'vitest';
 import { type Topology, choice, finishedWith, failedWith, singleAttempt, returnsInputs } from '../topology.ts';
 
@@ -8,14 +8,14 @@ const disabled = { isDisabled: true };
 export const startAndEnd: readonly Topology[] = [
   {
     name: 'several-ends',
-    description: 'The output of a run with several ends has the parts of all that were reached.',
+    description: 'The output of a run with several end nodes has the outputs of all end nodes that it reached.',
     edges: ['start -> a -> end1', 'start -> b -> end2'],
     nodes: { a: { outputVariable: 'va' }, b: { outputVariable: 'vb' }, end1: saying('left', 'va'), end2: saying('right', 'vb') },
     verify: ({ output }) => expect(output).toEqual({ left: 'a', right: 'b' }),
   },
   {
     name: 'several-ends-of-one-name',
-    description: 'Where two ends say the same name, the one that was reached later wins, and the first does not end the run.',
+    description: 'When two end nodes write the same name, the later one wins, and the first does not end the run.',
     edges: ['start -> nap -> a -> end1', 'start -> b -> end2'],
     nodes: {
       nap: { type: 'delay', delaySeconds: 5 },
@@ -28,7 +28,8 @@ export const startAndEnd: readonly Topology[] = [
   },
   {
     name: 'an-end-as-an-error',
-    description: 'An end that says error fails the run, when everything else has ended, though another end says success.',
+    description:
+      'An end node with the status error fails the run after all nodes end, although another end node has the status success.',
     edges: ['start -> bad', 'start -> nap -> a -> end'],
     nodes: { bad: { type: 'end', status: 'error' }, nap: { type: 'delay', delaySeconds: 5 } },
     verify: ({ status, of, runsOf }) => {
@@ -38,33 +39,33 @@ export const startAndEnd: readonly Topology[] = [
   },
   {
     name: 'an-end-that-is-not-reached',
-    description: 'An end behind a branch that is not taken says nothing, and the run ends well.',
+    description: 'An end node on a branch that is not taken adds no output, and the run completes.',
     edges: ['start -> check', 'check/yes -> bad', 'check/default -> end'],
     nodes: { check: choice('take', 'yes'), bad: { type: 'end', status: 'error' } },
     verify: ({ status, statusOf }) => expect([status, statusOf('bad')]).toEqual(['completed', 'skipped']),
   },
   {
     name: 'no-end',
-    description: 'A run without an end has no output, and ends well when its last node has.',
+    description: 'A run without an end node has no output and completes when its last node ends.',
     edges: ['start -> a -> b'],
     verify: ({ status, output }) => expect([status, output]).toEqual(['completed', null]),
   },
   {
     name: 'no-start',
-    description: 'Without a start node every node that nothing leads into begins the run.',
+    description: 'Without a start node, each node without an incoming edge starts with the run.',
     edges: ['a -> join', 'b -> join'],
     verify: ({ attempts }) => expect(attempts.map(({ node }) => node)).toEqual(['a', 'b', 'join']),
   },
   {
     name: 'one-node',
-    description: 'A single node is a workflow.',
+    description: 'A workflow can have a single node.',
     edges: [],
     nodes: { alone: {} },
     verify: ({ status, runsOf }) => expect([status, runsOf('alone')]).toEqual(['completed', 1]),
   },
   {
     name: 'start-and-end-alone',
-    description: 'A run without work ends in its first commit, and no attempt is made.',
+    description: 'A run without work ends in its first commit and makes no attempt.',
     edges: ['start -> end'],
     nodes: { end: saying('said', 'input.word') },
     input: { word: 'hello' },
@@ -72,7 +73,7 @@ export const startAndEnd: readonly Topology[] = [
   },
   {
     name: 'a-leaf-that-no-branch-reaches',
-    description: 'A leaf that is skipped because its branch is not taken counts as success.',
+    description: 'A leaf on a branch that is not taken is skipped and counts as success.',
     edges: ['start -> check', 'check/yes -> a -> leaf', 'check/default -> b'],
     nodes: { check: choice('take', 'yes') },
     verify: ({ status, of }) => {
@@ -93,14 +94,15 @@ export const startAndEnd: readonly Topology[] = [
   },
   {
     name: 'a-choice-that-nothing-follows',
-    description: 'A choice whose taken branch leads nowhere ends the run well, and the others are skipped.',
+    description: 'A choice whose selected branch has no node completes the run, and the other branches are skipped.',
     edges: ['start -> check', 'check/yes -> a'],
     nodes: { check: choice('take', 'yes') },
     verify: ({ status, attempts, statusOf }) => expect([status, attempts, statusOf('a')]).toEqual(['completed', [], 'skipped']),
   },
   {
     name: 'large-values',
-    description: 'A value that is too large for a commit is passed by reference, and whoever needs it gets all of it.',
+    description:
+      'A value that is too large for a commit is passed by reference, and each node that needs it gets the whole value.',
     edges: ['start -> a', { from: 'a -> b', targetParamLabel: 'text' }, 'b -> end'],
     nodes: { a: { outputVariable: 'large' }, end: saying('all', 'large') },
     replies: {
@@ -117,14 +119,14 @@ export const startAndEnd: readonly Topology[] = [
 export const disabledNodes: readonly Topology[] = [
   {
     name: 'disabled-first',
-    description: 'A start that is disabled passes on.',
+    description: 'A disabled start node passes the run on to the next nodes.',
     edges: ['start -> a -> end'],
     nodes: { start: disabled },
     verify: ({ status, runsOf }) => expect([status, runsOf('a')]).toEqual(['completed', 1]),
   },
   {
     name: 'disabled-middle',
-    description: 'A node that is disabled is not run, and passes null on.',
+    description: 'A disabled node does not run and passes null to the next nodes.',
     edges: ['start -> a -> b', { from: 'b -> c', targetParamLabel: 'x' }],
     nodes: { b: disabled },
     replies: { c: returnsInputs },
@@ -135,21 +137,21 @@ export const disabledNodes: readonly Topology[] = [
   },
   {
     name: 'disabled-last',
-    description: 'An end that is disabled says nothing, and the run ends well.',
+    description: 'A disabled end node adds no output, and the run completes.',
     edges: ['start -> a -> end'],
     nodes: { end: { isDisabled: true, status: 'error' } },
     verify: ({ status, output }) => expect([status, output]).toEqual(['completed', null]),
   },
   {
     name: 'disabled-before-a-join',
-    description: 'A join counts a disabled parent as one that has ended well.',
+    description: 'A join counts a disabled parent as completed.',
     edges: ['start -> a -> join', 'start -> b -> join'],
     nodes: { a: disabled },
     verify: ({ attempts }) => expect(attempts.map(({ node }) => node)).toEqual(['b', 'join']),
   },
   {
     name: 'disabled-before-an-any-join',
-    description: 'A disabled parent is the first to end, and a join of mode any runs with it.',
+    description: 'A disabled parent ends first and starts a join of mode any.',
     edges: ['start -> a -> join', 'start -> b -> join'],
     nodes: { a: disabled, join: { joinMode: 'any' } },
     verify: ({ runsOf, of }) => {
@@ -159,7 +161,7 @@ export const disabledNodes: readonly Topology[] = [
   },
   {
     name: 'disabled-choice',
-    description: 'A choice that is disabled takes none of its branches.',
+    description: 'A disabled choice takes none of its branches.',
     edges: ['start -> check', 'check/yes -> a', 'check/default -> b'],
     nodes: { check: { ...choice('take', 'yes'), ...disabled } },
     input: { take: 'yes' },
@@ -167,7 +169,7 @@ export const disabledNodes: readonly Topology[] = [
   },
   {
     name: 'disabled-wait',
-    description: 'A delay and a wait for a signal that are disabled wait for nothing.',
+    description: 'A disabled delay and a disabled wait for a signal end at once.',
     edges: ['start -> nap -> wait -> end'],
     nodes: { nap: { type: 'delay', delayMinutes: 60, ...disabled }, wait: { type: 'signal', name: 'paid', ...disabled } },
     verify: ({ status, of }) =>
@@ -175,7 +177,7 @@ export const disabledNodes: readonly Topology[] = [
   },
   {
     name: 'disabled-behind-a-failure',
-    description: 'A node that is disabled is skipped like any other when its parent fails.',
+    description: 'A disabled node is skipped like any other node when its parent fails.',
     edges: ['start -> a -> b -> c'],
     nodes: { a: singleAttempt, b: disabled },
     replies: { a: failedWith() },
@@ -183,7 +185,7 @@ export const disabledNodes: readonly Topology[] = [
   },
   {
     name: 'disabled-all',
-    description: 'A run all of whose nodes are disabled ends well in its first commit.',
+    description: 'A run whose nodes are all disabled completes in its first commit.',
     edges: ['start -> a -> b -> end'],
     nodes: { start: disabled, a: disabled, b: disabled, end: disabled },
     verify: ({ status, attempts, output }) => expect([status, attempts, output]).toEqual(['completed', [], null]),

@@ -1,11 +1,11 @@
-/** The twelve shapes of the graph document's stress test: ten that it names, and two for what it says of them together. */
+/** The twelve shapes of the graph document's stress test: its ten named shapes, and two combinations that it describes. */
 import { expect } from 'vitest';
 import { type Topology, choice, finishedWith, failedWith, names, singleAttempt } from '../topology.ts';
 
 export const stress: readonly Topology[] = [
   {
     name: 'linear',
-    description: 'Three nodes in a row run one after the other, each once.',
+    description: 'Three nodes in sequence run one after the other, once each.',
     edges: ['start -> a -> b -> c -> end'],
     verify: ({ status, attempts }) => {
       expect(status).toBe('completed');
@@ -14,7 +14,7 @@ export const stress: readonly Topology[] = [
   },
   {
     name: 'fan-out',
-    description: 'Five branches without a join all run, and the run ends when the last has ended.',
+    description: 'Five branches without a join all run, and the run ends when the last branch ends.',
     edges: names(5, 'b').map((id) => `start -> ${id}`),
     verify: ({ status, of }) => {
       expect(status).toBe('completed');
@@ -23,7 +23,7 @@ export const stress: readonly Topology[] = [
   },
   {
     name: 'fan-in',
-    description: 'A join behind five branches runs once, when all five have ended.',
+    description: 'A join of five branches runs once, after all five end.',
     edges: [...names(5, 'b').map((id) => `start -> ${id} -> join`), 'join -> end'],
     verify: ({ runsOf, attempts }) => {
       expect(runsOf('join')).toBe(1);
@@ -32,13 +32,13 @@ export const stress: readonly Topology[] = [
   },
   {
     name: 'diamond-and',
-    description: 'A join of mode all behind two branches runs once, behind both.',
+    description: 'A join of mode all runs once, after both of its branches end.',
     edges: ['start -> split -> a -> join -> end', 'split -> b -> join'],
     verify: ({ attempts }) => expect(attempts.map(({ node }) => node)).toEqual(['split', 'a', 'b', 'join']),
   },
   {
     name: 'diamond-or',
-    description: 'A join of mode any behind two branches runs once, though both of them end well.',
+    description: 'A join of mode any runs once, although both of its branches succeed.',
     edges: ['start -> split -> a -> join -> end', 'split -> b -> join'],
     nodes: { join: { joinMode: 'any' } },
     verify: ({ runsOf, of, statusOf }) => {
@@ -47,13 +47,13 @@ export const stress: readonly Topology[] = [
   },
   {
     name: 'deep-chain',
-    description: 'Thirty nodes in a row end with the last, each tried once.',
+    description: 'Thirty nodes in sequence run with one attempt each, and the run ends with the last.',
     edges: [`start -> ${names(30, 'n').join(' -> ')} -> end`],
     verify: ({ attempts }) => expect(attempts.map(({ node }) => node)).toEqual(names(30, 'n')),
   },
   {
     name: 'error-path',
-    description: 'A failure with an error edge takes that edge, skips the main one, and the run ends well.',
+    description: 'A failed node with an error edge takes that edge and skips the main edge, and the run completes.',
     edges: ['start -> a -> good -> end', 'a/error -> rescue -> end'],
     nodes: { a: singleAttempt },
     replies: { a: failedWith() },
@@ -62,7 +62,8 @@ export const stress: readonly Topology[] = [
   },
   {
     name: 'conditional',
-    description: 'Only the branch that the condition takes is run; the others are skipped, and nothing waits for them.',
+    description:
+      'Only the branch that the condition selects runs; the other branches are skipped, and the run does not wait for them.',
     edges: ['start -> check', 'check/a -> a -> end', 'check/b -> b -> end', 'check/default -> c -> end'],
     nodes: { check: choice('take', 'a', 'b') },
     input: { take: 'b' },
@@ -73,7 +74,7 @@ export const stress: readonly Topology[] = [
   },
   {
     name: 'delay',
-    description: 'A delay of a minute holds back what is behind it, and not its neighbour.',
+    description: 'A delay of one minute holds back the nodes behind it and no other branch.',
     edges: ['start -> nap -> late -> join -> end', 'start -> early -> join'],
     nodes: { nap: { type: 'delay', delayMinutes: 1 } },
     verify: ({ attempts, of }) => {
@@ -83,7 +84,7 @@ export const stress: readonly Topology[] = [
   },
   {
     name: 'multi-level-join',
-    description: 'Joins of joins each run once, the last one behind all.',
+    description: 'Joins of joins run once each, and the last join runs after all of them.',
     edges: [
       'start -> a -> left',
       'start -> b -> left',
@@ -111,7 +112,7 @@ export const stress: readonly Topology[] = [
   },
   {
     name: 'retried-diamond',
-    description: 'A branch that is repeated after a second does not let the join run before it has ended.',
+    description: 'A join waits for a branch that is retried after one second.',
     edges: ['start -> a -> join -> end', 'start -> b -> join'],
     replies: { a: [failedWith(), finishedWith('at last')] },
     verify: ({ attempts }) =>

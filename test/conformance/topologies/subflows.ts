@@ -1,4 +1,4 @@
-/** Runs that call runs: how an end on either side reaches the other. */
+/** Subflows: effects of the end of a child run on its parent, and of the parent on its child run. */
 import { expect } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import { minutes } from '../../../lib/engine/time.ts';
@@ -7,7 +7,7 @@ import { type TopologyGraph, type Topology, finishedWith, failedWith, singleAtte
 
 const calls = (workflowName: string, config: JsonObject = {}): JsonObject => ({ type: 'subflow', workflowName, ...config });
 
-/** What is called: `x`, and then its end. */
+/** The called workflow: `x`, then an end node. */
 const child: TopologyGraph = {
   name: 'child',
   edges: ['begin -> x -> ends'],
@@ -17,13 +17,13 @@ const child: TopologyGraph = {
   },
 };
 const failing: TopologyGraph = { ...child, nodes: { ...child.nodes, x: singleAttempt } };
-/** It waits for a signal that nobody sends. */
+/** A called workflow that waits for a signal that is never sent. */
 const waiting: TopologyGraph = {
   name: 'child',
   edges: ['begin -> w -> ends'],
   nodes: { begin: { type: 'start' }, w: { type: 'signal', name: 'never' } },
 };
-/** It ends with what a signal brings. */
+/** A called workflow whose output is the payload of a signal. */
 const answered: TopologyGraph = {
   name: 'child',
   edges: ['begin -> w -> ends'],
@@ -41,7 +41,8 @@ const begun = async ({ start, settle }: RunActions): Promise<void> => {
 export const subflows: readonly Topology[] = [
   {
     name: 'subflow',
-    description: 'A call makes a run of its own with the input that it is given, and the caller goes on with that run’s output.',
+    description:
+      'A subflow node starts a child run with the configured input, and the parent continues with the child run’s output.',
     edges: ['start -> call -> a -> end'],
     nodes: {
       call: calls('child', { input: { order: '{{ctx.input.order}}' }, outputVariable: 'made' }),
@@ -57,7 +58,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-of-its-inputs',
-    description: 'A call without an input of its own gives what its edges bring.',
+    description: 'A subflow node without a configured input passes the values of its edges.',
     edges: [{ from: 'start -> a -> call', targetParamLabel: 'order' }, 'call -> b'],
     nodes: { call: calls('child') },
     calls: [child],
@@ -66,7 +67,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-fails',
-    description: 'A called run that fails fails the node that called it, whose error edge is taken.',
+    description: 'A failed child run fails the subflow node, and its error edge is taken.',
     edges: ['start -> call -> next', 'call/error -> rescue'],
     nodes: { call: calls('child') },
     calls: [failing],
@@ -78,7 +79,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-fails-the-run',
-    description: 'A called run that fails fails its caller where nothing takes the error, and is called once.',
+    description: 'A failed child run fails its parent when the subflow node has no error edge, and is not retried.',
     edges: ['start -> call -> next'],
     nodes: { call: calls('child') },
     calls: [failing],
@@ -87,7 +88,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-is-tried-again',
-    description: 'A call that its author lets be repeated is a new run at each attempt.',
+    description: 'A subflow node with retries starts a new child run at each attempt.',
     edges: ['start -> call -> next'],
     nodes: { call: calls('child', { retry: { attempts: 2, backoffMs: 1_000 } }) },
     calls: [failing],
@@ -99,7 +100,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-cancelled',
-    description: 'A called run that is cancelled fails the node that called it.',
+    description: 'A cancelled child run fails the subflow node.',
     edges: ['start -> call -> next', 'call/error -> rescue'],
     nodes: { call: calls('child') },
     calls: [waiting],
@@ -115,7 +116,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-cancelled-with-its-caller',
-    description: 'A called run that is cancelled cancels its caller where that is what its author wished.',
+    description: 'A cancelled child run cancels its parent when the subflow node is configured so.',
     edges: ['start -> call -> next', 'start -> nap -> a'],
     nodes: { call: calls('child', { onChildCancelled: 'cancel' }), nap: { type: 'delay', delayMinutes: 30 } },
     calls: [waiting],
@@ -129,7 +130,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-of-a-cancelled-caller',
-    description: 'A caller that is cancelled cancels the run that it called.',
+    description: 'A cancel of the parent cancels its child run.',
     edges: ['start -> call -> next'],
     nodes: { call: calls('child') },
     calls: [waiting],
@@ -142,7 +143,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-abandoned',
-    description: 'A caller that is cancelled leaves the run that it called alone where that is what its author wished.',
+    description: 'A cancel of the parent does not cancel a child run that is configured to be abandoned.',
     edges: ['start -> call -> next'],
     nodes: { call: calls('child', { parentClosePolicy: 'abandon', input: { order: 1 } }) },
     calls: [
@@ -158,7 +159,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-of-a-failed-caller',
-    description: 'A caller that fails beside its call cancels the run that it called.',
+    description: 'A parent that fails in another branch cancels its child run.',
     edges: ['start -> call -> next', 'start -> nap -> a'],
     nodes: {
       call: calls('child'),
@@ -171,7 +172,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-expires',
-    description: 'A called run that does not end in time is cancelled, and the node has timed out.',
+    description: 'A child run that exceeds its time limit is cancelled, and the subflow node times out.',
     edges: ['start -> call -> next', 'call/error -> rescue'],
     nodes: { call: calls('child', { expiresInSeconds: 7_200 }) },
     calls: [waiting],
@@ -183,7 +184,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-of-unknown-workflow',
-    description: 'A call of a workflow that is not there fails the node, and no run is made.',
+    description: 'A subflow node with an unknown workflow fails, and no child run starts.',
     edges: ['start -> call -> next', 'call/error -> rescue'],
     nodes: { call: calls('nobody', { version: 1 }) },
     verify: ({ runsOf, called, of }) => {
@@ -193,7 +194,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-that-takes-no-such-input',
-    description: 'A call with an input that the other workflow does not take fails the node, and says which part.',
+    description: 'A subflow node whose input does not match the other workflow fails and names the invalid field.',
     edges: ['start -> call -> next', 'call/error -> rescue'],
     nodes: { call: calls('child', { input: {} }) },
     calls: [{ ...child, options: { args: [{ name: 'order', type: 'number', required: true }] } }],
@@ -204,7 +205,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-of-itself',
-    description: 'A workflow that calls itself comes to an end: eight runs deep there is no other, and all of them fail.',
+    description: 'A workflow that calls itself ends at the limit of eight nested runs, and all of them fail.',
     edges: ['start -> call -> next'],
     nodes: { call: calls('subflow-of-itself') },
     verify: (story) => {
@@ -220,7 +221,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-of-a-subflow',
-    description: 'An output comes up through two calls.',
+    description: 'An output passes through two levels of subflows.',
     edges: ['start -> call -> end'],
     nodes: {
       call: calls('middle', { input: '{{ctx.input}}', outputVariable: 'made' }),
@@ -246,7 +247,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-in-a-loop',
-    description: 'Each pass of a loop calls a run of its own, and the loop’s results are what those gave.',
+    description: 'Each iteration of a loop starts its own child run, and the loop returns their outputs.',
     edges: ['start -> l', 'l/loop -> call', 'l/done -> end'],
     nodes: {
       l: { type: 'loop', sourceVariable: '{{ctx.input.orders}}' },
@@ -263,7 +264,7 @@ export const subflows: readonly Topology[] = [
   {
     name: 'subflow-whose-end-is-lost',
     description:
-      'Where the word of a called run’s end was lost, the sweep asks after that run, and the caller goes on with its output.',
+      'When the notification of a child run’s end is lost, the sweep reads the child run, and the parent continues with its output.',
     edges: ['start -> call -> a -> end'],
     nodes: {
       call: calls('child', { outputVariable: 'made' }),
@@ -273,7 +274,7 @@ export const subflows: readonly Topology[] = [
     actions: async (outside) => {
       const { send, loseMessages, advanceIdle, sweep, finish } = outside;
       await begun(outside);
-      // The signal ends the called run; what that sends to its caller lies in the queue.
+      // The signal ends the child run; its notification to the parent is in the queue.
       await send('answer', 'yes', { correlation: 'the child' });
       await loseMessages();
       for (let waited = 0; waited < minutes(30); waited += minutes(1)) {
@@ -286,7 +287,7 @@ export const subflows: readonly Topology[] = [
       expect([status, output, runsOf('a')]).toEqual(['completed', { made: 'yes' }, 1]);
       expect(called.map((each) => each.status)).toEqual(['completed']);
       expect(of('subflow.called').length).toBe(1);
-      // Nobody else told it: minutes passed before it heard.
+      // Only the sweep can notify the parent, minutes later.
       const heard = events.find(({ type, payload }) => type === 'node.completed' && payload['nodeId'] === 'call');
       const ended = called[0]?.events.at(-1);
       expect(Date.parse(heard?.timestamp ?? '') - Date.parse(ended?.timestamp ?? '')).toBeGreaterThanOrEqual(minutes(1));
@@ -294,7 +295,7 @@ export const subflows: readonly Topology[] = [
   },
   {
     name: 'subflow-of-lost-messages',
-    description: 'A call whose message was lost is found by the sweep, and the run is made once.',
+    description: 'When the message of a subflow node is lost, the sweep recovers it, and one child run starts.',
     edges: ['start -> call -> a'],
     nodes: { call: calls('child') },
     calls: [child],

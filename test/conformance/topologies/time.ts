@@ -1,4 +1,4 @@
-/** Time and the world outside: sleeps, deadlines, signals, wakes, resumptions and cancels. */
+/** Time and external requests: delays, deadlines, signals, wakes, resumes and cancels. */
 import { expect } from 'vitest';
 import { hours, minutes, seconds } from '../../../lib/engine/time.ts';
 import { type Topology, finishedWith, takes } from '../topology.ts';
@@ -8,7 +8,7 @@ const nap = (delayMinutes: number) => ({ type: 'delay', delayMinutes });
 export const time: readonly Topology[] = [
   {
     name: 'a-day-of-sleep',
-    description: 'A delay of 24 hours is kept by a timer, and sweeps meanwhile change nothing.',
+    description: 'A timer ends a delay of 24 hours, and sweeps in between change nothing.',
     edges: ['start -> nap -> a -> end'],
     nodes: { nap: nap(1_440) },
     actions: async ({ start, advanceTime, sweep, finish }) => {
@@ -24,7 +24,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'sleep-past-the-deadline',
-    description: 'A sleep that would end after the deadline of the run is refused when it begins.',
+    description: 'A delay that would end after the run’s deadline fails when it starts.',
     edges: ['start -> nap -> a'],
     nodes: { nap: nap(60) },
     options: { deadlineSeconds: 600 },
@@ -35,7 +35,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'deadline-in-a-sleep',
-    description: 'A run whose deadline passes while it sleeps and nobody wakes it is ended by the sweep as timed out.',
+    description: 'When the timers of a sleeping run are lost, the sweep ends the run as timed out after its deadline.',
     edges: ['start -> nap -> a'],
     nodes: { nap: nap(9) },
     options: { deadlineSeconds: 600 },
@@ -53,7 +53,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'deadline-in-a-wait',
-    description: 'A run that waits for a signal which never comes is ended at its deadline.',
+    description: 'A run that waits for a signal that never arrives ends at its deadline.',
     edges: ['start -> wait -> a'],
     nodes: { wait: { type: 'signal', name: 'paid' } },
     options: { deadlineSeconds: 3_600 },
@@ -72,7 +72,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'timers-that-come-early',
-    description: 'A wake, an expiry and a further attempt that come before their time wait again, and come when it is time.',
+    description: 'A wake, an expiry and a retry that arrive early are delayed again and take effect at their due time.',
     edges: ['start -> nap -> join', 'start -> wait -> late', 'wait/expired -> join', 'start -> a -> join'],
     nodes: { nap: nap(60), wait: { type: 'signal', name: 'paid', expiresInSeconds: 600, onExpiry: 'continue' } },
     replies: { a: [{ kind: 'failed', failure: { cause: 'error', message: 'on purpose' } }, finishedWith('a')] },
@@ -94,7 +94,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'wake',
-    description: 'A node that is woken goes on at once, and its timer changes nothing when it comes.',
+    description: 'A wake ends a delay at once, and the timer of the delay has no effect later.',
     edges: ['start -> nap -> a'],
     nodes: { nap: nap(60) },
     actions: async ({ start, advanceTime, wake, finish }) => {
@@ -108,7 +108,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'wake-one-of-two',
-    description: 'Only the node that is named is woken, and the join waits for the other.',
+    description: 'A wake ends only the named delay, and the join waits for the other delay.',
     edges: ['start -> one -> join', 'start -> two -> join'],
     nodes: { one: nap(10), two: nap(20) },
     actions: async ({ start, settle, wake, finish }) => {
@@ -124,7 +124,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'wake-is-no-signal',
-    description: 'A wake of everything wakes what sleeps, and a wait for a signal goes on.',
+    description: 'A wake of the whole run ends its delays, and its wait for a signal continues.',
     edges: ['start -> nap -> join', 'start -> wait -> join'],
     nodes: { nap: nap(10), wait: { type: 'signal', name: 'paid' } },
     actions: async ({ start, settle, wake, send, finish }) => {
@@ -138,7 +138,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'resume',
-    description: 'A resumption is told with its reason, and wakes what sleeps.',
+    description: 'A resume reports its reason and ends the delays of the run.',
     edges: ['start -> nap -> a'],
     nodes: { nap: nap(60) },
     actions: async ({ start, settle, resume, finish }) => {
@@ -152,7 +152,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'cancel-in-a-sleep',
-    description: 'A run that sleeps is cancelled, and its timer changes nothing when it comes.',
+    description: 'A cancel ends a sleeping run, and the timer of the delay has no effect later.',
     edges: ['start -> nap -> a'],
     nodes: { nap: nap(60) },
     actions: async ({ start, settle, cancel, finish }) => {
@@ -167,7 +167,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'cancel-in-a-wait',
-    description: 'A run that waits for a signal is cancelled, and a signal that comes then reaches nobody.',
+    description: 'A cancel ends a run that waits for a signal, and a later signal is not delivered.',
     edges: ['start -> wait -> a'],
     nodes: { wait: { type: 'signal', name: 'paid', correlation: 'order-1' } },
     actions: async ({ start, settle, cancel, send, finish }) => {
@@ -181,7 +181,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'cancel-before-anything',
-    description: 'A run that is cancelled before its first job is taken executes nothing.',
+    description: 'A run that is cancelled before a worker takes its first job executes no node.',
     edges: ['start -> a -> b'],
     actions: async ({ start, cancel, finish }) => {
       await start();
@@ -192,7 +192,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'cancel-between-retries',
-    description: 'A run that is cancelled while a node waits for its next attempt makes no further attempt.',
+    description: 'A run that is cancelled while a node waits for its retry makes no further attempt.',
     edges: ['start -> a'],
     replies: { a: { kind: 'failed', failure: { cause: 'error', message: 'on purpose' } } },
     actions: async ({ start, settle, cancel, finish }) => {
@@ -205,7 +205,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'cancel-that-comes-too-late',
-    description: 'A run that has ended is not cancelled any more.',
+    description: 'A cancel of a run that has ended is rejected.',
     edges: ['start -> a'],
     actions: async ({ start, finish, cancel }) => {
       await start();
@@ -216,7 +216,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'a-long-attempt',
-    description: 'A node that works for more than a second is told as started, once.',
+    description: 'A node that runs for more than one second reports its start once.',
     edges: ['start -> a -> b'],
     nodes: { a: { timeoutSeconds: 300 } },
     replies: { a: takes(seconds(200)) },
@@ -224,7 +224,7 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'a-node-that-announces-itself',
-    description: 'A request to another service is told as started before it is made.',
+    description: 'A node reports its start before it sends a request to another service.',
     edges: ['start -> ask -> end'],
     nodes: { ask: { type: 'http', url: 'https://example.com/' } },
     replies: { ask: finishedWith({ status: 200 }) },
@@ -238,7 +238,7 @@ export const time: readonly Topology[] = [
 export const signals: readonly Topology[] = [
   {
     name: 'signal-after-its-wait',
-    description: 'A signal to a run that waits for it ends the wait with what it brings.',
+    description: 'A signal ends the wait of its run, and the wait outputs the payload.',
     edges: ['start -> wait', { from: 'wait -> a', targetParamLabel: 'payment', sourceOutputKey: 'payload' }],
     nodes: { wait: { type: 'signal', name: 'paid' } },
     replies: { a: ({ inputs }) => finishedWith(inputs) },
@@ -252,7 +252,7 @@ export const signals: readonly Topology[] = [
   },
   {
     name: 'signal-before-its-wait',
-    description: 'A signal to a run that does not wait yet is kept until it does.',
+    description: 'A signal that arrives before its wait is stored until the wait starts.',
     edges: ['start -> a -> wait -> end'],
     nodes: {
       wait: { type: 'signal', name: 'paid' },
@@ -267,7 +267,7 @@ export const signals: readonly Topology[] = [
   },
   {
     name: 'signal-expired-by-policy-fail',
-    description: 'A wait that is over without a signal fails its node as timed out, and is not tried again.',
+    description: 'A wait that expires fails its node as timed out, without a retry.',
     edges: ['start -> wait -> a'],
     nodes: { wait: { type: 'signal', name: 'paid', expiresInSeconds: 3_600 } },
     verify: ({ status, of, statusOf }) => {
@@ -277,14 +277,14 @@ export const signals: readonly Topology[] = [
   },
   {
     name: 'signal-expired-into-an-error-edge',
-    description: 'A wait that fails for want of a signal takes its error edge.',
+    description: 'A wait that expires and fails takes its error edge.',
     edges: ['start -> wait -> a', 'wait/error -> rescue'],
     nodes: { wait: { type: 'signal', name: 'paid', expiresInSeconds: 5 } },
     verify: ({ status, runsOf }) => expect([status, runsOf('a'), runsOf('rescue')]).toEqual(['completed', 0, 1]),
   },
   {
     name: 'signal-expired-by-policy-continue',
-    description: 'A wait that is over without a signal leaves by its own way, with an output that says so.',
+    description: 'A wait that expires with the policy continue takes its `expired` branch and outputs that it has no signal.',
     edges: ['start -> wait -> a', 'wait/expired -> b'],
     nodes: { wait: { type: 'signal', name: 'paid', expiresInSeconds: 5, onExpiry: 'continue' } },
     verify: ({ status, runsOf, of }) => {
@@ -294,7 +294,7 @@ export const signals: readonly Topology[] = [
   },
   {
     name: 'one-signal-two-waits',
-    description: 'A signal ends one wait, the one that began first; the other takes the next.',
+    description: 'A signal ends the wait that started first; the next signal ends the other wait.',
     edges: ['start -> first', 'start -> a -> second'],
     nodes: {
       first: { type: 'signal', name: 'turn', correlation: 'table' },
@@ -312,7 +312,7 @@ export const signals: readonly Topology[] = [
   },
   {
     name: 'signal-by-what-the-run-is-about',
-    description: 'A wait can name what it is about by the run’s input; a signal about something else does not end it.',
+    description: 'A wait can take its correlation from the run’s input; a signal with another correlation does not end it.',
     edges: ['start -> wait -> end'],
     nodes: { wait: { type: 'signal', name: 'paid', correlation: 'order-{{ctx.input.order}}' } },
     input: { order: 8 },

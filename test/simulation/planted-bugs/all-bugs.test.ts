@@ -3,17 +3,17 @@ import { editsOf, describeMismatch } from './bug.ts';
 import { plantedBugs } from './all-bugs.ts';
 import { bugScenarios } from './bug-scenarios.ts';
 
-it('each bug fits the sources as they are', () => {
+it('each bug matches the current sources', () => {
   expect(plantedBugs.flatMap((bug) => editsOf(bug).map(describeMismatch)).filter((why) => why !== undefined)).toEqual([]);
 });
 
-it('no two have the same name', () => {
+it('all names are unique', () => {
   expect(new Set(plantedBugs.map(({ name }) => name)).size).toBe(plantedBugs.length);
 });
 
-it('there are more than fifty', () => expect(plantedBugs.length).toBeGreaterThan(50));
+it('more than fifty bugs exist', () => expect(plantedBugs.length).toBeGreaterThan(50));
 
-it('every scenario of the protocol has a bug that takes the rule against it away', () => {
+it('every failure scenario has a bug that removes the rule against it', () => {
   const names = new Set(plantedBugs.map(({ name }) => name));
   expect(bugScenarios).toHaveLength(12);
   expect(bugScenarios.flatMap(({ bugs }) => bugs).filter((bug) => !names.has(bug))).toEqual([]);

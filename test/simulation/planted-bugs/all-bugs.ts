@@ -1,4 +1,4 @@
-/** Every bug that is planted. */
+/** All planted bugs. */
 import type { PlantedBug } from './bug.ts';
 import { cancelBugs } from './cancellation.ts';
 import { childRunBugs } from './child-runs.ts';

@@ -1,6 +1,6 @@
 /**
- * A process that tries seeds with one bug in the sources, and then with another. For each of them all that is the project's own
- * is loaded anew, so that it is planted alone and finds nothing that was left; what is the same for all is read once, and started once.
+ * A process that tries seeds with one planted bug after another. For each bug it loads all modules of the project again, so
+ * that bugs do not affect each other. Other packages are loaded once.
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks, stripTypeScriptTypes } from 'node:module';
@@ -8,16 +8,16 @@ import { type Edit, applyEdit, editsOf } from './bug.ts';
 import { type Planted, taskSchema } from './find-bug.ts';
 import { findBugByName } from './all-bugs.ts';
 
-/** What is planted in the sources that are loaded with this number. */
+/** The edits by the number of the module load. */
 const planted = new Map<number, readonly Edit[]>();
-/** Of sources as they are, without their types. */
+/** Unchanged sources without their types. */
 const stripped = new Map<string, string>();
 
 registerHooks({
   resolve: (specifier, context, nextResolve) => {
     const resolved = nextResolve(specifier, context);
     const { parentURL = '' } = context;
-    // Here nothing is asked for after the start but what begins the next one.
+    // After the start, this module imports only the modules of the next bug.
     const number = parentURL === import.meta.url ? planted.size : numberIn(parentURL);
     return number > 0 && isOwn(resolved.url) ? { ...resolved, url: `${resolved.url}?bug=${number}` } : resolved;
   },
@@ -44,7 +44,7 @@ async function tryOut(message: unknown): Promise<void> {
 }
 
 const isOwn = (url: string): boolean => url.startsWith('file:') && url.endsWith('.ts') && !url.includes('/node_modules/');
-/** 0 where none is planted. */
+/** 0 for unchanged sources. */
 const numberIn = (url: string): number => Number(/\?bug=(\d+)$/.exec(url)?.[1] ?? 0);
 
 function sourceOf(file: string, edits: readonly Edit[] = []): string {

@@ -1,52 +1,55 @@
 /**
- * What a protocol of logs, queues and timers is known to break by, and the planted bugs that take the rule against it away.
- * Each must be caught, and the same weather be green with the rule.
+ * Known failure scenarios of a protocol of logs, queues and timers, each with the planted bugs that remove the rule against it.
+ * The simulation must catch each bug, and must pass with the same faults when the rule is in place.
  */
 export interface BugScenario {
   readonly description: string;
-  /** by their names */
+  /** names of planted bugs */
   readonly bugs: readonly string[];
 }
 
 export const bugScenarios: readonly BugScenario[] = [
   {
-    description: 'With no fault at all a message comes before its receiver’s kept fold knows of what it asks for',
-    bugs: ['a fold that is older than its message is used as it is'],
+    description: 'Without any fault, a message arrives before the cached fold of its receiver contains the requested node',
+    bugs: ['a cached fold older than its message is used'],
   },
   {
-    description: 'A start is acknowledged and its run never made; a head says something else than the log',
-    bugs: ['a start is answered before its run exists', 'a head is never told of the end'],
+    description: 'A start is acknowledged although its run does not exist, or a head contradicts its log',
+    bugs: ['a start is acknowledged before its run exists', 'the end of a run is not projected to its head'],
   },
   {
-    description: 'A run is begun by one who dies at once, and nobody has it on a list of runs to look at',
-    bugs: ['a run is not to be looked at when it begins', 'a run is to be looked at only once it exists'],
+    description: 'The process that creates a run crashes, and no sweep has the run in its list',
+    bugs: ['a new run is not scheduled for a sweep', 'a run is scheduled for a sweep only after it exists'],
   },
   {
-    description: 'Timers are lost, late and doubled while processes die and answers are torn',
-    bugs: ['a sleeper whose alarm was lost is not woken'],
+    description: 'Timers are lost, late or duplicated while processes crash and reads are incomplete',
+    bugs: ['a sleeping run with a lost timer is not woken'],
   },
   {
     description:
-      'The sweep judges a run as a whole: a branch at work hides a dead one, or a dead one has a healthy one done again',
-    bugs: ['a run is judged as a whole: one node at work hides the others', 'a node is silent however young it is'],
+      'The sweep evaluates a run as a whole: a running branch hides a crashed one, or a crashed branch causes a second execution of a healthy one',
+    bugs: ['the heartbeat of one node counts for all nodes of the run', 'each node counts as timed out at once'],
   },
-  { description: 'Healthy runs stand behind a backlog', bugs: ['silence fails a node'] },
+  { description: 'Healthy runs wait behind a backlog', bugs: ['a heartbeat timeout fails the node'] },
   {
-    description: 'A late duplicate comes into a wide fan-out, and whatever is outstanding is sent again',
-    bugs: ['a node is silent however young it is', 'each delivery does its attempt twice'],
-  },
-  {
-    description: 'A called run ends and its process dies before the caller is told',
-    bugs: ['a caller is never told', 'the last duties of an ended run are not done again'],
+    description: 'A late duplicate arrives in a wide fan-out, and all open nodes are sent again',
+    bugs: ['each node counts as timed out at once', 'each delivery runs its attempt twice'],
   },
   {
-    description: 'A signal to a parked run is committed by an API that dies before its sends',
-    bugs: ['a run is told something by one who holds no message, and nobody looks after it'],
+    description: 'A child run ends, and its process crashes before it notifies the parent',
+    bugs: ['a parent is not notified of the end of its child run', 'the sweep does not repeat the finalization of an ended run'],
   },
-  { description: 'A race of code is decided anew when its turn was overtaken', bugs: ['a lost turn is decided anew'] },
   {
-    description: 'An answer is lost, and who put does not know its own commit again',
-    bugs: ['each try of a put has a nonce of its own', 'a commit of one’s own in the slot is not known as one’s own'],
+    description: 'The API commits a signal to a waiting run and crashes before it sends the messages',
+    bugs: ['an API request changes a run without scheduling a check'],
   },
-  { description: 'A page of the log is torn, and a commit in the middle is missing', bugs: ['a log is folded over a hole'] },
+  {
+    description: 'The code decides a race again after its command batch lost its put',
+    bugs: ['a command batch that lost its put is decided again'],
+  },
+  {
+    description: 'The response to a put is lost, and the worker does not recognize its own commit',
+    bugs: ['each retry of a put gets a new nonce', 'a worker does not recognize its own commit'],
+  },
+  { description: 'A read of the log misses a commit in the middle', bugs: ['a log with a missing commit is folded'] },
 ];

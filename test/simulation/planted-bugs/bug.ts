@@ -1,4 +1,4 @@
-/** A bug that is planted on purpose, as an edit of the sources, and the weather in which it has to be seen. */
+/** A planted bug: an intentional edit of the sources, and the faults with which the simulation must detect it. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,27 +7,27 @@ import type { ScenarioName } from '../scenarios.ts';
 import type { FaultProfile } from './fault-profiles.ts';
 
 export interface Edit {
-  /** from the root of the project */
+  /** path from the root of the project */
   readonly file: string;
-  /** is in the file exactly once */
+  /** occurs exactly once in the file */
   readonly find: string;
   readonly replace: string;
 }
 
 export interface PlantedBug extends Edit {
-  /** what is so, once it is planted */
+  /** the effect of the bug */
   readonly name: string;
-  /** seeds, from 1, of which one has to show it */
+  /** the simulation must detect the bug within the seeds from 1 to this number */
   readonly within: number;
-  /** rough, where nothing is said */
+  /** default: all faults */
   readonly faultProfile?: FaultProfile;
-  /** what makes its place a busy one */
+  /** options that make the edited code run often */
   readonly options?: Omit<SimulationOptions, 'seed' | 'rates' | 'planted' | 'onCommit' | 'aims'>;
-  /** other strings that hold it too, and are cut with it: why is said beside them */
+  /** further edits that the bug needs; a comment at the bug gives the reason */
   readonly and?: readonly Edit[];
-  /** it is looked for in a scene, and not in random worlds */
+  /** the scenario that must detect the bug, instead of random simulations */
   readonly scenario?: ScenarioName;
-  /** too long a search for every change: only the command looks for it, and its report says what it found */
+  /** the search takes too long for the tests: only the command runs it */
   readonly isSlow?: true;
 }
 
@@ -35,11 +35,11 @@ const root = join(import.meta.dirname, '../../..');
 
 export const editsOf = ({ file, find, replace, and = [] }: PlantedBug): readonly Edit[] => [{ file, find, replace }, ...and];
 
-/** Of all that a search for it is made of, and of nothing else: a report of another one says nothing of this one. */
+/** Hash of everything that affects the search. A report row with another fingerprint is out of date. */
 export const fingerprint = ({ name: _name, ...made }: PlantedBug): string =>
   createHash('sha256').update(JSON.stringify(made)).digest('hex').slice(0, 12);
 
-/** Why the edit does not fit its file; undefined where it does. */
+/** Why the edit does not match its file; undefined where it does. */
 export function describeMismatch({ file, find, replace }: Edit): string | undefined {
   const times = readFileSync(join(root, file), 'utf8').split(find).length - 1;
   if (times !== 1) return `${file} has ${times} times: ${find}`;

@@ -1,18 +1,18 @@
-/** Bugs in what is said to whoever cancels a run. */
+/** Planted bugs in the response to a cancel request. */
 import type { PlantedBug } from './bug.ts';
 
 const cancelRun = 'lib/service/runs/cancel-run.ts';
 
 export const cancelBugs: readonly PlantedBug[] = [
   {
-    name: 'a run that has failed is called cancelled',
+    name: 'the cancel of a failed run reports it as cancelled',
     file: cancelRun,
     find: "if (progress.status === 'completed' || progress.status === 'failed') return",
     replace: "if (progress.status === 'completed') return",
     within: 60,
   },
   {
-    name: 'whoever cancels a run that waits is told that it has ended',
+    name: 'the cancel of a waiting run reports it as ended',
     file: cancelRun,
     find: '  const waits = signalWaitsOf(fold.state);\n',
     replace:

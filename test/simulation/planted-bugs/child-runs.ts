@@ -1,4 +1,4 @@
-/** Bugs between a run and those that it calls. */
+/** Planted bugs between a parent and its child runs. */
 import type { PlantedBug } from './bug.ts';
 import { calling, failing } from './fixed-codes.ts';
 
@@ -6,7 +6,7 @@ const callSubflow = 'lib/engine/graph/call-subflow.ts';
 
 export const childRunBugs: readonly PlantedBug[] = [
   {
-    name: 'a called run that was cancelled counts as one that did well',
+    name: 'a cancelled child run counts as completed',
     file: callSubflow,
     find: "case 'cancelled':\n      return {",
     replace: "case 'cancelled':\n      if (childRunId.length > 0) return undefined;\n      return {",
@@ -14,7 +14,7 @@ export const childRunBugs: readonly PlantedBug[] = [
     options: { codes: [calling], cancelsCalled: true },
   },
   {
-    name: 'a called run that failed counts as one that did well',
+    name: 'a failed child run counts as completed',
     file: callSubflow,
     find: "case 'failed': {\n",
     replace: "case 'failed': {\n      if (childRunId.length > 0) return undefined;\n",
@@ -22,21 +22,21 @@ export const childRunBugs: readonly PlantedBug[] = [
     options: { codes: [calling, failing] },
   },
   {
-    name: 'a run that is called is made by nobody',
+    name: 'a child run is not created',
     file: 'lib/service/execution/reconcile-child.ts',
     find: 'fold === undefined ? await startChildRun(decider, caller, wait) : await readChildEnd(decider.deps, fold);',
     replace: 'fold === undefined ? void startChildRun : await readChildEnd(decider.deps, fold);',
     within: 20,
   },
   {
-    name: 'the end of a called run is put on no record of its caller',
+    name: 'the end of a child run is not committed to its parent',
     file: 'lib/service/execution/reconcile-child.ts',
     find: 'if (end === undefined) return;',
     replace: 'return;',
     within: 20,
   },
   {
-    name: 'a called run that nobody waits for any more goes on',
+    name: 'a child run continues after its parent stopped waiting',
     file: 'lib/service/execution/reconcile-child.ts',
     find: 'await cancelRun(decider, child, `node ${caller.nodeId} of run ${caller.runId} no longer waits for this run`);',
     replace: 'void cancelRun;',
@@ -44,27 +44,27 @@ export const childRunBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'the end of one of many called runs that nobody could collect is told by nobody',
+    name: 'a dead letter of a child run’s end does not notify its parent',
     file: 'lib/service/execution/handle-dead-letter.ts',
     find: "if (!isTerminal(fold.state.progress) && 'childRunId' in message) await notifyChildEnd(decider, fold, message);",
     replace: 'void notifyChildEnd;',
-    scenario: 'ends that nobody can collect',
+    scenario: 'the collector cannot read child runs',
     within: 1,
   },
   {
-    name: 'a run that is not there when it is to be looked at is never looked for again',
+    name: 'the sweep does not check again for a run that does not exist yet',
     file: 'lib/service/execution/sweep-runs.ts',
     find: 'if (isSecondCheck !== true) await deps.index.markDue({ run, minute: secondCheckMinute, isSecondCheck: true });',
     replace: 'void [secondCheckMinute, isSecondCheck];',
-    scenario: 'a run that comes late',
+    scenario: 'a child run created late',
     within: 1,
   },
   {
-    name: 'a called run that was made after its caller had left goes on for nobody',
+    name: 'a child run that is created after its parent ended continues',
     file: 'lib/service/execution/sweep-runs.ts',
     find: '    await requestChildCheck(deps, fold);',
     replace: '    void requestChildCheck;',
-    scenario: 'a run that is made for nobody',
+    scenario: 'a child run created after its parent ended',
     within: 1,
   },
 ];

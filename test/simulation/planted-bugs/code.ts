@@ -1,4 +1,4 @@
-/** Bugs in workflows of code: their turns, their replays, their steps, and what is undone. */
+/** Planted bugs in code workflows: command batches, replays, steps and rollbacks. */
 import type { PlantedBug } from './bug.ts';
 import { manySlowSteps, longSleep, repeatedlyFailing, rollingBack } from './fixed-codes.ts';
 import { concurrentWaits } from './concurrent-waits.ts';
@@ -11,7 +11,7 @@ const busy = { codes: [concurrentWaits] };
 
 export const codeBugs: readonly PlantedBug[] = [
   {
-    name: 'a turn is put down though others were first',
+    name: 'a command batch commits although other commits came first',
     file: driveLog,
     find: 'if (state.asOf !== this.#seenByCode) {',
     replace: 'if (state.asOf === 0) {',
@@ -19,23 +19,23 @@ export const codeBugs: readonly PlantedBug[] = [
     options: busy,
   },
   {
-    name: 'a turn counts though it was made before the news that were told',
+    name: 'a command batch commits although it was made before the delivered history',
     file: driveLog,
     find: 'if (batch.historiesReceived === this.#notifications && this.#notifiedUpTo > this.#seenByCode)\n      this.#seenByCode = this.#notifiedUpTo;',
-    replace: 'if (this.#hinted > this.#told) this.#told = this.#hinted;',
+    replace: 'if (this.#notifiedUpTo > this.#seenByCode) this.#seenByCode = this.#notifiedUpTo;',
     within: 40,
     options: busy,
   },
   {
-    name: 'a lost turn is decided anew',
+    name: 'a command batch that lost its put is decided again',
     file: driveLog,
     find: "if (foreign === 'nothing' && state.asOf === this.#seenByCode) this.#seenByCode = commit.number;",
-    replace: 'if (state.asOf === this.#told) this.#told = commit.number;',
+    replace: 'if (state.asOf === this.#seenByCode) this.#seenByCode = commit.number;',
     within: 40,
     options: busy,
   },
   {
-    name: 'a drive goes on beside another',
+    name: 'two workflow tasks of a run continue at the same time',
     file: driveLog,
     find: "if (foreign === 'takes_over') this.#isTakenOver = true;",
     replace: '',
@@ -44,7 +44,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options: { ...busy, runs: 6 },
   },
   {
-    name: 'what a wait came to is no news',
+    name: 'the end of a wait is not delivered to the code',
     file: 'lib/service/execution/classify-foreign-commit.ts',
     find: "return node.status === 'waiting' ? 'interrupts' : 'takes_over';",
     replace: "return node.status === 'waiting' ? 'nothing' : 'takes_over';",
@@ -52,15 +52,15 @@ export const codeBugs: readonly PlantedBug[] = [
     options: busy,
   },
   {
-    name: 'news of a drive are looked for and not told',
+    name: 'a workflow task reads new commits and does not deliver them',
     file: 'lib/service/execution/watch-workflow-task.ts',
     find: 'workflowTask.replaceHistory(checked.history);',
     replace: '',
-    scenario: 'a sleep that ends beside a step at work',
+    scenario: 'a sleep ends while a step runs',
     within: 1,
   },
   {
-    name: 'a drive does not beat',
+    name: 'a workflow task sends no heartbeats',
     file: 'lib/service/execution/watch-workflow-task.ts',
     find: 'if (between(lastHeartbeatAt, now) < heartbeatInterval || hasRequestedEnd) continue;',
     replace: 'if (between(lastHeartbeatAt, now) >= 0) continue;',
@@ -69,15 +69,15 @@ export const codeBugs: readonly PlantedBug[] = [
     options,
   },
   {
-    name: 'the body of a step begins before its turn is committed',
+    name: 'a step function starts before the commit of its command batch',
     file: live,
     find: 'if (draft.canOverlapCommit && this.#context.task.shouldCommitBeforeSteps !== true)\n        this.#startSteps(draft.stepsToStart.filter(({ functionStep }) => functionStep?.isIdempotent === true));',
-    replace: 'this.#begin(draft.stepsToStart);',
+    replace: 'this.#startSteps(draft.stepsToStart);',
     within: 20,
     options,
   },
   {
-    name: 'a turn that is thrown away takes its results with it',
+    name: 'a discarded command batch loses its step results',
     file: live,
     find: "case 'aborted':\n          stepFunctions.putBack(draft.takenEnds);",
     replace: "case 'aborted':",
@@ -86,7 +86,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options: busy,
   },
   {
-    name: 'what nobody is at work on is not tried again',
+    name: 'a lost step attempt is not retried',
     file: live,
     find: 'draft.addLostAttempts(this.#lost);',
     replace: '',
@@ -94,7 +94,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options,
   },
   {
-    name: 'a step that began is replayed as finished',
+    name: 'the replay treats a started step as completed',
     file: 'lib/engine/durable/history.ts',
     find: '    const openStep = openStepOf(node, step);',
     replace:
@@ -103,7 +103,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options: busy,
   },
   {
-    name: 'a step that is finished is replayed as one that began',
+    name: 'the replay treats a completed step as started',
     file: 'lib/engine/durable/history.ts',
     find: 'if (result !== undefined && !isOpen(node))',
     replace: "if (result !== undefined && !isOpen(node) && step.kind !== 'function')",
@@ -111,7 +111,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options,
   },
   {
-    name: 'a history is told in the order of its beginnings alone',
+    name: 'the replay ignores the order in which steps end',
     file: 'lib/engine/durable/history.ts',
     find: 'ordered.push({ at: node.endedBy, entry',
     replace: 'ordered.push({ at: begunBy, entry',
@@ -119,7 +119,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options,
   },
   {
-    name: 'a workflow that is tried again forgets what its steps have done',
+    name: 'a retried workflow loses its step results',
     file: 'lib/engine/durable/history.ts',
     find: "if (result?.status === 'completed')\n",
     replace: "if (result?.status === 'completed' && priorResults.length < 0)\n",
@@ -127,15 +127,15 @@ export const codeBugs: readonly PlantedBug[] = [
     options: { codes: [{ ...rollingBack, mostAttempts: 2 }] },
   },
   {
-    name: 'an attempt of a step is numbered like the one before',
+    name: 'a retried step keeps its attempt number',
     file: 'lib/program/steps-in-progress.ts',
     find: 'this.#record({ key, attempt: attemptNo(attempt + 1), lostAttempts, retryAt });',
-    replace: 'this.#note({ key, attempt, lostAttempts, retryAt });',
+    replace: 'this.#record({ key, attempt, lostAttempts, retryAt });',
     within: 20,
     options,
   },
   {
-    name: 'a step is tried once more than its policy says',
+    name: 'a step gets one attempt more than its policy allows',
     file: 'lib/engine/durable/step-retry.ts',
     find: 'failedAttempt >= policy.maximumAttempts',
     replace: 'failedAttempt > policy.maximumAttempts',
@@ -143,7 +143,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options: { codes: [repeatedlyFailing] },
   },
   {
-    name: 'a step is given up before its last try',
+    name: 'a step fails before its last attempt',
     file: 'lib/engine/durable/step-retry.ts',
     find: 'failedAttempt >= policy.maximumAttempts',
     replace: 'failedAttempt + 1 >= policy.maximumAttempts',
@@ -151,7 +151,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options: { codes: [repeatedlyFailing] },
   },
   {
-    name: 'a step that is lost with its machine has used up a try',
+    name: 'a worker crash uses up an attempt of a step',
     file: 'lib/program/steps-in-progress.ts',
     find: '(wasLost ? 1 : 0)',
     replace: '(wasLost ? 0 : 0)',
@@ -159,7 +159,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options: { codes: [repeatedlyFailing] },
   },
   {
-    name: 'another try of a step begins at once',
+    name: 'a step is retried without its delay',
     file: live,
     find: 'const pending = retryAt > now || stepFunctions.has(key) ? undefined',
     replace: 'const pending = stepFunctions.has(key) ? undefined',
@@ -168,15 +168,15 @@ export const codeBugs: readonly PlantedBug[] = [
     options,
   },
   {
-    name: 'what was done first is undone first',
+    name: 'rollbacks run in the order of the steps',
     file: 'lib/program/rollback.ts',
-    find: 'this.#completed = invocation.done.toReversed();',
-    replace: 'this.#done = invocation.done;',
+    find: 'this.#completed = invocation.completed.toReversed();',
+    replace: 'this.#completed = invocation.completed;',
     within: 10,
     options: { codes: [rollingBack] },
   },
   {
-    name: 'what was done before the code was cancelled is not undone',
+    name: 'a cancelled code run is not rolled back',
     file: 'lib/engine/durable/roll-back.ts',
     find: 'if (!hasStepsToRollBack(draft)) return endRun(draft, runOutcome);',
     replace: "if (!hasStepsToRollBack(draft) || runOutcome.status === 'cancelled') return endRun(draft, runOutcome);",
@@ -184,7 +184,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options: { codes: [longSleep] },
   },
   {
-    name: 'what is undone is undone again by the next drive',
+    name: 'the next workflow task repeats the rollbacks',
     file: 'lib/program/replay.ts',
     find: 'this.rollbacks.set(key, result);',
     replace: '',
@@ -192,7 +192,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options: { codes: [rollingBack] },
   },
   {
-    name: 'a wait that has ended asks for no drive',
+    name: 'the end of a wait dispatches no workflow task',
     file: 'lib/engine/durable/decide.ts',
     find: 'output, handle: null, ...spanOf(draft, node) });\n  requestWorkflowTask(draft);',
     replace: 'output, handle: null, ...spanOf(draft, node) });',
@@ -200,7 +200,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options,
   },
   {
-    name: 'a drive that rests leaves nobody to try its steps again',
+    name: 'a suspended workflow task schedules no step retries',
     file: 'lib/engine/durable/apply-command-batch.ts',
     find: 'if (wakeAt !== undefined) requestWorkflowTask(draft, wakeAt);',
     replace: '',
@@ -208,7 +208,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options,
   },
   {
-    name: 'a drive that is out of time hands on to nobody',
+    name: 'a workflow task at its time limit dispatches no successor',
     file: 'lib/engine/durable/apply-command-batch.ts',
     find: "if (batch.next === 'yielded') return requestWorkflowTask(draft);",
     replace: "if (batch.next === 'yielded') return;",
@@ -217,7 +217,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options: { codes: [manySlowSteps], withoutSweep: true },
   },
   {
-    name: 'a run goes on in the deployment that is active now',
+    name: 'a run continues on the active deployment instead of its pinned one',
     file: 'lib/service/execution/run-workflow-task.ts',
     find: 'await deps.deployments.deployment(head.address, head.deploymentId);',
     replace:
@@ -226,7 +226,7 @@ export const codeBugs: readonly PlantedBug[] = [
     options,
   },
   {
-    name: 'a cancel is over when its code has been told to undo, and nothing is asked for',
+    name: 'a cancelled code run ends before its rollback',
     file: 'lib/engine/durable/decide.ts',
     find: 'return hasEnded(draft) ? undefined : requestWorkflowTaskNow(draft);',
     replace: 'return;',

@@ -1,4 +1,4 @@
-/** Bugs in the one way into a log, and in reading it. */
+/** Planted bugs in writing and reading a log. */
 import type { PlantedBug } from './bug.ts';
 
 const append = 'lib/service/run-log/append.ts';
@@ -7,21 +7,21 @@ const memoryLog = 'lib/memory/run-log.ts';
 
 export const commitBugs: readonly PlantedBug[] = [
   {
-    name: 'a refused put is taken for a win',
+    name: 'a conflicting put counts as stored',
     file: append,
     find: "result.kind === 'stored' || result.nonce === commit.nonce",
     replace: "result.kind === 'stored' || result.nonce !== ''",
     within: 20,
   },
   {
-    name: 'a commit of one’s own in the slot is not known as one’s own',
+    name: 'a worker does not recognize its own commit',
     file: append,
     find: "result.kind === 'stored' || result.nonce === commit.nonce",
     replace: "result.kind === 'stored'",
     within: 60,
   },
   {
-    name: 'each try of a put has a nonce of its own',
+    name: 'each retry of a put gets a new nonce',
     file: append,
     find: 'deps.log.put(fold.head.address, commit, fold.head.expiresAt)',
     replace: 'deps.log.put(fold.head.address, { ...commit, nonce: deps.ids.nonce() }, fold.head.expiresAt)',
@@ -30,7 +30,7 @@ export const commitBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true, code: 0 },
   },
   {
-    name: 'a conflict is swallowed',
+    name: 'a conflict is ignored',
     file: append,
     find: "if (isAlreadyRecorded) return { kind: 'nothing' };",
     replace: "if (isAlreadyRecorded || read > 0) return { kind: 'nothing' };",
@@ -39,7 +39,7 @@ export const commitBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true },
   },
   {
-    name: 'a decision that has lost its slot goes into the next as it is',
+    name: 'a decision that lost its put is committed again unchanged',
     file: append,
     find: 'const decided = await withPayloads(deps, fold.head.address, decide, loaded);',
     replace:
@@ -54,7 +54,7 @@ export const commitBugs: readonly PlantedBug[] = [
     within: 20,
   },
   {
-    name: 'a put of unknown outcome is taken for a win',
+    name: 'a put with an unknown result counts as stored',
     file: append,
     find: 'if (!(error instanceof Unavailable) || attempts === maxPutAttempts) throw error;',
     replace: "if (error instanceof Unavailable) return { kind: 'stored' };\n      if (attempts === maxPutAttempts) throw error;",
@@ -62,43 +62,43 @@ export const commitBugs: readonly PlantedBug[] = [
     isSlow: true,
   },
   {
-    name: 'a log is folded over a hole',
+    name: 'a log with a missing commit is folded',
     file: readLog,
     find: 'return gap === -1 ? commits : commits.slice(0, gap);',
     replace: 'return gap === -1 ? commits : commits.slice(0);',
     within: 20,
   },
   {
-    name: 'a torn answer is not asked for again',
+    name: 'an incomplete read is not repeated',
     file: readLog,
     find: 'if (foldContiguous(fold, found, onCommit)) return fold.state.asOf - before;',
     replace: 'foldContiguous(fold, found, onCommit);\n    return fold.state.asOf - before;',
     within: 60,
   },
   {
-    name: 'a put does not ask whether its slot is free',
+    name: 'a put overwrites an existing commit',
     file: memoryLog,
     find: "if (existing !== undefined) return { kind: 'occupied', nonce: existing.nonce };",
     replace: '',
     within: 20,
   },
   {
-    name: 'a head is written without asking whether it is there',
+    name: 'a head is written without a condition',
     file: memoryLog,
     find: "if (record.head !== undefined) return { kind: 'occupied', nonce: record.head.commit.nonce };",
     replace: '',
     within: 100,
   },
   {
-    name: 'an earlier projection goes over a later one, and over an end',
+    name: 'an earlier projection overwrites a later one',
     file: memoryLog,
     find: 'if (record.head === undefined || record.head.projection.asOf > projection.asOf || isTerminal(record.head)) return;',
     replace: 'if (record.head === undefined) return;',
-    scenario: 'a projection that lands late',
+    scenario: 'a projection that arrives late',
     within: 1,
   },
   {
-    name: 'a fold that is older than its message is used as it is',
+    name: 'a cached fold older than its message is used',
     file: 'lib/service/run-log/fold-cache.ts',
     find: 'options.minCommit !== undefined && fold.state.asOf >= options.minCommit && !options.mustBeFresh',
     replace: 'options.minCommit !== undefined && !options.mustBeFresh',
@@ -114,7 +114,7 @@ export const commitBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true },
   },
   {
-    name: 'the last commit of a run that has ended is lost',
+    name: 'the last commit of an ended run is lost',
     file: memoryLog,
     find: 'record.head = frozenCopy({ ...record.head, projection });',
     replace:
@@ -124,7 +124,7 @@ export const commitBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true },
   },
   {
-    name: 'a win is not folded',
+    name: 'a stored commit is not folded',
     file: append,
     find: 'applyCommit(fold.state, commit);',
     replace: '',

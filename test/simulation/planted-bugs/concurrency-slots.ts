@@ -1,11 +1,11 @@
-/** Bugs where runs of a workflow take turns. */
+/** Planted bugs in concurrency slots. */
 import type { PlantedBug } from './bug.ts';
 
 const options = { runs: 6, isShared: true, code: 0, limits: { maxConcurrentRuns: 2 } };
 
 export const slotBugs: readonly PlantedBug[] = [
   {
-    name: 'a place is taken without asking whether it is free',
+    name: 'a concurrency slot is acquired without a check',
     file: 'lib/memory/concurrency-slots.ts',
     find: 'if (!taken.has(slot)) taken.set(slot, runId);',
     replace: 'taken.set(slot, runId);',
@@ -13,7 +13,7 @@ export const slotBugs: readonly PlantedBug[] = [
     options,
   },
   {
-    name: 'a run begins without a place',
+    name: 'a run starts without a concurrency slot',
     file: 'lib/engine/graph/begin.ts',
     find: "emit(draft, defined({ type: 'SLOT_AWAITED', slots, notBefore }));",
     replace: "emit(draft, defined({ type: 'SLOT_AWAITED', slots, notBefore }));\n  beginGraph(draft);",
@@ -21,12 +21,12 @@ export const slotBugs: readonly PlantedBug[] = [
     options,
   },
   {
-    name: 'an ended run does not give its place back',
+    name: 'an ended run does not release its concurrency slot',
     file: 'lib/service/execution/reconcile-slot.ts',
     find: 'if (slot !== keptSlot) await deps.concurrencySlots.release(pool, slot, runId);',
     replace: 'void [slot, keptSlot];',
     and: [
-      // Nor does anybody else for it.
+      // Nor does the sweep.
       {
         file: 'lib/service/execution/reconcile-slot.ts',
         find: 'if (hasEnded) await deps.concurrencySlots.release(pool, slot, runId);',
@@ -37,7 +37,7 @@ export const slotBugs: readonly PlantedBug[] = [
     options,
   },
   {
-    name: 'a run that asks for a place waits in no line',
+    name: 'a run that waits for a concurrency slot is not queued',
     file: 'lib/service/execution/reconcile-slot.ts',
     find: 'await deps.concurrencySlots.enqueue(pool, waitingRun, fold.head.expiresAt);',
     replace: '',

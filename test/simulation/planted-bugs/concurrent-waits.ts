@@ -1,4 +1,7 @@
-/** Code in which waits end while steps are at work, and each goes on by itself: what a turn missed is seen in the order of the log. */
+/**
+ * Code whose waits end while steps run and whose branches continue independently. A workflow task that missed commits sees
+ * them in the order of the log.
+ */
 import type { CodeWorkflow, Part } from '../random-code.ts';
 
 const step = (ms: number): Part => ({ kind: 'step', ms, failures: 0, mostAttempts: 10, hasRollback: false });

@@ -1,10 +1,10 @@
-/** Bugs by which something is done in the world more often than a fault explains. */
+/** Planted bugs that repeat external effects more often than the faults explain. */
 import type { PlantedBug } from './bug.ts';
 import { rollingBack } from './fixed-codes.ts';
 
 export const effectBugs: readonly PlantedBug[] = [
   {
-    name: 'each delivery does its attempt twice',
+    name: 'each delivery runs its attempt twice',
     file: 'lib/service/execution/attempt-node.ts',
     find: 'return await Promise.race([attempt(stop.signal), aborted]);',
     replace:
@@ -12,14 +12,14 @@ export const effectBugs: readonly PlantedBug[] = [
     within: 10,
   },
   {
-    name: 'what a commit leaves to its committer is sent to the queue too',
+    name: 'a job that the worker runs itself is also sent to the queue',
     file: 'lib/service/commit/dispatch-effects.ts',
     find: "else if (event.via !== 'inline') immediateJobs.push(",
     replace: 'else immediateJobs.push(',
     within: 60,
   },
   {
-    name: 'a node is run though it was over when it was said to begin',
+    name: 'a worker runs a node that ended before its begin was recorded',
     file: 'lib/service/execution/run-node.ts',
     find: 'const isWanted = openNodeOf(fold, first.open) !== undefined;',
     replace: 'const isWanted = true;',
@@ -27,7 +27,7 @@ export const effectBugs: readonly PlantedBug[] = [
     options: { runs: 12, code: 0, isCrashStorm: true },
   },
   {
-    name: 'what is undone is undone twice at once',
+    name: 'each rollback runs twice at the same time',
     file: 'lib/program/rollback.ts',
     find: 'stepFunctions.start({ key, attempt }, (signal) =>\n          functionStep?.rollback?.({ signal, attempt, key, output: deepCopy(output) }),\n        );',
     replace:

@@ -1,11 +1,11 @@
-/** Bugs that a calm world hides: stores that are asked too much, messages that overtake each other, batches that fail in part, clients that hear nothing. */
+/** Planted bugs that only certain faults reveal: throttled stores, reordered messages, partly failed batches and lost responses. */
 import type { PlantedBug } from './bug.ts';
 
 const collect = 'lib/service/execution/collect-results.ts';
 
 export const faultDependentBugs: readonly PlantedBug[] = [
   {
-    name: 'a put that is refused for longer than it is tried counts as written',
+    name: 'a put counts as stored after its last refused retry',
     file: 'lib/service/run-log/append.ts',
     find: 'if (!(error instanceof Unavailable) || attempts === maxPutAttempts) throw error;',
     replace:
@@ -14,7 +14,7 @@ export const faultDependentBugs: readonly PlantedBug[] = [
     faultProfile: 'throttled stores',
   },
   {
-    name: 'a look that could not be noted counts as noted',
+    name: 'a check counts as scheduled although the write failed',
     file: 'lib/service/commit/mark-due.ts',
     find: 'index.markDue(defined({ run: head.address, minute: minuteOf(at), isRecordedOnRun: isTestRun(head) ? true : undefined }));',
     replace:
@@ -24,7 +24,7 @@ export const faultDependentBugs: readonly PlantedBug[] = [
     options: { code: 0, runs: 8 },
   },
   {
-    name: 'a batch of results whose decision could not be carried out counts as done',
+    name: 'a batch of results is acknowledged although its effects failed',
     file: collect,
     find: "const appended = facts.length === 0 ? { kind: 'nothing' as const } : await commitFacts(collector, fold, facts);",
     replace:
@@ -34,23 +34,23 @@ export const faultDependentBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true, code: 0, runs: 8, isBrisk: true },
   },
   {
-    name: 'of several ends that are collected one that cannot be read is passed over',
+    name: 'the collector drops an end that it cannot read',
     file: collect,
     find: 'results.map((result) => readFact(collector, result))',
     replace: 'results.map((result) => readFact(collector, result).catch(() => undefined))',
-    scenario: 'ends that nobody can collect',
+    scenario: 'the collector cannot read child runs',
     within: 1,
   },
   {
-    name: 'each look asks after every call anew',
+    name: 'each check asks every child run again',
     file: 'lib/engine/log/heartbeat-timeout.ts',
     find: 'const wasCheckedRecently = current !== undefined && now - current.at < recheckInterval(node, current);',
     replace: 'const wasCheckedRecently = false;',
-    scenario: 'many calls that nobody can collect',
+    scenario: 'the collector cannot read many child runs',
     within: 1,
   },
   {
-    name: 'what was asked after once is not asked after again',
+    name: 'a wait that was checked once is never checked again',
     file: 'lib/engine/log/heartbeat-timeout.ts',
     find: 'const wasCheckedRecently = current !== undefined && now - current.at < recheckInterval(node, current);',
     replace: 'const wasCheckedRecently = current !== undefined;',
@@ -58,16 +58,16 @@ export const faultDependentBugs: readonly PlantedBug[] = [
     options: { code: 0, runs: 8, isCrashStorm: true },
   },
   {
-    name: 'whoever finds a node young leaves a look of its own',
+    name: 'each check of a node within its heartbeat timeout sends its own recheck',
     file: 'lib/service/execution/recover-run.ts',
     find: 'return { resent, needsRecheck: hasRecentHeartbeat && !isRecheckPending(heartbeats, now) };',
     replace: 'return { resent, needsRecheck: hasRecentHeartbeat };',
-    scenario: 'messages that come back beside long work',
+    scenario: 'redelivered messages during long work',
     within: 1,
   },
   {
     // A queue that keeps its order hides it: what ended long before comes long before.
-    name: 'a result that comes long behind one of a node that ended later counts as seen',
+    name: 'a late result counts as committed when a later one is',
     file: collect,
     find: 'await readFacts(collector, results);',
     replace:
@@ -77,7 +77,7 @@ export const faultDependentBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true, code: 0, runs: 8, isBrisk: true },
   },
   {
-    name: 'what a queue has not taken of several messages counts as sent',
+    name: 'unsent messages of a batch count as sent',
     file: 'lib/service/commit/dispatch-effects.ts',
     find: 'if (immediateJobs.length > 0) await deps.jobs.send(immediateJobs);',
     replace: 'if (immediateJobs.length > 0) await deps.jobs.send(immediateJobs).catch(() => undefined);',
@@ -86,7 +86,7 @@ export const faultDependentBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true, code: 0, isBrisk: true },
   },
   {
-    name: 'a result that comes back counts as decided',
+    name: 'a redelivered result counts as committed',
     file: collect,
     find: 'if (newest === undefined) return;',
     replace: 'if (newest === undefined || isRedelivered) return;',
@@ -95,7 +95,7 @@ export const faultDependentBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true, code: 0, runs: 8, isBrisk: true },
   },
   {
-    name: 'whoever asks again to cancel a run is told that it had ended by itself',
+    name: 'a repeated cancel reports that the run ended by itself',
     file: 'lib/service/runs/cancel-run.ts',
     find: '  const waits = signalWaitsOf(fold.state);\n',
     replace:

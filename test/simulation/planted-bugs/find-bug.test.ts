@@ -1,14 +1,14 @@
-/** The search for a planted bug: what is caught must be the bug, and one must not be seen in the search for the next. */
+/** The search for a planted bug catches that bug only, and one search does not affect the next. */
 import { expect, it } from 'vitest';
 import { editsOf, describeMismatch } from './bug.ts';
 import { findBug } from './find-bug.ts';
 import { findBugByName } from './all-bugs.ts';
 import { processExitEdit, simulatorErrorEdit, harmlessEdits, commentOnlyEdit } from './harmless-edits.ts';
 
-const bug = findBugByName('a key that was used for one start is taken for another');
+const bug = findBugByName('a start does not compare the request of a reused idempotency key');
 const uncaught = { kind: 'survived', seed: commentOnlyEdit.within };
 
-it('what is no bug fits the sources', () => {
+it('harmless edits match the current sources', () => {
   expect(harmlessEdits.flatMap((each) => editsOf(each).map(describeMismatch)).filter((why) => why !== undefined)).toEqual([]);
 });
 
@@ -16,7 +16,7 @@ it('an edit that changes nothing is not caught', async () => {
   expect(await findBug(commentOnlyEdit)).toEqual(uncaught);
 });
 
-it('a bug is planted for its own search, and neither before nor after it, though one process makes them all', async () => {
+it('a bug is planted only in its own search, although one process runs several searches', async () => {
   const found = await findBug(bug);
   expect(found).toMatchObject({ kind: 'caught' });
   expect(await findBug(commentOnlyEdit)).toEqual(uncaught);
@@ -24,11 +24,11 @@ it('a bug is planted for its own search, and neither before nor after it, though
   expect(await findBug(bug)).toEqual(found);
 });
 
-it('what falls for another reason is not caught', async () => {
+it('an edit that breaks the simulation does not count as caught', async () => {
   expect(await findBug(simulatorErrorEdit)).toMatchObject({ kind: 'broke', by: expect.stringContaining('by no rule') });
 });
 
-it('what ends its process falls alone', async () => {
+it('an edit that ends its process does not affect other searches', async () => {
   expect(await findBug(processExitEdit)).toMatchObject({ kind: 'broke', by: 'its process ended with 3' });
   expect(await findBug(commentOnlyEdit)).toEqual(uncaught);
 });

@@ -1,37 +1,40 @@
-/** Looks for a planted bug in another process, alone: one that has tried some is given the next, and what falls there falls alone. */
+/**
+ * Searches for a planted bug in another process. A process is reused for further bugs; a bug that ends its process is tried
+ * again alone.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import * as z from 'zod';
 import type { PlantedBug } from './bug.ts';
 
 const foundSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('caught'), seed: z.number(), /** the rule that does not hold */ by: z.string() }),
+  z.strictObject({ kind: z.literal('caught'), seed: z.number(), /** the violation */ by: z.string() }),
   z.strictObject({ kind: z.literal('survived'), seed: z.number() }),
-  /** the simulation itself fell over it, which shows nothing */
+  /** the simulation itself failed, which proves nothing */
   z.strictObject({ kind: z.literal('broke'), seed: z.number(), by: z.string() }),
 ]);
 export type Found = z.infer<typeof foundSchema>;
 
-/** No search takes this long that finds anything: what is planted goes round in circles. */
+/** A search that takes longer does not end: the planted bug loops endlessly. */
 const longestMs = 600_000;
 
-/** The bug and what is cut with it; only what is cut with it; or the sources as they are. */
+/** The bug with its further edits, only the further edits, or the unchanged sources. */
 const plantedSchema = z.enum(['whole', 'besides', 'nothing']);
 export type Planted = z.infer<typeof plantedSchema>;
 
-/** What a process is told. */
+/** The request to a process. */
 export const taskSchema = z.strictObject({ name: z.string(), planted: plantedSchema, from: z.number(), to: z.number() });
 
 type Task = z.infer<typeof taskSchema>;
 
-/** What is planted, and the first and the last seed. */
+/** The edits, and the first and last seed. */
 type Search = Partial<Omit<Task, 'name'>>;
 
-/** Bugs that one process tries: what it has loaded for them it keeps, some ten megabytes for each. */
+/** Bugs per process: each one keeps about ten megabytes of loaded modules. */
 const mostInOne = 16;
 
 interface Idle {
   readonly process: ChildProcess;
-  /** bugs that it has tried */
+  /** number of bugs that it has tried */
   readonly tried: number;
 }
 
@@ -46,14 +49,14 @@ export async function findBug(
   if (used !== undefined) {
     const found = await tell(used, task);
     if (found.kind !== 'fell') return found;
-    // It may have been something that an earlier one left behind.
+    // An earlier bug may have caused the failure: try again in a new process.
   }
   const found = await tell({ process: newProcess(), tried: 0 }, task);
   return found.kind === 'fell' ? { kind: 'broke', seed: 0, by: found.by } : found;
 }
 
 function newProcess(): ChildProcess {
-  // Types are stripped by what Node still calls an experiment.
+  // Node's type stripping is experimental and prints a warning.
   return fork(new URL('./bug-process.ts', import.meta.url), { execArgv: ['--disable-warning=ExperimentalWarning'] });
 }
 
@@ -63,7 +66,7 @@ async function tell({ process, tried }: Idle, task: Task): Promise<Found | { rea
   const onMessage = (message: unknown): void => resolve(foundSchema.parse(message));
   const onError = ({ message }: Error): void => fell(message);
   const onExit = (code: number | null, signal: string | null): void => fell(`its process ended with ${signal ?? code}`);
-  const tooLong = setTimeout(() => resolve({ kind: 'broke', seed: 0, by: 'it goes round in circles' }), longestMs);
+  const tooLong = setTimeout(() => resolve({ kind: 'broke', seed: 0, by: 'the search exceeded its time limit' }), longestMs);
   process.on('message', onMessage).on('error', onError).on('exit', onExit);
   process.channel?.ref();
   if (process.connected) process.send(task);
@@ -71,12 +74,12 @@ async function tell({ process, tried }: Idle, task: Task): Promise<Found | { rea
   const found = await promise;
   clearTimeout(tooLong);
   process.off('message', onMessage).off('error', onError).off('exit', onExit);
-  // Of one that broke nobody knows what it left behind.
+  // A failed bug may have left state in its process.
   if (found.kind === 'fell' || found.kind === 'broke' || tried + 1 === mostInOne) {
     process.on('error', () => undefined).kill('SIGKILL');
     return found;
   }
-  // Whoever has nothing else to do may end, and it ends with him.
+  // An idle process must not keep this one alive.
   process.unref();
   process.channel?.unref();
   idle.push({ process, tried: tried + 1 });

@@ -1,4 +1,4 @@
-/** Code in which something comes up in every run that hardly any drawn code has. */
+/** Code in which every run has a situation that random code rarely has. */
 import type { CodeWorkflow, Part } from '../random-code.ts';
 
 const always = 1_000;
@@ -25,15 +25,15 @@ export const rollingBack = workflow('undoing', {
   parts: [seq(...times(6, step({ ms: 5, hasRollback: true }))), step({ ms: 12_000, failures: always, mostAttempts: 1 })],
 });
 
-/** Something is done, and then nobody is at work for long. */
+/** Executes a step and then waits for long. */
 export const longSleep = workflow('napping', seq(step({ hasRollback: true }), { kind: 'sleep', ms: 7_200_000 }));
 
 /** Steps that never come to anything, however often they are tried. */
 export const repeatedlyFailing = workflow('stubborn', seq(...times(5, step({ ms: 12_000, failures: always, mostAttempts: 2 }))));
 
-/** Long enough to be no limit to anything; what a run comes to that calls with one is nobody's to foretell. */
+/** Long enough that no limit applies; the result of a run that calls with it is not predictable. */
 const child = (name: string): Part => ({ kind: 'child', name, ms: 7_200_000 });
 
-/** Calls runs, of which some do not do well. */
+/** Starts child runs, some of which fail. */
 export const calling = workflow('calling', seq(child('leaf-code'), child('code-1'), child('leaf-graph'), child('leaf-code')));
 export const failing = workflow('failing', { kind: 'throw' });

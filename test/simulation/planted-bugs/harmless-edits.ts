@@ -1,4 +1,4 @@
-/** Edits that are no bugs, to see that a search for one finds nothing but bugs. */
+/** Edits that are not bugs, to test that the search reports only bugs. */
 import type { PlantedBug } from './bug.ts';
 
 const take = { file: 'lib/memory/control.ts', find: 'const existing = this.#reservations.get(name);', within: 2 } as const;

@@ -1,4 +1,4 @@
-/** Bugs in what follows from the end of a node: joins, edges, and the end of the run. */
+/** Planted bugs in the consequences of a node's end: joins, edges and the end of the run. */
 import type { PlantedBug } from './bug.ts';
 
 const join = 'lib/engine/graph/join.ts';
@@ -10,7 +10,7 @@ const graphs = { code: 0 };
 
 export const joinAndEdgeBugs: readonly PlantedBug[] = [
   {
-    name: 'a join of all fires on its first live edge',
+    name: 'a join of mode all runs after its first parent',
     file: join,
     find: "if (policy.joinMode === 'any' && has('live')) return 'fire';",
     replace: "if (has('live')) return 'fire';",
@@ -18,7 +18,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a join of any waits for all',
+    name: 'a join of mode any waits for all parents',
     file: join,
     find: "if (policy.joinMode === 'any' && has('live')) return 'fire';",
     replace: '',
@@ -26,7 +26,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a join fires with an edge that is not resolved',
+    name: 'a join runs with an unresolved edge',
     file: join,
     find: "if (has('unresolved')) return 'wait';",
     replace: '',
@@ -34,7 +34,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a join fires twice',
+    name: 'a join runs twice',
     file: advance,
     find: 'if (hasEnded(draft) || seen.has(key) || draft.state.nodes.has(key)) return;',
     replace: 'if (hasEnded(draft) || seen.has(key)) return;',
@@ -42,7 +42,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a dead edge is forgotten',
+    name: 'an edge that is not taken is ignored',
     file: edgeState,
     find: "return source.reason === 'branch_not_taken' ? 'dead' : 'upstream_failed';",
     replace: "return 'unresolved';",
@@ -50,7 +50,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a branch that was cut off by a failure counts as not taken',
+    name: 'a branch that a failure cut off counts as not taken',
     file: edgeState,
     find: "return source.reason === 'branch_not_taken' ? 'dead' : 'upstream_failed';",
     replace: "return 'dead';",
@@ -58,7 +58,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'the edge of a failed node counts as live',
+    name: 'the main edge of a failed node is taken',
     file: edgeState,
     find: "if (!source.isHandled) return 'source_failed';",
     replace: "if (!source.isHandled) return 'live';",
@@ -66,7 +66,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'the error edge of a node that did well is taken too',
+    name: 'the error edge of a completed node is taken too',
     file: 'lib/engine/graph/outcome.ts',
     find: 'handle !== null && canonical',
     replace: 'edgeHandle === errorHandle || handle !== null && canonical',
@@ -82,7 +82,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'what follows a skipped node is not looked at',
+    name: 'the nodes behind a skipped node are not evaluated',
     file: advance,
     find: "emit(draft, { type: 'NODE_SKIPPED', nodeId: node.id, iteration, reason });\n    ended();",
     replace: "emit(draft, { type: 'NODE_SKIPPED', nodeId: node.id, iteration, reason });",
@@ -90,7 +90,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'what follows a node that failed is not looked at',
+    name: 'the nodes behind a failed node are not evaluated',
     file: decide,
     find: 'if (!hasEnded(draft)) advance(draft, [nodeRef]);\n}\n\nconst tokensOf',
     replace: "if (!hasEnded(draft) && fact.outcome.kind !== 'failed') advance(draft, [nodeRef]);\n}\n\nconst tokensOf",
@@ -98,7 +98,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a run ends while nodes of it are open',
+    name: 'a run ends while its nodes are open',
     file: advance,
     find: 'if (!hasEnded(draft) && draft.state.open.size === 0) finishGraph(draft);',
     replace: 'if (!hasEnded(draft) && draft.state.open.size <= 1) finishGraph(draft);',
@@ -106,7 +106,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a run whose leaf has failed counts as completed',
+    name: 'a run with a failed leaf completes',
     file: finish,
     find: "case 'timed_out':\n        return causeOf(draft, leaf, iteration);",
     replace: "case 'timed_out':\n        break;",
@@ -114,7 +114,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a node that is to end its run by its failure does not',
+    name: 'the failure of a node with fail_workflow does not end the run',
     file: 'lib/engine/graph/record-outcome.ts',
     find: "if (nodeRef.node.policy.errorHandling === 'fail_workflow') failRun(draft, nodeRef);",
     replace: '',
@@ -122,7 +122,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'something is decided after the end of a run',
+    name: 'an ended run gets another commit',
     file: 'lib/engine/graph/draft.ts',
     find: 'isTerminal(draft.state.progress);',
     replace: 'draft.events.length > 1_000 && isTerminal(draft.state.progress);',
@@ -130,7 +130,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a result is taken whatever attempt it is of',
+    name: 'the result of an earlier attempt is accepted',
     file: 'lib/engine/log/open-node-at.ts',
     find: 'isOpen(node) && node.attempt === attempt ? node : undefined',
     replace: 'isOpen(node) ? node : undefined',
@@ -138,7 +138,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a node is tried once more than its policy says',
+    name: 'a node gets one attempt more than its policy allows',
     file: decide,
     find: 'open.attempt >= retry.attempts) return undefined;',
     replace: 'open.attempt > retry.attempts) return undefined;',
@@ -146,7 +146,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a cancel is answered and not put on the record',
+    name: 'a cancel is acknowledged and not committed',
     file: decide,
     find: "case 'cancel-requested':\n",
     replace: "case 'cancel-requested':\n      if (draft.state.open.size > 1) return;\n",
@@ -154,7 +154,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a budget is not asked before another attempt',
+    name: 'a retry ignores the budget',
     file: decide,
     find: "if (hasExecutionsLeft(draft)) return emit(draft, { type: 'NODE_RETRIED'",
     replace: "if (draft !== undefined) return emit(draft, { type: 'NODE_RETRIED'",
@@ -162,7 +162,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: { code: 0, limits: { budget: { maxNodeExecutions: 5 } } },
   },
   {
-    name: 'what a failed attempt has used is not counted',
+    name: 'the usage of a failed attempt is not counted',
     file: 'lib/engine/log/fold.ts',
     find: 'countExecution(state);\n  countTokens(state, event);',
     replace: 'countExecution(state);',
@@ -170,7 +170,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     options: { code: 0, limits: { budget: { maxTokens: 12 } } },
   },
   {
-    name: 'the deadline of a run has always passed',
+    name: 'each run is past its deadline',
     file: decide,
     find: 'if (facts.length > 0 && tools.now >= tools.deadlineAt && !hasEnded(draft)) timeOut(draft);',
     replace: 'if (facts.length > 0 && !hasEnded(draft)) timeOut(draft);',

@@ -1,4 +1,4 @@
-/** Bugs in loops and their passes. */
+/** Planted bugs in loops and their iterations. */
 import type { PlantedBug } from './bug.ts';
 
 const passes = 'lib/engine/graph/iterations.ts';
@@ -7,7 +7,7 @@ const graphs = { code: 0, runs: 4 };
 
 export const loopBugs: readonly PlantedBug[] = [
   {
-    name: 'more passes are under way than a loop allows',
+    name: 'a loop exceeds its concurrency',
     file: passes,
     find: 'if (loop.open.length >= loop.concurrency || ',
     replace: 'if (loop.open.length > loop.concurrency || ',
@@ -15,7 +15,7 @@ export const loopBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a loop does not wait between its items',
+    name: 'a loop skips the pause between its items',
     file: passes,
     find: 'loop.delayMs > 0 && loop.wakeAt === undefined && begun.length === 0 && loop.next > 0',
     replace: 'loop.delayMs > 1e12',
@@ -23,7 +23,7 @@ export const loopBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a pause of a loop is over before its time',
+    name: 'a pause of a loop ends early',
     file: passes,
     find: '|| (loop.wakeAt ?? draft.tools.now) > draft.tools.now) break;',
     replace: ') break;',
@@ -32,7 +32,7 @@ export const loopBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a pass has ended when one of its nodes has',
+    name: 'an iteration ends with its first ended node',
     file: advance,
     find: 'if (draft.state.iterations.get(iteration)?.open !== 0) return false;',
     replace: 'if (draft.state.iterations.get(iteration) === undefined) return false;',
@@ -40,7 +40,7 @@ export const loopBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a pass has ended while some of it is about to begin',
+    name: 'an iteration ends before all of its nodes have started',
     file: advance,
     find: 'return [...ready, ...work].every((nodeRef) => nodeRef.iteration !== iteration);',
     replace: 'return [...work].every((nodeRef) => nodeRef.iteration !== iteration);',
@@ -48,7 +48,7 @@ export const loopBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a loop stops one item too early',
+    name: 'a loop omits its last item',
     file: passes,
     find: 'if (loop.next === loop.items) {',
     replace: 'if (loop.next === loop.items || (loop.items > 2 && loop.next === loop.items - 1)) {',
@@ -56,7 +56,7 @@ export const loopBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'results of passes come in the order of their ends',
+    name: 'a loop returns its results in the order in which iterations end',
     file: 'lib/engine/graph/loop-results.ts',
     find: 'for (const { index, value } of values) inOrder[index] = value;',
     replace: 'values.forEach(({ value }, at) => {\n    inOrder[at] = value;\n  });',
@@ -64,7 +64,7 @@ export const loopBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a pass that failed does not fail its loop',
+    name: 'a failed iteration does not fail its loop',
     file: passes,
     find: "failure !== undefined && wait.loop.onItemFailure === 'fail' ? itemFailure(index, failure) : tooLarge(draft, nodeRef);",
     replace: 'failure === undefined || index >= 0 ? tooLarge(draft, nodeRef) : itemFailure(index, failure);',
@@ -72,7 +72,7 @@ export const loopBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a pass that failed fails a loop that was to go on',
+    name: 'a failed iteration fails a loop with the policy continue',
     file: passes,
     find: "failure !== undefined && wait.loop.onItemFailure === 'fail' ?",
     replace: 'failure !== undefined ?',
@@ -80,7 +80,7 @@ export const loopBugs: readonly PlantedBug[] = [
     options: graphs,
   },
   {
-    name: 'a loop that is over leaves its passes under way',
+    name: 'an ended loop leaves its iterations open',
     file: 'lib/engine/log/run-state.ts',
     find: 'for (const index of node.loop.open) dropIteration(state, iterationKeyOf(node, index));',
     replace: 'void node.loop.open;',

@@ -1,7 +1,7 @@
 /**
- * `npm run planted-bugs` looks for each planted bug and writes down by which seed and which rule it was seen, and that the same
- * seeds hold without it; `-- --missing` looks only for those that the report does not say that of, or says it of another edit;
- * `-- wake` looks only for those with that word in their names, and writes nothing.
+ * `npm run planted-bugs` searches for each planted bug and records the seed and the violation that detected it, and that the
+ * same seeds pass without the bug. `-- --missing` searches only for bugs without a current row in the report. `-- wake`
+ * searches only for bugs with that word in their names and records nothing.
  */
 import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';

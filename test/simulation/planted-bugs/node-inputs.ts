@@ -1,4 +1,4 @@
-/** Bugs in what nodes are given: their context, and what the edges bring. */
+/** Planted bugs in the inputs of nodes: their context and the values of their edges. */
 import type { PlantedBug } from './bug.ts';
 
 const inputs = 'lib/engine/graph/inputs.ts';
@@ -6,7 +6,7 @@ const contextAt = 'lib/engine/graph/context-at.ts';
 
 export const nodeInputBugs: readonly PlantedBug[] = [
   {
-    name: 'a node is given what was written after it was asked for',
+    name: 'a node reads values written after its dispatch',
     file: 'lib/service/execution/attempt-node.ts',
     find: 'fold.state, open.pinnedAt, loaded',
     replace: 'fold.state, fold.state.nextEventId, loaded',
@@ -14,7 +14,7 @@ export const nodeInputBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'an edge brings what its source came to after the node was asked for',
+    name: 'an edge reads an output from after the node’s dispatch',
     file: inputs,
     find: '!endedBefore(source, before) || ',
     replace: '(!endedBefore(source, before) && before < 0) || ',
@@ -22,7 +22,7 @@ export const nodeInputBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'an edge that was not taken brings something',
+    name: 'an edge that is not taken brings a value',
     file: inputs,
     find: " || edgeState(state, edge, iteration, loaded, work) !== 'live')",
     replace: ' || work === undefined)',
@@ -30,7 +30,7 @@ export const nodeInputBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'of several values under one name the first counts',
+    name: 'the first of several values with the same name wins',
     file: inputs,
     find: 'return contributions.at(-1)?.value ?? null;',
     replace: 'return contributions.at(0)?.value ?? null;',
@@ -38,7 +38,7 @@ export const nodeInputBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'values that are merged come in another order than their edges',
+    name: 'merged values are not in the order of their edges',
     file: inputs,
     find: 'return contributions.map(({ value }) => value);',
     replace: 'return contributions.map(({ value }) => value).toReversed();',
@@ -46,7 +46,7 @@ export const nodeInputBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'nothing stands in for a parent that is missing',
+    name: 'a missing parent is not substituted',
     file: inputs,
     find: "return node.policy.onParentFailure === 'substitute_default' ? [[label, '']] : [];",
     replace: 'return [];',
@@ -54,7 +54,7 @@ export const nodeInputBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'what was written in one pass is not seen in it',
+    name: 'an iteration does not see its own writes',
     file: contextAt,
     find: 'return writes !== undefined && Object.hasOwn(writes, key) ? writes[key] : undefined;',
     replace: 'return writes !== undefined && Object.hasOwn(writes, key) ? undefined : undefined;',
@@ -62,7 +62,7 @@ export const nodeInputBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'what was written first stands, whatever is written later',
+    name: 'a later write does not replace an earlier one',
     file: contextAt,
     find: 'writesIn(state, scope, key)?.findLast(({ writtenBy })',
     replace: 'writesIn(state, scope, key)?.find(({ writtenBy })',

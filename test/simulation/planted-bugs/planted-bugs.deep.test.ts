@@ -1,6 +1,6 @@
 /**
- * Each bug is looked for anew where that is quick, and so are some of the others, which change with the sources; what the
- * report of `npm run planted-bugs` says is held to the list. The seed that shows a bug holds without it.
+ * Searches again for each bug that one seed finds, and for some other bugs, which change with the sources. The report of `npm
+ * run planted-bugs` must match the list of bugs. The seed that shows a bug must pass without it.
  */
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
@@ -16,15 +16,15 @@ import { isOf, readBugReport } from './report.ts';
 const report = readBugReport();
 const seedOf = ({ name }: PlantedBug): number => report.find((row) => row.name === name)?.seed ?? 0;
 
-describe('the report says by which seed it was caught, and that the same seeds hold without it:', () => {
+describe('the report has a seed that catches it and passes without it:', () => {
   it.each(plantedBugs.map((bug) => [bug.name, bug] as const))('%s', (_name, bug) => {
     expect(report.filter((row) => isOf(bug, row))).toHaveLength(1);
   });
 
-  it('and it says nothing of any other bug', () => expect(report).toHaveLength(plantedBugs.length));
+  it('the report has no other bug', () => expect(report).toHaveLength(plantedBugs.length));
 });
 
-/** Many bugs are looked for in the same world. */
+/** Many bugs share a simulation without the bug. */
 const lookedAt = new Map<string, Promise<Found>>();
 function withoutBug(bug: PlantedBug, seed: number): Promise<Found> {
   const { faultProfile, options, scenario } = bug;
@@ -34,14 +34,14 @@ function withoutBug(bug: PlantedBug, seed: number): Promise<Found> {
   return looking;
 }
 
-/** Shows the bug within so many seeds, and at that very seed nothing without it. */
+/** The seeds show the bug, and the same seed passes without it. */
 async function tellsApart(bug: PlantedBug, from: number, to: number): Promise<void> {
   const came = await findBug(bug, { from, to });
   expect(came).toMatchObject({ kind: 'caught' });
   expect(await withoutBug(bug, came.seed), 'without the bug').toEqual({ kind: 'survived', seed: came.seed });
 }
 
-/** Beyond this a search takes so long that only the command makes it. */
+/** Only the command searches further, because it takes long. */
 const fewSeeds = 1;
 
 describe('is caught:', () => {
@@ -51,7 +51,7 @@ describe('is caught:', () => {
 });
 
 describe('is still caught at the seed of the report:', () => {
-  /** Of the others, at every change of the rules other ones. */
+  /** A sample of the others, which changes with the sources. */
   const sampled = 8;
   const root = join(import.meta.dirname, '../../..');
   const sources = createHash('sha256');
@@ -67,11 +67,11 @@ describe('is still caught at the seed of the report:', () => {
   it.each(sample.map((bug) => [bug.name, bug] as const))('%s', (_name, bug) => tellsApart(bug, seedOf(bug), seedOf(bug)));
 });
 
-describe('without a bug nothing is seen', () => {
+describe('without a bug no violation is reported', () => {
   const worlds = new Map(
     plantedBugs
       .filter(({ scenario }) => scenario === undefined)
-      .map((bug) => [JSON.stringify([bug.faultProfile ?? 'rough', bug.options ?? {}]), bug]),
+      .map((bug) => [JSON.stringify([bug.faultProfile ?? 'chaos', bug.options ?? {}]), bug]),
   );
 
   it.each([...worlds])('%s', async (_name, bug) => {

@@ -1,4 +1,4 @@
-/** Bugs in what looks after runs: the sweep, redeliveries, nudges and dead letters. */
+/** Planted bugs in recovery: the sweep, redeliveries, rechecks and dead letters. */
 import type { PlantedBug } from './bug.ts';
 
 const recover = 'lib/service/execution/sweep-runs.ts';
@@ -7,21 +7,21 @@ const silence = 'lib/engine/log/heartbeat-timeout.ts';
 
 export const recoveryBugs: readonly PlantedBug[] = [
   {
-    name: 'a minute counts as swept before its runs are looked at',
+    name: 'a minute counts as swept before its runs are checked',
     file: recover,
     find: '    const due = await deps.index.dueIn(minute);',
     replace: '    const due = await deps.index.dueIn(minute);\n    await deps.index.recordSweptMinute(minute);',
     within: 200,
   },
   {
-    name: 'a run that could not be looked at is not looked at again',
+    name: 'the sweep does not retry a failed check',
     file: recover,
     find: 'await deps.index.markDue({ run: address, minute: Math.max(minuteOf(deps.clock.now()), minute) + 1, isRecordedOnRun: true });',
     replace: '',
     within: 60,
   },
   {
-    name: 'the sweep believes a listing that a run has ended',
+    name: 'the sweep trusts the run index about ended runs',
     file: recover,
     find: '  const fold = await readRunFold(deps, run);',
     replace:
@@ -29,22 +29,22 @@ export const recoveryBugs: readonly PlantedBug[] = [
     within: 60,
   },
   {
-    name: 'the last duties of an ended run are not done again',
+    name: 'the sweep does not repeat the finalization of an ended run',
     file: mend,
     find: 'if (!isFinalized) await finalizeRun(deps, fold);',
     replace: 'void [isFinalized, finalizeRun];',
     within: 60,
   },
   {
-    name: 'a silent node is noted as sent again, and is not',
+    name: 'a timed-out node is recorded as sent again and is not sent',
     file: mend,
     find: 'else await deps.jobs.send([workJob(fold.head, node.dispatchedIn, node, resends)]);',
     replace: 'else void [workJob, resends];',
-    scenario: 'a dead branch beside one at work',
+    scenario: 'a crashed branch beside a running one',
     within: 1,
   },
   {
-    name: 'a sleeper whose alarm was lost is not woken',
+    name: 'a sleeping run with a lost timer is not woken',
     file: mend,
     find: "if (node.status === 'waiting') await deps.jobs.sendDelayed(wakeJob(fold.head, node.dispatchedIn, node, resends), noDelay);",
     replace: "if (node.status === 'waiting') void noDelay;",
@@ -53,16 +53,16 @@ export const recoveryBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'a run is judged as a whole: one node at work hides the others',
+    name: 'the heartbeat of one node counts for all nodes of the run',
     file: silence,
     find: 'return openNodes(state).map((node) => [nodeKey(node), heartbeatStateOf(node, byNode.get(nodeKey(node)), now)]);',
     replace:
       'const newest = heartbeats.toSorted((one, other) => other.at - one.at)[0];\n  return openNodes(state).map((node) => [nodeKey(node), heartbeatStateOf(node, newest === undefined ? byNode.get(nodeKey(node)) : { ...newest, resends: 0 }, now)]);',
-    scenario: 'a dead branch beside one at work',
+    scenario: 'a crashed branch beside a running one',
     within: 1,
   },
   {
-    name: 'a node is silent however young it is',
+    name: 'each node counts as timed out at once',
     file: silence,
     find: 'return now - lastSeenAt >= timeout\n',
     replace: 'return now - lastSeenAt >= timeout - timeout\n',
@@ -70,7 +70,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
     faultProfile: 'none',
   },
   {
-    name: 'whatever is outstanding is sent again at each look, under a new name each time',
+    name: 'each check sends all open nodes again under new names',
     file: silence,
     find: 'const resends = current?.resends ?? 0;',
     replace:
@@ -80,7 +80,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
     options: { code: 0, poison: 0.15 },
   },
   {
-    name: 'a beat says nothing',
+    name: 'heartbeats are ignored',
     file: silence,
     find: 'const lastSeenAt = instant(Math.max(expectedAt, current?.at ?? expectedAt));',
     replace: 'const lastSeenAt = expectedAt;\n  void [instant, current?.at];',
@@ -89,7 +89,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
     options: { code: 1 },
   },
   {
-    name: 'silence fails a node',
+    name: 'a heartbeat timeout fails the node',
     file: recover,
     find: "await notifyRun(decider, fold, [{ kind: 'recovered', nodes: resent }]);",
     replace:
@@ -97,7 +97,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
     within: 60,
   },
   {
-    name: 'a redelivered job mends nothing, and nobody sweeps',
+    name: 'a redelivered job recovers nothing, and no sweep runs',
     file: 'lib/service/execution/run-node.ts',
     find: "if (delivery.isRedelivered) await recoverAndRecheck(worker, fold);\n  } else if (open.status === 'queued'",
     replace: "} else if (open.status === 'queued'",
@@ -106,7 +106,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true, code: 0 },
   },
   {
-    name: 'a sweep asks its clock alone for the next minute to look at a run',
+    name: 'the sweep schedules the next check by its own clock only',
     file: recover,
     find: 'minute: Math.max(minuteOf(deps.clock.now()), minute) + 1',
     replace: 'minute: minuteOf(deps.clock.now()) + 1',
@@ -115,7 +115,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
     options: { code: 1 },
   },
   {
-    name: 'an attempt goes on beyond its time limit',
+    name: 'an attempt continues after its time limit',
     file: 'lib/service/execution/watch-attempt.ts',
     find: 'const remaining = node.policy.timeoutMs + graceMs',
     replace: 'const remaining = node.policy.timeoutMs * 100 + graceMs',
@@ -123,7 +123,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'a worker begins what it cannot end in its time',
+    name: 'a worker starts an attempt that exceeds its remaining time',
     file: 'lib/service/execution/run-node.ts',
     find: 'if (remaining < wait + timeLimitOf(plan, next) + reserveMs) {',
     replace: 'if (remaining + timeLimitOf(plan, next) < reserveMs) {',
@@ -132,7 +132,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
     options: { code: 0, runs: 8 },
   },
   {
-    name: 'a run is not looked at when its deadline comes',
+    name: 'the sweep does not check a run at its deadline',
     file: silence,
     find: 'const checks: Instant[] = [deadlineCheckAt(deadlineAt, now)];',
     replace: 'const checks: Instant[] = [];\n  void deadlineCheckAt;',
@@ -140,7 +140,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
     within: 1,
   },
   {
-    name: 'a sleeper whose alarm was lost is looked at half a day later',
+    name: 'a sleeping run with a lost timer is checked half a day late',
     file: silence,
     find: 'const timerGrace: DurationMs = seconds(60);',
     replace: 'const timerGrace: DurationMs = hours(12);',
@@ -149,7 +149,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
     options: { code: 0, runs: 8 },
   },
   {
-    name: 'a drive is judged by its own beats alone',
+    name: 'a workflow task counts its own heartbeats only',
     file: silence,
     find: 'if (latestHeartbeat !== undefined)\n    for (const key of open.keys())',
     replace: 'if (latestHeartbeat !== undefined && open.size < 0) for (const key of open.keys())',

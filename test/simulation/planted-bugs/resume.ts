@@ -1,25 +1,25 @@
-/** Bugs in the one effect of a resumption that is asked for more than once. */
+/** Planted bugs in the idempotency of a resume request. */
 import type { PlantedBug } from './bug.ts';
 
 const resumeRun = 'lib/service/runs/resume-run.ts';
 
 export const resumeBugs: readonly PlantedBug[] = [
   {
-    name: 'a resumption that lost its put to one of the same key is made again',
+    name: 'a resume that lost its put to the same key is repeated',
     file: resumeRun,
     find: 'const keyedDecider = reservation === undefined ? decider : { ...decider, isAlreadyRecordedBy: resumesFor(reservation.owner) };',
     replace: 'const keyedDecider = decider;',
     within: 300,
   },
   {
-    name: 'a key that was used for a resumption is used again',
+    name: 'a resume accepts a used idempotency key',
     file: resumeRun,
     find: "if (reserved.kind === 'taken' && (await wasResumed(decider, fold, reservation))) return { kind: 'resumed', isReplay: true };",
     replace: 'void wasResumed;',
     within: 60,
   },
   {
-    name: 'whoever comes second with a key takes the resumption for made',
+    name: 'a concurrent resume with the same key counts as completed',
     file: resumeRun,
     find: "if (reserved.kind === 'taken' && (await wasResumed(decider, fold, reservation))) return { kind: 'resumed', isReplay: true };",
     replace: "void wasResumed;\n  if (reserved.kind === 'taken') return { kind: 'resumed', isReplay: true };",

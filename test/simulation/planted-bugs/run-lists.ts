@@ -1,18 +1,18 @@
-/** Bugs in lists of runs, whose indexes are late. */
+/** Planted bugs in run lists, whose indexes are eventually consistent. */
 import type { PlantedBug } from './bug.ts';
 
 const listRuns = 'lib/service/runs/list-runs.ts';
 
 export const runListBugs: readonly PlantedBug[] = [
   {
-    name: 'a run is listed as its index has it',
+    name: 'a run list shows the stale state of its index',
     file: listRuns,
     find: 'return known ?? (status',
     replace: 'return asOf > 0 ? status : known ?? (status',
     within: 60,
   },
   {
-    name: 'a run that has ended is listed among those that wait',
+    name: 'an ended run is listed as waiting',
     file: listRuns,
     find: '(filters.attention === head.projection.attention && !isEnded(status))',
     replace: 'filters.attention === head.projection.attention',

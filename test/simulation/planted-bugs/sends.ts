@@ -1,4 +1,7 @@
-/** Bugs in what is sent after a commit. In calm weather nobody looks after a run but these messages, once the sweep is away. */
+/**
+ * Planted bugs in the messages sent after a commit. Without faults and without the sweep, a run depends on these messages
+ * alone.
+ */
 import type { PlantedBug } from './bug.ts';
 
 const carryOut = 'lib/service/commit/dispatch-effects.ts';
@@ -8,7 +11,7 @@ const alone = { faultProfile: 'none', options: { withoutSweep: true } } as const
 
 export const sendBugs: readonly PlantedBug[] = [
   {
-    name: 'a dispatched node is sent to nobody',
+    name: 'a dispatched node is not sent',
     file: carryOut,
     find: 'if (immediateJobs.length > 0) await deps.jobs.send(immediateJobs);',
     replace: '',
@@ -16,7 +19,7 @@ export const sendBugs: readonly PlantedBug[] = [
     ...alone,
   },
   {
-    name: 'of several dispatched nodes only the first is sent',
+    name: 'only the first of several dispatched nodes is sent',
     file: carryOut,
     find: 'await deps.jobs.send(immediateJobs);',
     replace: 'await deps.jobs.send(immediateJobs.slice(0, 1));',
@@ -24,7 +27,7 @@ export const sendBugs: readonly PlantedBug[] = [
     ...alone,
   },
   {
-    name: 'a sleeper has no alarm',
+    name: 'a delay has no timer',
     file: carryOut,
     find: "case 'SLEEP_STARTED':\n        hasNewWaits = true;\n        await sendJobAt(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));",
     replace: "case 'SLEEP_STARTED':\n        hasNewWaits = true;",
@@ -32,7 +35,7 @@ export const sendBugs: readonly PlantedBug[] = [
     ...alone,
   },
   {
-    name: 'another attempt is put on the record and sent to nobody',
+    name: 'a retry is recorded and not sent',
     file: carryOut,
     find: "case 'NODE_RETRIED':\n        if (event.via !== 'inline') {",
     replace: "case 'NODE_RETRIED':\n        if (event.attempt < 1) {",
@@ -40,7 +43,7 @@ export const sendBugs: readonly PlantedBug[] = [
     ...alone,
   },
   {
-    name: 'another attempt is sent under the number of the one that failed',
+    name: 'a retry is sent with the number of the failed attempt',
     file: carryOut,
     find: 'attempt: attempt(event.attempt + 1)',
     replace: 'attempt: attempt(event.attempt)',
@@ -48,7 +51,7 @@ export const sendBugs: readonly PlantedBug[] = [
     ...alone,
   },
   {
-    name: 'the wait for a signal has no end',
+    name: 'a wait for a signal has no expiry timer',
     file: carryOut,
     find: 'hasNewWaits = true;\n        if (event.expiresAt !== undefined) await sendJobAt(deps, event.expiresAt, wakeJob(fold.head, commit.number, event));',
     replace: 'hasNewWaits = true;',
@@ -56,7 +59,7 @@ export const sendBugs: readonly PlantedBug[] = [
     ...alone,
   },
   {
-    name: 'a run that is called is asked for by nobody',
+    name: 'a child run is not requested',
     file: carryOut,
     find: 'await deps.jobs.sendDelayed(childJob(fold.head, event, event.childRunId), noDelay);',
     replace: 'void noDelay;',
@@ -64,7 +67,7 @@ export const sendBugs: readonly PlantedBug[] = [
     ...alone,
   },
   {
-    name: 'a loop that pauses has no alarm',
+    name: 'a pause of a loop has no timer',
     file: carryOut,
     find: "case 'LOOP_PAUSED':\n        await sendJobAt(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));",
     replace: "case 'LOOP_PAUSED':",
@@ -72,7 +75,7 @@ export const sendBugs: readonly PlantedBug[] = [
     ...alone,
   },
   {
-    name: 'the alarm of a loop names an earlier pause',
+    name: 'the timer of a loop names an earlier pause',
     file: 'lib/engine/log/fold-loop.ts',
     find: '        dispatchedIn: stamp.commit,\n        dispatchedAt: stamp.at,\n        loop: { ...loop, wakeAt: event.wakeAt },',
     replace: '        loop: { ...loop, wakeAt: event.wakeAt },',
@@ -80,7 +83,7 @@ export const sendBugs: readonly PlantedBug[] = [
     ...alone,
   },
   {
-    name: 'an ended run has no last duties',
+    name: 'an ended run is not finalized',
     file: carryOut,
     find: 'if (isTerminal(fold.state.progress)) return finalizeRun(deps, fold);',
     replace: 'if (isTerminal(fold.state.progress)) return;',
@@ -88,14 +91,14 @@ export const sendBugs: readonly PlantedBug[] = [
     ...alone,
   },
   {
-    name: 'a head is never told of the end',
+    name: 'the end of a run is not projected to its head',
     file: finishRun,
     find: 'await deps.log.project(',
     replace: 'await (async (..._ignored: unknown[]) => {})(',
     within: 5,
   },
   {
-    name: 'a caller does not look for itself at the run that it called',
+    name: 'a parent does not check its child run itself',
     file: 'lib/service/execution/recover-run.ts',
     find: 'if (isChildWait) await deps.jobs.sendDelayed(childJob(head, node, node.childRunId), noDelay);',
     replace: '',
@@ -103,7 +106,7 @@ export const sendBugs: readonly PlantedBug[] = [
     options: { code: 1, runs: 8 },
   },
   {
-    name: 'a caller is never told',
+    name: 'a parent is not notified of the end of its child run',
     file: finishRun,
     find: 'if (caller !== undefined) {',
     replace: 'if (caller !== undefined && caller.depth < 0) {',
@@ -111,7 +114,7 @@ export const sendBugs: readonly PlantedBug[] = [
     ...alone,
   },
   {
-    name: 'a duplicate of a job does its node again',
+    name: 'a duplicate delivery runs the node again',
     file: runNode,
     find: "isOpen(node) && node.status !== 'waiting' && node.attempt === job.attempt ? node : undefined",
     replace: "isOpen(node) && node.status !== 'waiting' ? node : undefined",
@@ -120,7 +123,7 @@ export const sendBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'what a commit leaves to its committer is left by him',
+    name: 'a worker drops the jobs that it has to run itself',
     file: runNode,
     find: 'commit = await recordingAttemptErrors(worker, fold, next, act);',
     replace: 'commit = undefined;',
@@ -128,7 +131,7 @@ export const sendBugs: readonly PlantedBug[] = [
     ...alone,
   },
   {
-    name: 'a job is acknowledged while its node is at work',
+    name: 'a job is acknowledged while its node is running',
     file: runNode,
     find: "    else if (admission.kind === 'begins')\n      await runChain(",
     replace:
@@ -138,7 +141,7 @@ export const sendBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true, code: 0 },
   },
   {
-    name: 'a result goes nowhere',
+    name: 'a result is not sent to the collector',
     file: runNode,
     find: 'await deps.jobs.sendResult({\n    ...originFields(fold.head),\n    commit: open.dispatchedIn,\n    ...node,\n    ...times,\n    outcome: offloadedOutcome,\n  });',
     replace: 'void [originFields, fold, open, node, times, offloadedOutcome];',
@@ -147,7 +150,7 @@ export const sendBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true, code: 0 },
   },
   {
-    name: 'of several results that come together only the first counts',
+    name: 'the collector commits only the first result of a batch',
     file: 'lib/service/execution/collect-results.ts',
     find: 'results.map((result) => readFact(collector, result))',
     replace: 'results.slice(0, 1).map((result) => readFact(collector, result))',

@@ -1,4 +1,4 @@
-/** Bugs where signals and waits meet. */
+/** Planted bugs in the matching of signals and waits. */
 import type { PlantedBug } from './bug.ts';
 
 const meet = 'lib/service/commit/match-signals.ts';
@@ -6,37 +6,37 @@ const memory = 'lib/memory/signals.ts';
 
 export const signalBugs: readonly PlantedBug[] = [
   {
-    name: 'a wait is given nothing of what its signal brings',
+    name: 'a wait loses the payload of its signal',
     file: meet,
     find: 'signal: { signalId, payload, receivedAt },',
     replace: 'signal: { signalId, payload: null, receivedAt },',
     within: 20,
   },
   {
-    name: 'a signal fits each wait for its name, whatever its correlation',
+    name: 'a signal matches waits with another correlation',
     file: memory,
     find: 'JSON.stringify([scopeName(key), key.name, key.correlation]);',
     replace: 'JSON.stringify([scopeName(key), key.name]);',
     within: 20,
   },
   {
-    name: 'a signal that is sent again is a new one',
+    name: 'a repeated signal counts as a new one',
     file: memory,
     find: 'if (signals.has(signal.signalId)) return;',
     replace: '',
     within: 150,
-    // Where answers get lost, one signal is given for ever.
+    // With lost responses, one signal would be delivered again without end.
     faultProfile: 'none',
   },
   {
-    name: 'a given signal is free again',
+    name: 'a delivered signal becomes available again',
     file: meet,
     find: "await (waitOutcome === 'received_it'\n    ? signals.markTaken(signalKey, signal.signalId, waiter)\n    : signals.release(signalKey, signal.signalId, waiter));",
     replace: 'await signals.release(signalKey, signal.signalId, waiter);',
     within: 20,
   },
   {
-    name: 'a signal counts as given where the wait has ended without it',
+    name: 'a signal counts as delivered to a wait that ended without it',
     file: meet,
     find: "await (waitOutcome === 'received_it'\n    ? signals.markTaken(signalKey, signal.signalId, waiter)\n    : signals.release(signalKey, signal.signalId, waiter));",
     replace: 'await signals.markTaken(signalKey, signal.signalId, waiter);',
@@ -44,7 +44,7 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { code: 0, runs: 8, isShared: true },
   },
   {
-    name: 'a signal that is meant for one who died stays so',
+    name: 'a signal that a crashed worker claimed stays claimed',
     file: meet,
     find: 'for (const signal of claimed) await deliverOrRelease(context, signal, signal.by);\n  if (claimed.length > 0) return true;',
     replace: '',
@@ -52,7 +52,7 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { code: 0, runs: 8, isShared: true },
   },
   {
-    name: 'a signal is given after its time',
+    name: 'an expired signal is delivered',
     file: meet,
     find: "state === 'free' && bufferedUntil > now",
     replace: "state === 'free' && now > 0",
@@ -61,7 +61,7 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { code: 0, runs: 8, isShared: true },
   },
   {
-    name: 'of a pass that is over a signal is never found to be given',
+    name: 'the matcher does not see signals that an ended iteration received',
     file: meet,
     find: "return isReceived ? 'received_it' : 'ended';",
     replace: "return isReceived ? 'ended' : 'ended';",
@@ -69,7 +69,7 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'whoever begins to wait does not look whether a signal is there',
+    name: 'a new wait does not check for a stored signal',
     file: 'lib/service/commit/register-waits.ts',
     find: '    await matchSignals(matcher, signalKeyOf(address, wait), fold);\n',
     replace: '',
@@ -78,7 +78,7 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true, code: 0, runs: 8 },
   },
   {
-    name: 'a wait is entered nowhere',
+    name: 'a wait is not registered',
     file: 'lib/service/commit/register-waits.ts',
     find: 'await matcher.deps.signals.addWaiter(\n      signalKeyOf(address, wait),\n      waiterOf(address, wait),\n      after(deadlineAt, retainedAfterDeadline),\n    );',
     replace: '',
@@ -86,7 +86,7 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'a wait of code is entered nowhere, and nobody looks',
+    name: 'a wait of code is not registered, and no check runs',
     file: 'lib/service/runs/handle-signal-job.ts',
     find: "if (fold?.head.kind === 'code') await registerWaits(signalMatcherOf(decider), fold, signalWaitsOf(fold.state));",
     replace: 'void [fold, registerWaits, signalWaitsOf];',
@@ -95,7 +95,7 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true, code: 1 },
   },
   {
-    name: 'code that begins to wait says so to nobody',
+    name: 'a new wait of code sends no message to register it',
     file: 'lib/service/execution/workflow-task-log.ts',
     find: "await this.#decider.deps.jobs.sendDelayed({ kind: 'waits', ...originFields(this.#fold.head) }, durationMs(0));",
     replace: 'void [originFields, durationMs];',
@@ -104,7 +104,7 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true, code: 1 },
   },
   {
-    name: 'a signal that code sends by a message brings something else',
+    name: 'a signal that code sends by a message has another payload',
     file: 'lib/service/runs/handle-signal-job.ts',
     find: '    payload,\n    receivedAt,',
     replace: '    payload: [payload],\n    receivedAt,',
@@ -112,7 +112,7 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { code: 1 },
   },
   {
-    name: 'a signal that code sends by a message has another id each time',
+    name: 'a signal that code sends by a message gets a new id each time',
     file: 'lib/service/runs/handle-signal-job.ts',
     find: 'signalId: signalIdOfStep(run, key),',
     replace: 'signalId: signalIdOfStep(run, `${key}/${receivedAt}`),',
@@ -120,7 +120,7 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { code: 1 },
   },
   {
-    name: 'a sender is answered by what is so now, and not by what it was told',
+    name: 'a repeated signal is answered with the current state instead of the first response',
     file: 'lib/service/runs/send-signal.ts',
     find: 'keysOf(request).length === 0 ? isTaken : await deps.signals.recordDelivery(signalKey, id, isTaken);',
     replace: 'keysOf(request).length >= 0 ? isTaken : await deps.signals.recordDelivery(signalKey, id, isTaken);',
@@ -128,14 +128,14 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { code: 0, runs: 8, isShared: true },
   },
   {
-    name: 'a sender is told that a wait has its signal before one has',
+    name: 'a sender is told of the delivery before a wait has the signal',
     file: 'lib/service/runs/send-signal.ts',
     find: "signal.signalId === id && signal.state === 'taken'",
     replace: 'signal.signalId === id',
     within: 20,
   },
   {
-    name: 'a wait that is over counts as one that lasts',
+    name: 'an ended wait counts as open',
     file: meet,
     find: "node?.status === 'waiting' && node.for === 'signal' && node.attempt === waiter.attempt",
     replace: 'node !== undefined',
@@ -143,7 +143,7 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'the wait for a signal is over before its time',
+    name: 'a wait for a signal expires early',
     file: 'lib/service/execution/run-node.ts',
     find: '} else if ((waitEndsAt(node) ?? Infinity) > worker.deps.clock.now()) {',
     replace: '} else if (node.attempt < 1) {',
@@ -159,7 +159,7 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'a run is told something by one who holds no message, and nobody looks after it',
+    name: 'an API request changes a run without scheduling a check',
     file: 'lib/service/commit/commit-with-recheck.ts',
     find: 'markDue(deps, fold.head, after(deps.clock.now(), firstCheckDelay)),',
     replace: 'void firstCheckDelay,',
@@ -167,23 +167,23 @@ export const signalBugs: readonly PlantedBug[] = [
     within: 1,
   },
   {
-    name: 'a wait that was entered nowhere is over without a look at what lies there',
+    name: 'a wait that is not registered expires without a check for stored signals',
     file: 'lib/service/commit/register-waits.ts',
     find: "if (signals.some(({ state }) => state === 'free')) await registerWaits(matcher, fold, [wait]);",
     replace: 'void signals;',
-    scenario: 'a wait that its worker does not enter',
+    scenario: 'a wait that its worker does not register',
     within: 1,
   },
   {
-    name: 'a wait whose time is over is given its signal by nobody but the wake that ends it',
+    name: 'only the expiry timer gives an expired wait its signal',
     file: 'lib/service/execution/recover-run.ts',
     find: 'signalWaitsOf(fold.state));',
     replace: 'signalWaitsOf(fold.state).filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now));',
-    scenario: 'a wait whose wakes are lost',
+    scenario: 'a wait whose expiry timers are lost',
     within: 1,
   },
   {
-    name: 'a key that was used for one signal is taken for another',
+    name: 'a signal does not compare the request of a reused idempotency key',
     file: 'lib/service/runs/send-signal.ts',
     find: 'else if (reserved.by.bodyHash === request.bodyHash)',
     replace: 'else if (reserved.by.bodyHash !== undefined)',

@@ -1,11 +1,11 @@
-/** Bugs in the folds that are kept beside a log. In most worlds they are kept from one of the first commits on. */
+/** Planted bugs in stored folds. In most simulations a fold is stored from one of the first commits on. */
 import type { PlantedBug } from './bug.ts';
 
 const storedFold = 'lib/engine/log/stored-fold.ts';
 
 export const snapshotBugs: readonly PlantedBug[] = [
   {
-    name: 'a stored fold says that it holds a later commit',
+    name: 'a stored fold has a commit number that is too high',
     file: storedFold,
     find: '    ...emptyState(),\n    asOf,',
     replace: '    ...emptyState(),\n    asOf: commitNo(asOf + 1),',
@@ -21,7 +21,7 @@ export const snapshotBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'a stored fold has forgotten what is open',
+    name: 'a stored fold lacks the open nodes',
     file: storedFold,
     find: 'if (isOpen(node)) state.open.set(nodeKey(node), true);',
     replace: 'void isOpen;',
@@ -29,7 +29,7 @@ export const snapshotBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'a stored fold has forgotten what has been written',
+    name: 'a stored fold lacks the context writes',
     file: storedFold,
     find: 'of stored.contextWrites)',
     replace: 'of stored.contextWrites.slice(0, 0))',
@@ -37,7 +37,7 @@ export const snapshotBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'a stored fold has forgotten what the run has used',
+    name: 'a stored fold lacks the budget usage',
     file: storedFold,
     find: '    budgetUsage,\n    ...(admission',
     replace: '    budgetUsage: budgetUsage.executions < 0 ? budgetUsage : { executions: 0, tokens: 0 },\n    ...(admission',
@@ -45,7 +45,7 @@ export const snapshotBugs: readonly PlantedBug[] = [
     options: { code: 0, limits: { budget: { maxNodeExecutions: 6 } } },
   },
   {
-    name: 'a stored fold has forgotten the place of its run',
+    name: 'a stored fold lacks the concurrency slot',
     file: storedFold,
     find: '    ...(admission === undefined ? {} : { admission }),\n    ...(code === undefined ? {} : { code }),\n  };\n  for',
     replace: '    ...(code === undefined ? {} : { code }),\n  };\n  void admission;\n  for',
@@ -53,7 +53,7 @@ export const snapshotBugs: readonly PlantedBug[] = [
     options: { code: 0, runs: 6, isShared: true, limits: { maxConcurrentRuns: 1 } },
   },
   {
-    name: 'a stored fold has forgotten what its code has come to',
+    name: 'a stored fold lacks the code results',
     file: storedFold,
     find: '    ...(code === undefined ? {} : { code }),\n  };\n  for',
     replace: '  };\n  void code;\n  for',
@@ -61,7 +61,7 @@ export const snapshotBugs: readonly PlantedBug[] = [
     options: { code: 1 },
   },
   {
-    name: 'a stored fold has forgotten the passes of its loops',
+    name: 'a stored fold lacks the loop iterations',
     file: storedFold,
     find: 'of stored.iterations)',
     replace: 'of stored.iterations.slice(0, 0))',

@@ -1,4 +1,4 @@
-/** Bugs in the start of a run. */
+/** Planted bugs in the start of a run. */
 import type { PlantedBug } from './bug.ts';
 
 const beginRun = 'lib/service/runs/begin-run.ts';
@@ -7,7 +7,7 @@ const control = 'lib/memory/control.ts';
 
 export const startBugs: readonly PlantedBug[] = [
   {
-    name: 'a start is answered before its run exists',
+    name: 'a start is acknowledged before its run exists',
     file: beginRun,
     find: 'if (head !== undefined) return resultFor(head, reservation, isReplay);',
     replace:
@@ -15,51 +15,51 @@ export const startBugs: readonly PlantedBug[] = [
     within: 60,
   },
   {
-    name: 'each request writes a run under its own name',
+    name: 'each request creates a run with a new nonce',
     file: createRun,
     find: 'nonce: nonce(reservation.owner),',
     replace: 'nonce: deps.ids.nonce(),',
     within: 40,
   },
   {
-    name: 'a key is taken though another has it',
+    name: 'a reservation takes an idempotency key that is already reserved',
     file: control,
     find: "if (existing !== undefined && existing.reservedAt >= notBefore) return { kind: 'taken', by: existing };",
     replace: '',
     within: 40,
   },
   {
-    name: 'a key is forgotten too early',
+    name: 'an idempotency key expires too early',
     file: beginRun,
     find: 'notBefore: instant(now - idempotencyTtlMs),',
     replace: 'notBefore: now,',
     within: 40,
   },
   {
-    name: 'a start that had trouble gives its key back, though its run may exist',
+    name: 'a failed start releases its idempotency key although its run may exist',
     file: beginRun,
     find: 'const created = await createRun(decider, request, reservation, resolved, now);',
     replace:
       'const created = await createRun(decider, request, reservation, resolved, now).catch(async (error: unknown) => {\n    await release();\n    throw error;\n  });',
-    scenario: 'a start that nobody is told of',
+    scenario: 'a start whose response is lost',
     within: 1,
   },
   {
-    name: 'a repetition runs under an id of its own',
+    name: 'a repeated start gets a new run id',
     file: beginRun,
     find: "const reservation = reserved.kind === 'taken' ? reserved.by : proposed;",
     replace: "const reservation = reserved.kind === 'taken' ? { ...reserved.by, runId: proposed.runId } : proposed;",
     within: 40,
   },
   {
-    name: 'a run is not to be looked at when it begins',
+    name: 'a new run is not scheduled for a sweep',
     file: createRun,
     find: 'await markFirstCheck(deps, headOf(creation));',
     replace: 'void markFirstCheck;',
     within: 60,
   },
   {
-    name: 'a run is to be looked at only once it exists',
+    name: 'a run is scheduled for a sweep only after it exists',
     file: createRun,
     find: 'await markFirstCheck(deps, headOf(creation));\n  await scheduleDeadlineRecheck(deps, creation, startSchedulesRecheckWithin);\n  const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));',
     replace:
@@ -67,7 +67,7 @@ export const startBugs: readonly PlantedBug[] = [
     within: 60,
   },
   {
-    name: 'the first jobs of a run are sent to nobody',
+    name: 'the first jobs of a run are not sent',
     file: createRun,
     find: 'await dispatchEffects(decider.deps, fold, creation.commit);',
     replace: 'void dispatchEffects;',
@@ -76,14 +76,14 @@ export const startBugs: readonly PlantedBug[] = [
     options: { withoutSweep: true },
   },
   {
-    name: 'a start in one environment finds the run of another',
+    name: 'an idempotency key is shared between environments',
     file: control,
     find: 'JSON.stringify([scopeName(scope), endpoint, key]);',
     replace: 'JSON.stringify([endpoint, key]);',
     within: 60,
   },
   {
-    name: 'a key that was used for one start is taken for another',
+    name: 'a start does not compare the request of a reused idempotency key',
     file: beginRun,
     find: "if (reservation.bodyHash !== request.bodyHash) return { kind: 'idempotency_conflict' };",
     replace: '',

@@ -1,11 +1,11 @@
-/** Tries seeds of the world that a bug is looked for in, until one shows a rule that does not hold. The sources are those that are loaded. */
+/** Tries the seeds of a planted bug until one reports a violation. It uses the sources that this process has loaded. */
 import { scenarios } from '../scenarios.ts';
 import { simulate } from '../simulation.ts';
 import type { PlantedBug } from './bug.ts';
 import type { Found } from './find-bug.ts';
 import { faultProfiles } from './fault-profiles.ts';
 
-/** @param to the last one */
+/** @param to the last seed */
 export async function trySeeds(
   { faultProfile = 'chaos', options, scenario }: PlantedBug,
   from: number,
@@ -18,7 +18,7 @@ export async function trySeeds(
       await play(seed);
     } catch (trouble) {
       const isCatch = trouble instanceof Error && /^(Violation|InvariantViolation)$/.test(trouble.name);
-      // Any other error would be a fault of the simulation, which must not pass for a catch.
+      // Any other error is a failure of the simulation and does not count as caught.
       if (isCatch) return { kind: 'caught', seed, by: trouble.message };
       return { kind: 'broke', seed, by: trouble instanceof Error ? (trouble.stack ?? trouble.message) : String(trouble) };
     }

@@ -1,11 +1,11 @@
-/** Bugs in what a run is pinned to, where a newer graph is published under it. */
+/** Planted bugs in version pinning, where a newer graph is published while a run is open. */
 import type { PlantedBug } from './bug.ts';
 
 const graph = 'lib/service/commit/plans.ts';
 
 export const versionBugs: readonly PlantedBug[] = [
   {
-    name: 'a run goes on with the graph that is newer than its own',
+    name: 'a run continues with a newer version of its graph',
     file: graph,
     find: 'const version = await deps.workflows.version(scope, workflowName(pinned.name), pinned.version);',
     replace:
@@ -13,7 +13,7 @@ export const versionBugs: readonly PlantedBug[] = [
     within: 60,
   },
   {
-    name: 'the plan of one version is taken for that of another',
+    name: 'the plan cache ignores the version',
     file: graph,
     find: 'pinned.name, pinned.version, ...testRunKey]',
     replace: 'pinned.name, ...testRunKey]',

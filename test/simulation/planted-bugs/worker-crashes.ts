@@ -1,4 +1,4 @@
-/** Bugs in how deaths of workers are counted and how deadlines end runs: attempts that kill workers, storms of crashes, and time. */
+/** Planted bugs in the count of worker crashes and in deadlines: attempts that kill workers, crash storms, and time. */
 import type { PlantedBug } from './bug.ts';
 
 const deliveries = 'lib/engine/log/deliveries.ts';
@@ -13,7 +13,7 @@ const storm = { faultProfile: 'none', options: { isCrashStorm: true } } as const
 
 export const workerCrashBugs: readonly PlantedBug[] = [
   {
-    name: 'no number of deaths ends an attempt',
+    name: 'no number of worker crashes ends an attempt',
     file: deliveries,
     find: 'return isLost ? failureOfDeliveries(counted) : undefined;',
     replace: 'return isLost && counted.length > 99 ? failureOfDeliveries(counted) : undefined;',
@@ -21,7 +21,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     ...poison,
   },
   {
-    name: 'an attempt that was sent again does not record that it begins',
+    name: 'a resent attempt does not record its begin',
     file: admit,
     find: '  await writeHeartbeat(deps, fold, open, { at: now, resends, deliveries: begun });\n  return',
     replace: '  return',
@@ -29,7 +29,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     ...poison,
   },
   {
-    name: 'whoever sends a job again forgets the deaths of its workers',
+    name: 'sending a job again resets its count of worker crashes',
     file: 'lib/service/execution/recover-run.ts',
     find: '{ ...liveness.heartbeat, node: key, at: now, resends }',
     replace: '{ node: key, at: now, resends }',
@@ -37,7 +37,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     ...poison,
   },
   {
-    name: 'the worker that dies is not noticed by the next one',
+    name: 'a worker does not count the crash of the previous worker',
     file: admit,
     find: 'const deliveries = isLost ? await recordCrash(deps, fold, open, known, now) : known;',
     replace: 'const deliveries = isLost && known.begun === undefined ? await recordCrash(deps, fold, open, known, now) : known;',
@@ -45,7 +45,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     ...poison,
   },
   {
-    name: 'the pause before an attempt is delivered again grows without end',
+    name: 'the redelivery delay of an attempt grows without a limit',
     file: deliveries,
     find: 'const pause = Math.min(maxRedeliveryPause, minRedeliveryPause * 2 ** (lost.length - 1));',
     replace: 'const pause = minRedeliveryPause * 12 ** (lost.length - 1);',
@@ -53,7 +53,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     ...poison,
   },
   {
-    name: 'steps begin before their commit though a worker has died',
+    name: 'after a worker crash, steps start before their commit',
     file: 'lib/program/live-execution.ts',
     find: 'if (draft.canOverlapCommit && this.#context.task.shouldCommitBeforeSteps !== true)',
     replace: 'if (draft.canOverlapCommit)',
@@ -61,7 +61,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     ...poison,
   },
   {
-    name: 'the steps at work are not failed with the workflow task that is lost with them',
+    name: 'a lost workflow task does not fail its running steps',
     file: 'lib/engine/durable/crash-workflow-task.ts',
     find: '  failSteps(draft, workflowTask, steps, { failure, startedAt: workflowTask.dispatchedAt, endedAt: now });\n  return true;',
     replace:
@@ -70,7 +70,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     ...poison,
   },
   {
-    name: 'losses of which nothing is known end an attempt at once',
+    name: 'a second worker crash ends an attempt before the crash window ends',
     file: deliveries,
     find: 'const exceedsWindow = first !== undefined && between(first.noticedAt, now) >= crashWindow;',
     replace: 'const exceedsWindow = first !== undefined;',
@@ -78,7 +78,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     ...storm,
   },
   {
-    name: 'three deaths end an attempt at once',
+    name: 'three worker crashes end an attempt at once',
     file: deliveries,
     find: 'const isLost =\n    crashes.length >= maxCrashes ||',
     replace: 'const isLost = crashes.length >= maxCrashesInWindow ||',
@@ -86,7 +86,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     ...storm,
   },
   {
-    name: 'an attempt whose worker died is delivered again at once',
+    name: 'an attempt is redelivered without a delay after a worker crash',
     file: deliveries,
     find: 'const minRedeliveryPause: DurationMs = seconds(100);',
     replace: 'const minRedeliveryPause: DurationMs = seconds(1);',
@@ -94,7 +94,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     ...storm,
   },
   {
-    name: 'an attempt is given a first slice in the slow lane, too',
+    name: 'an attempt gets a first slice in the slow queue too',
     file: 'lib/service/execution/run-node.ts',
     find: 'worker.deps.settings.shares === undefined || isSlow ? undefined : overran.has(node)',
     replace: 'worker.deps.settings.shares === undefined ? undefined : overran.has(node)',
@@ -103,7 +103,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     faultProfile: 'none',
   },
   {
-    name: 'an attempt that spent its first slice is left to the sweep',
+    name: 'an attempt that used up its first slice is not sent again',
     file: 'lib/service/execution/run-node.ts',
     find: 'await deps.jobs.send([{ ...nodeJob(fold.head, open.dispatchedIn, open, resend), slowLane: lane }]);',
     replace: 'void [nodeJob, resend, lane];',
@@ -112,7 +112,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     faultProfile: 'none',
   },
   {
-    name: 'a graph run goes on past its deadline',
+    name: 'a graph run continues past its deadline',
     file: 'lib/engine/graph/decide.ts',
     find: 'if (facts.length > 0 && tools.now >= tools.deadlineAt && !hasEnded(draft)) timeOut(draft);',
     replace:
@@ -121,7 +121,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     options: { code: 0 },
   },
   {
-    name: 'no recheck is left for the deadline of a run that waits',
+    name: 'no recheck is sent for the deadline of a waiting run',
     file: deadline,
     find: 'if (remaining > 0 && remaining <= within) await sendRecheck(deps, head, remaining);',
     replace: 'void [remaining, within, sendRecheck];',
