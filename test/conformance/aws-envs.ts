@@ -57,9 +57,9 @@ interface Due {
   readonly dueAt: Instant;
 }
 
-/** The quick one where it runs on this machine. */
+/** The fast emulator, if it runs on this machine. */
 const usualTables = dynamoImplementations.find(({ name }) => name === 'dynoxide') ?? dynamoImplementations[0];
-/** Those that whole runs are played on: the quick one, and Amazon's own where it is installed. */
+/** Emulators for whole runs: the fast one, and Amazon's if it is installed. */
 export const testedImplementations = dynamoImplementations.filter(
   (each) => each === usualTables || each.name === 'DynamoDB Local',
 );
@@ -181,7 +181,7 @@ function queuesOf({ sqs, server, queue }: QueuesAndBucket, place: number, clock:
     },
     takeAll: async (of: 'nodes' | 'results'): Promise<readonly string[]> => {
       const bodies: string[] = [];
-      // Most looks find nothing, and to find that over the wire takes as long as a write.
+      // Most polls find nothing, and an empty poll takes as long as a write.
       while ((server.inspectQueue(nameOf(`${of}.fifo`))?.messages.ready.length ?? 0) > 0) {
         const ask = new ReceiveMessageCommand({ QueueUrl: urls[of], MaxNumberOfMessages: 10 });
         const { Messages = [] } = await sqs.send(ask);
@@ -198,7 +198,7 @@ function queuesOf({ sqs, server, queue }: QueuesAndBucket, place: number, clock:
 
 const scheduleRequest = z.object({ ScheduleExpression: z.string(), Target: z.object({ Input: z.string() }) });
 
-/** The scheduler refuses a name that is taken; the bus takes everything. */
+/** The scheduler rejects an existing name; the bus accepts everything. */
 const answerTo = ({ path, body }: Recorded, schedules: Map<string, Due>): Answer => {
   if (!path.startsWith('/schedules/')) return { status: 200, body: { FailedEntryCount: 0, Entries: [{ EventId: '1' }] } };
   if (schedules.has(path)) {

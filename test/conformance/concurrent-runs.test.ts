@@ -21,13 +21,13 @@ const workers = 8;
 
 interface Crowd {
   readonly statuses: readonly string[];
-  /** of each run, how often each node was asked for and ended, as `asked/ended` by node */
+  /** by run: how often each node was dispatched and ended, as `dispatched/ended` by node */
   readonly counts: readonly ReadonlyMap<string, string>[];
   /** puts that lost to another worker */
   readonly lost: number;
 }
 
-/** Each job is delivered, and one in three once more at the same time: the queue promises no more. */
+/** Each job is delivered, and one in three twice at the same time: the queue guarantees no more. */
 async function playCrowd(topology: Topology, runs: number, place: ConformanceEnv): Promise<Crowd> {
   const plain = depsOf(place);
   let lost = 0;
@@ -88,7 +88,7 @@ const countsOf = (log: Awaited<ReturnType<typeof listEvents>>): ReadonlyMap<stri
 const unjudged = { description: '', verify: () => undefined };
 
 const linear: Topology = { ...unjudged, name: 'linear', edges: ['start -> a -> b -> c -> end'] };
-/** Both branches lie in the queue together, so that two workers come to the join at the same time. */
+/** Both branches are in the queue, so that two workers reach the join at the same time. */
 const edges = ['start -> a -> join -> end', 'start -> b -> join'];
 const diamondAnd: Topology = { ...unjudged, name: 'diamond-and', edges };
 const diamondOr: Topology = { ...unjudged, name: 'diamond-or', edges, nodes: { join: { joinMode: 'any' } } };

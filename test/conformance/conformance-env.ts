@@ -10,10 +10,10 @@ import type { Ports } from '../../lib/ports/ports.ts';
 export interface ConformanceEnv {
   readonly ports: Ports;
   readonly clock: MemoryClock;
-  /** takes the jobs that can be taken now, in the order in which they were sent */
+  /** takes the available jobs in the order of sending */
   takeJobs(): Promise<readonly Job[]>;
   takeResults(): Promise<readonly ResultMessage[]>;
-  /** takes what was delayed or set as a timer, and is due */
+  /** takes due delayed jobs and timers */
   takeDue(): Promise<readonly Job[]>;
   nextDue(): Instant | undefined;
 }

@@ -6,13 +6,13 @@ import { type JsonObject, type JsonValue, isJsonObject } from '../../lib/engine/
 import type { PublicEvent } from '../../lib/engine/log/public-event.ts';
 import type { RunRecord } from './run-record.ts';
 
-/** Of the writer's clock, or said by another fact: `retryAt` by `delayMs`. */
+/** Times of the writer's clock, or times that another field gives: `retryAt` by `delayMs`. */
 const omitted: ReadonlySet<string> = new Set(['startedAt', 'endedAt', 'retryAt', 'message']);
 const toCome: ReadonlySet<string> = new Set(['wakeAt', 'expiresAt', 'notBefore']);
 const unlike: ReadonlySet<string> = new Set(['signalId', 'receivedAt', 'childRunId']);
 const anyRunId = /\bwrun_[0-9A-Z]{26}\b/g;
 
-/** Of a run, and behind them those of the runs that it called, each under the name of its workflow. */
+/** The lines of a run, followed by those of its child runs under the names of their workflows. */
 export const goldenLines = ({ events, called }: RunRecord): readonly string[] => [
   ...linesOf(events),
   ...called.flatMap((each) => goldenLines(each).map((line) => `${each.workflow}: ${line}`)),
@@ -44,7 +44,7 @@ const fact = (key: string, value: JsonValue, event: PublicEvent): JsonValue => {
   if (typeof value === 'string') return value.replaceAll(anyRunId, '(runId)');
   if (Array.isArray(value)) return value.map((item: JsonValue) => fact('', item, event));
   if (!isJsonObject(value)) return value;
-  // What stands apart is named by its content, under the run's own id.
+  // An offloaded value is named by its content and the run's id.
   if (typeof value['ref'] === 'string') return { apart: value['bytes'] ?? null };
   const keys = Object.keys(value);
   return keys.length === 1 && keys[0] === 'value' ? fact('', value['value'] ?? null, event) : reduced(value, event);

@@ -5,12 +5,12 @@ import type { Models } from '../../lib/ports/models.ts';
 import type { Lenses } from '../../lib/ports/versions.ts';
 import type { Topology } from './topology.ts';
 
-/** In a prompt or in an answer: moderation lets it not pass. */
+/** Moderation flags this word in a prompt and in an answer. */
 export const flaggedWord = 'gunpowder';
 
 export function lensAttempts({ name, answers = {} }: Topology, lenses: Lenses): AttemptRunner {
   const models: Models = {
-    // The token says whose attempt asks: `run/node/attempt`.
+    // The token identifies the attempt: `run/node/attempt`.
     attachmentError: async () => undefined,
     execute: async (_request, { idempotencyToken }) => {
       const [node = '', attempt] = idempotencyToken.split('/').slice(1);

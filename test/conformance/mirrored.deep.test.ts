@@ -15,7 +15,7 @@ import type { Ports } from '../../lib/ports/ports.ts';
 /** The topologies have their own histories on both (`topologies.test.ts`). */
 const groups = Object.entries(corpus).filter(([group]) => group !== 'topologies');
 
-/** @returns the names of all that is asked of the stores */
+/** @returns the names of all store calls */
 function onBoth(other: Ports) {
   const calls: string[] = [];
   const planted: SimulationOptions['planted'] = (world, time) =>

@@ -21,7 +21,7 @@ const stores = [
   'readerLeases',
 ] as const satisfies readonly (keyof Ports)[];
 
-/** Of what these give the order says nothing. */
+/** The order of these results is not defined. */
 const unordered: ReadonlySet<string> = new Set(['index.dueIn', 'log.beats']);
 
 export interface MirrorOptions {
@@ -66,7 +66,7 @@ function told(name: string, answer: PromiseSettledResult<unknown>): string {
   return canonical(whole);
 }
 
-/** Whatever the order in which keys were set, and whether what is absent is undefined. */
+/** Independent of the order of keys, and without undefined fields. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_key, each: JsonValue) =>
     isJsonObject(each) ? Object.fromEntries(Object.entries(each).toSorted(([one], [two]) => (one < two ? -1 : 1))) : each,

@@ -29,7 +29,7 @@ test('sweeps in each minute of a 24-hour delay do not change it', async () => {
   };
   const { status, events, runsOf } = await runTopology(topology, await createMemoryEnv());
   expect([status, mended, runsOf('a')]).toEqual(['completed', 0, 1]);
-  // Seen once behind its start, and then not before it is due: a sleeper costs nothing.
+  // One check after the start, and then none before the due time: a sleeping run causes no work.
   expect(looked).toBeGreaterThan(0);
   expect(looked).toBeLessThan(10);
   expect(events.map(({ type }) => type)).not.toContain('run.recovered');
@@ -48,7 +48,7 @@ test('the sweep wakes a delay whose timer was lost and reports the recovery', as
       for (let minute = 0; minute < 1_439; minute += 1) {
         await advanceIdle(minutes(1));
         expect((await sweep()).recovered).toBe(0);
-        // The sweep sets the timer again where it looks; here that is lost too.
+        // The sweep sets the timer again at its check; here that timer is lost too.
         await loseMessages();
       }
       for (let minute = 0; minute < 4; minute += 1) {
@@ -99,7 +99,7 @@ test('branches with lost results are sent again, and the branch with a result is
     name: 'results',
     edges: branches.map((id) => `start -> ${id} -> join`),
     replies: {
-      // The last to be taken: the results of all others lie in the queue by then.
+      // The last job: the results of all others are in the queue by then.
       b8: async ({ actions }) => {
         await actions.loseMessages();
         return finishedWith('b8');

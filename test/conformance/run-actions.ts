@@ -5,19 +5,19 @@ import type { CancelResult } from '../../lib/service/runs/cancel-run.ts';
 import type { SweepResult } from '../../lib/service/execution/sweep-runs.ts';
 
 export interface RunActions {
-  /** starts the run; its first jobs lie in the queue then */
+  /** starts the run; its first jobs are in the queue then */
   readonly start: () => Promise<void>;
-  /** takes all that can be taken without time passing */
+  /** delivers all messages that are available without advancing time */
   readonly settle: () => Promise<void>;
-  /** lets time pass, and takes what becomes due, when it does */
+  /** advances time and delivers messages when they become due */
   readonly advanceTime: (time: DurationMs) => Promise<void>;
   /** lets time pass and delivers no message: a backlog, or no worker */
   readonly advanceIdle: (time: DurationMs) => Promise<void>;
-  /** takes all that is left, however late it is due */
+  /** delivers all remaining messages, however late they are due */
   readonly finish: () => Promise<void>;
-  /** loses every message that lies in a queue, and every timer */
+  /** loses every queued message and every timer */
   readonly loseMessages: () => Promise<void>;
-  /** delivers now what is due later: a timer that comes too early */
+  /** delivers messages before their due time */
   readonly deliverTimersEarly: () => Promise<void>;
   readonly sweep: () => Promise<SweepResult>;
   /** sends a signal; without a correlation to the run, by its id */
@@ -27,7 +27,7 @@ export interface RunActions {
     how?: { readonly correlation?: string; readonly expiresIn?: DurationMs },
   ) => Promise<{ readonly isDelivered: boolean }>;
   readonly cancel: (reason?: string) => Promise<CancelResult>;
-  /** cancels the run that this node called */
+  /** cancels the child run of this node */
   readonly cancelCalled: (node: string, reason?: string) => Promise<CancelResult>;
   readonly wake: (...nodeIds: readonly string[]) => Promise<readonly string[]>;
   readonly resume: (reason: string) => Promise<void>;

@@ -18,15 +18,15 @@ export interface RunRecord {
   readonly status: string;
   readonly output: JsonValue;
   readonly attempts: readonly RecordedAttempt[];
-  /** the runs that its nodes called and that were made, in the order of the calls */
+  /** the child runs that exist, in the order of the calls */
   readonly called: readonly RunRecord[];
-  /** the status of a node, or `pending` where it has not begun */
+  /** the status of a node, or `pending` before its start */
   readonly statusOf: (node: string) => string;
   /** events of one type, of one node or of any */
   readonly of: (type: PublicEvent['type'], node?: string) => readonly JsonObject[];
   /** how often the node was executed */
   readonly runsOf: (node: string) => number;
-  /** what the last attempt of the node was given */
+  /** the inputs of the node's last attempt */
   readonly inputsOf: (node: string) => JsonObject;
 }
 

@@ -52,7 +52,7 @@ export const graphTypes: GraphTypes = { compile: (version) => compile(version, t
 
 export const depsOf = ({ ports }: ConformanceEnv): Deps => ({
   ...ports,
-  // Of the waits that chance makes longer or shorter, always the same.
+  // The jitter of retry delays is always the same.
   ids: overrideMethods(ports.ids, { random: () => 0.5 }),
   settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false },
 });
@@ -60,7 +60,7 @@ export const depsOf = ({ ports }: ConformanceEnv): Deps => ({
 /** More messages than any topology has; a topology that sends messages without end stops here. */
 const mostMessages = 2_000;
 
-/** @param isTwice each message is delivered once more when it was answered, as one that comes back */
+/** @param isTwice each message is delivered a second time after it was processed */
 export async function runTopology(topology: Topology, place: ConformanceEnv, isTwice = false): Promise<RunRecord> {
   const player = new Player(topology, place, isTwice);
   await player.publish();
@@ -76,10 +76,10 @@ class Player {
   readonly #place: ConformanceEnv;
   readonly #deps: Deps;
   readonly #decider: Decider;
-  /** of every workflow that may run, in the order of their definitions */
+  /** of every published workflow, in the order of definition */
   readonly #nodes: readonly NodeId[];
   readonly #attemptLens: AttemptRunner;
-  /** in the order in which they were made */
+  /** in the order of creation */
   readonly #runs: RunId[] = [];
   readonly #isTwice: boolean;
   readonly #attempts: RecordedAttempt[] = [];
@@ -109,7 +109,7 @@ class Player {
     }
   }
 
-  /** Its own, so that a script may take it apart. */
+  /** A separate environment, so that a script can change it. */
   outside(): RunActions {
     return {
       start: () => this.start(),
@@ -181,7 +181,7 @@ class Player {
     for (const job of await this.#takeAhead()) await this.#deliver(job);
   }
 
-  /** What is due later, taken now: the clock is at its place again when it is taken. */
+  /** Delivers messages that are due later; the clock is reset before the delivery. */
   async #takeAhead(): Promise<readonly Job[]> {
     const { clock } = this.#place;
     const now = clock.now();
@@ -265,7 +265,7 @@ class Player {
     await this.#take(job, false);
   }
 
-  /** Each message has a worker of its own, which knows nothing but what is stored. */
+  /** Each message has its own worker, which knows only stored data. */
   async #take(job: Job, isRedelivered: boolean): Promise<void> {
     const worker: Worker = { ...this.#decider, foldCache: new FoldCache(), runAttempt: this.#runAttempt };
     const delivery = { isRedelivered, mustEndAt: after(this.#place.clock.now(), minutes(15)) };
@@ -304,7 +304,7 @@ class Player {
     }
   }
 
-  /** As they were sent; of those that one commit sent together, pass by pass in the order of the definition. */
+  /** In the order of sending; jobs of one commit in the order of iterations and of the definition. */
   #byDispatch = (one: Job, other: Job): number => {
     if (!('commit' in one) || !('commit' in other)) return Number('commit' in other) - Number('commit' in one);
     return (
@@ -331,7 +331,7 @@ class Player {
     return replies[Math.min(attempt, replies.length) - 1] ?? finishedWith(node);
   }
 
-  /** Wakes who watches the attempt, one after the other, and waits until each has done what it woke for. */
+  /** Wakes the workers that monitor the attempt one after the other and waits for each to finish its check. */
   async #last(time: DurationMs, signal: AbortSignal): Promise<void> {
     const { clock } = this.#place;
     const until = after(clock.now(), time);
@@ -345,7 +345,7 @@ class Player {
 
 const drawnOf = ({ calls = [], ...topology }: Topology): readonly TopologyGraph[] => [topology, ...calls];
 
-/** A token of an attempt is `run/node`, and in a loop `run/node@pass`. */
+/** The token of an attempt is `run/node`, and in a loop `run/node@iteration`. */
 const placeIn = (token: string): { readonly runId: string; readonly iteration: string } => {
   const [, runId = '', iteration = ''] = /^([^/]*)\/[^@]*@?(.*)$/.exec(token) ?? [];
   return { runId, iteration };
@@ -353,5 +353,5 @@ const placeIn = (token: string): { readonly runId: string; readonly iteration: s
 
 const isList = (replies: Reply | readonly Reply[]): replies is readonly Reply[] => Array.isArray(replies);
 
-/** What SQS hands over at once at most. */
+/** The maximum batch size of SQS. */
 const fullBatch = 10;

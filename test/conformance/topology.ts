@@ -14,13 +14,13 @@ import type { ModelResponse } from '../../lib/ports/models.ts';
 import type { RunActions } from './run-actions.ts';
 import type { RunRecord } from './run-record.ts';
 
-/** What an attempt is given, and what it can do while it lasts. */
+/** The inputs of an attempt and its actions. */
 interface ReplyContext {
   readonly inputs: JsonObject;
   /** of the loops around it, such as `orders[0]/lines[3]`; empty outside all */
   readonly iteration: string;
   readonly actions: RunActions;
-  /** lets that much time pass, or less where the attempt is aborted before */
+  /** lets that much time pass, or less if the attempt is aborted */
   readonly lasts: (time: DurationMs) => Promise<void>;
 }
 
@@ -31,31 +31,31 @@ export interface TopologyEdge extends Omit<EdgeDefinition, 'source' | 'target'> 
   readonly from: string;
 }
 
-/** What is drawn of a workflow. */
+/** The graph of a workflow. */
 export interface TopologyGraph {
   readonly name: string;
   /** `'a -> b -> c'`; `'check/yes -> b'` leaves by the handle `yes` */
   readonly edges: readonly (string | TopologyEdge)[];
-  /** settings by node: its type and label, and the rest is its config; a node that is only drawn is a script */
+  /** settings by node: type, label, and the rest is its config; a node without settings is a script */
   readonly nodes?: Readonly<Record<string, JsonObject>>;
   readonly options?: WorkflowOptions;
 }
 
 export interface Topology extends TopologyGraph {
-  /** what must hold, in one sentence */
+  /** the property that must hold, in one sentence */
   readonly description: string;
-  /** workflows that it may call, published before it starts; their nodes have other ids than its own */
+  /** child workflows, published before the start; their nodes have other ids */
   readonly calls?: readonly TopologyGraph[];
-  /** published before it starts; a node that asks one is run as it is, with a model that answers as told */
+  /** lenses, published before the start; a lens node runs with a scripted model */
   readonly lenses?: readonly Lens[];
-  /** by lens node: what the model says at each attempt, the last for all that follow */
+  /** by lens node: the model's answer to each attempt; the last one repeats */
   readonly answers?: Readonly<Record<string, readonly ModelResponse[]>>;
   readonly input?: JsonValue;
-  /** by node: the reply of each attempt, the last one's for all that follow; absent: finished with its own id */
+  /** by node: the reply of each attempt; the last one repeats; absent: completes with its own id */
   readonly replies?: Readonly<Record<string, Reply | readonly Reply[]>>;
-  /** absent: the run is started, and everything that is due is taken until nothing is */
+  /** absent: the run starts, and all due messages are delivered until none is left */
   readonly actions?: (actions: RunActions) => Promise<void>;
-  /** the fact that the sentence turns on */
+  /** checks the property */
   readonly verify: (story: RunRecord) => void;
 }
 
@@ -100,7 +100,7 @@ export const failedWith = (cause: FailureCause = 'error', retryAfterMs?: Duratio
   ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
 });
 
-/** An attempt that shows what it was given. */
+/** An attempt that returns its inputs. */
 export const returnsInputs: Reply = ({ inputs }) => finishedWith(inputs);
 
 export const takes =
@@ -110,10 +110,10 @@ export const takes =
     return then;
   };
 
-/** Settings of a node that is tried once. */
+/** Settings of a node with one attempt. */
 export const singleAttempt: JsonObject = { retry: { attempts: 1 } };
 
-/** A condition that takes the branch which the run's input names under `key`, else the one called `default`. */
+/** A condition that takes the branch named by the run's input `key`, or else `default`. */
 export const choice = (key: string, ...branches: readonly string[]): JsonObject => ({
   type: 'condition',
   branches: branches.map((id) => ({

@@ -55,7 +55,7 @@ export class BudgetChecker {
     }
   }
 
-  /** Runs that were ended by their budget. */
+  /** Runs ended by their budget. */
   get ended(): number {
     return [...this.#runs.values()].filter(({ error }) => error?.code === 'budget_exceeded').length;
   }

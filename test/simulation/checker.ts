@@ -64,8 +64,8 @@ export class Checker {
       applyCommit(watched.state, commit);
       if (isTerminal(watched.state.progress)) this.#open.delete(address.runId);
       else this.#open.add(address.runId);
-    } catch (trouble) {
-      runInvariant(2, false, `${address.runId}: ${trouble instanceof Error ? trouble.message : String(trouble)}`);
+    } catch (thrown) {
+      runInvariant(2, false, `${address.runId}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
     }
   }
 

@@ -5,7 +5,7 @@ import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import type { Functions } from './functions.ts';
 import type { SimulationContext } from './process.ts';
 
-/** In this time a run that was called is made, or has ended. */
+/** By then a child run exists or has ended. */
 const longestMs = 1_500;
 
 export class ChildRunCanceller {

@@ -25,18 +25,18 @@ export interface ClientOptions {
   readonly isBrisk: boolean;
   /** the share of workflows that are code */
   readonly code: number;
-  /** code that is run instead of what is drawn */
+  /** code workflows to run instead of random ones */
   readonly codes: readonly CodeWorkflow[];
 }
 
-/** Two of them, with workflows, keys and signals of the same names: nothing of one may reach the other. */
+/** Two environments with equal names of workflows, keys and signals: they must not affect each other. */
 const scopes: readonly Scope[] = ['simulated', 'beside'].map((name) => ({
   projectId: projectId('default'),
   environment: environment(name),
 }));
 const [home] = scopes;
 
-/** Where what is to be run is laid down. */
+/** The stores to which workflows are published. */
 type Stores = Pick<Deps, 'workflows' | 'deployments'>;
 
 export class Clients {
@@ -84,16 +84,16 @@ export class Clients {
     return this.waiting === 0 && this.#checker.isQuiet;
   }
 
-  /** A client has asked for it, or the run is none of a client's: its caller may have. */
+  /** A client has cancelled it, or it is a child run, which its parent may have cancelled. */
   mayBeCancelled(runId: string): boolean {
     return this.#starters.isCancelled(runId) || !this.#checker.acknowledged.has(runId);
   }
 
-  /** Publishes what there is to run, and sets everything going. */
+  /** Publishes the workflows and starts the clients. */
   async begin(): Promise<void> {
     const { prng, time } = this.#around;
     const { runs, isShared, limits, isBrisk, code, codes: fixed } = this.#options;
-    // Several runs whose results come together: only they are taken in one batch.
+    // Several runs whose results arrive together: only those share a batch.
     const isCrowd = fixed.length === 0 && code < 1 && prng.isLucky(0.04);
     let shared: WorkflowVersion | CodeWorkflow | undefined = isCrowd
       ? { ...randomVersion(prng, 'flow', isBrisk, true), options: limits }
@@ -107,11 +107,11 @@ export class Clients {
     };
     const workflows = Array.from({ length: runs }, (_, index) => {
       const workflow = shared ?? drawn(index);
-      // Where they are not all of one workflow, two that follow each other are now and then.
+      // If the runs have several workflows, two consecutive runs sometimes share one.
       shared = isShared || isCrowd || (shared === undefined && prng.isLucky(0.2)) ? workflow : undefined;
       return workflow;
     });
-    // What is called has a budget of its own, and is watched as all are.
+    // Child runs have their own budget and are checked like all runs.
     const { budget } = limits;
     const lasting = longRunningVersions.map((version) => ({ ...version, options: budget === undefined ? {} : { budget } }));
     for (const scope of scopes) {
@@ -121,7 +121,7 @@ export class Clients {
         await this.#stores.workflows.advance(scope, workflow, simulationStart);
       }
     }
-    // Runs of one workflow are of one code.
+    // All runs of one workflow have the same code.
     const codes = [...new Set(workflows.filter(isCode))];
     await this.#deploy(codes);
     this.#starters.begin(!isBrisk && fixed.length === 0 && !isShared);
@@ -130,7 +130,7 @@ export class Clients {
     for (let count = codes.length > 0 ? prng.whole(0, 2) : 0; count > 0; count -= 1) {
       time.in(prng.whole(10_000, 1_800_000), () => {
         const others = codes.map(({ name }) => randomCode(prng, name, { isBrisk }));
-        this.#deploy(others).catch((trouble: unknown) => this.#functions.problems.push(trouble));
+        this.#deploy(others).catch((thrown: unknown) => this.#functions.problems.push(thrown));
       });
     }
     const anew = [...new Set(workflows)].flatMap((workflow) =>
@@ -143,7 +143,7 @@ export class Clients {
     this.#lookers.listRuns(scopes);
   }
 
-  /** Not where runs are counted: those of another environment have places of their own. */
+  /** Not for the run limit: runs of another environment have their own concurrency slots. */
   #anyScope(): Scope {
     const scope = this.#options.isShared || home === undefined ? home : this.#around.prng.pick([home, ...scopes]);
     if (scope === undefined) throw new Error('the list of scopes is empty');

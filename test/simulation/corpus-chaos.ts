@@ -30,7 +30,7 @@ async function runOne(tally: CorpusTally, fixed: FixedWorkflow, seed: number): P
     const { report } = await crashRun(fixed, { presetAnswers: answers, chaos: { seed, rates: chaosFaults } });
     tally.commits += report.commits;
     tally.faults += Object.values(report.counts).reduce((sum, count) => sum + count, 0);
-  } catch (trouble) {
-    tally.violations.push(`${fixed.name}, seed ${seed}: ${trouble instanceof Error ? trouble.message : String(trouble)}`);
+  } catch (thrown) {
+    tally.violations.push(`${fixed.name}, seed ${seed}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
   }
 }

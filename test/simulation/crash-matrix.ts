@@ -75,10 +75,10 @@ export async function runCrashMatrix(
       if (difference !== undefined) row.violations.push(`${fixed.name}: ${where}: ${difference}`);
       if (!isByChance) row.compared += 1;
       return run;
-    } catch (trouble) {
+    } catch (thrown) {
       // The crash came first, whatever error followed.
       row.struck += crashPoints.length;
-      row.violations.push(`${fixed.name}: ${where}: ${trouble instanceof Error ? trouble.message : String(trouble)}`);
+      row.violations.push(`${fixed.name}: ${where}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
       return undefined;
     }
   };

@@ -15,11 +15,11 @@ const endings: ReadonlySet<string> = new Set([
   'ROLLBACK_STARTED',
 ]);
 
-/** A worker ends its run at the deadline, and a delayed recheck ends one that waits; queues are slow by seconds at most. */
+/** A worker ends its run at the deadline, and a delayed recheck ends a waiting run; queues are late by seconds at most. */
 const mostCalmMs = seconds(5);
-/** A commit is stamped after its large values were stored, which takes a while. */
+/** The time of a commit is set after its large values are stored, which takes time. */
 const decidingMs = seconds(5);
-/** Many a look dies half-way, and clocks of those who look are wrong. */
+/** With faults, many checks fail half-way, and clocks are wrong. */
 const mostMs = minutes(20);
 
 export class DeadlineChecker {
@@ -34,7 +34,7 @@ export class DeadlineChecker {
   }
 
   committed({ runId }: RunAddress, { number, events, at }: Commit, now: Instant, deadlineAt: Instant | undefined): void {
-    // A start takes as long as it takes, and the first worker ends what comes too late.
+    // A start may be slow; the first worker then ends the run.
     const isEnding = number === firstCommit || this.#endedAt.has(runId) || events.some(({ type }) => endings.has(type));
     const lateMs = at - (deadlineAt ?? at) - decidingMs;
     runInvariant(5, isEnding || lateMs < 0, `${runId} wrote commit ${number} after its deadline and did not end`);

@@ -19,14 +19,14 @@ interface Folded {
   readonly log: Commit[];
   /** of a long log: continued, and folded again from its first commit at intervals */
   state: RunState;
-  /** what the log amounts to with some of its commits */
+  /** the fold of a prefix of the log */
   readonly meanings: Map<number, Known>;
 }
 
 interface Known {
-  /** each of them says it, in another order */
+  /** the same state as text, in another order of keys */
   readonly texts: Set<string>;
-  /** absent until it is asked for: what was folded is mostly in the same order */
+  /** computed on demand: the order of keys is mostly equal */
   inOrder?: Meaning;
 }
 
@@ -35,7 +35,7 @@ const anewUpTo = 32;
 
 export class FoldChecker {
   readonly #runs = new Map<string, Folded>();
-  /** folds that were held against their logs */
+  /** folds compared with their logs */
   compared = 0;
 
   committed(address: RunAddress, commit: Commit): void {
@@ -61,13 +61,13 @@ export class FoldChecker {
     runInvariant(6, isSame, () => `${what} of ${runId} differs from the fold of its log up to commit ${state.asOf}`);
   }
 
-  /** What was kept in the store, whatever it is by now. */
+  /** Checks a fold from the store. */
   async compareSnapshot(memory: MemoryPorts, run: RunAddress): Promise<void> {
     const state = await readSnapshot(memory, run);
     if (state !== undefined) this.compare(run, state, 'a snapshot');
   }
 
-  /** Who comes now and reads a run for the first time. */
+  /** Checks a first read of a run. */
   async check(memory: MemoryPorts): Promise<void> {
     for (const { address, log } of this.#runs.values()) {
       const fold = await readRunFold(memory, address);
@@ -78,7 +78,7 @@ export class FoldChecker {
   }
 }
 
-/** What an environment keeps, looked at whenever it is taken and put back. */
+/** Wraps the fold cache of an environment and checks each read and write. */
 export class CheckedFolds extends FoldCache {
   readonly #watch: FoldChecker;
 
@@ -99,7 +99,7 @@ export class CheckedFolds extends FoldCache {
   }
 }
 
-/** What the log amounts to with so many of its commits. */
+/** The fold of a prefix of the log. */
 function knownIn({ log, state, meanings }: Folded, asOf: number): Known {
   const known = meanings.get(asOf) ?? { texts: new Set([meaningOf(asOf === state.asOf ? state : anew(log.slice(0, asOf)))]) };
   meanings.set(asOf, known);
@@ -112,10 +112,10 @@ function anew(log: readonly Commit[]): RunState {
   return state;
 }
 
-/** All of it. What is open is said beside the nodes: it is kept apart. */
+/** The whole state as text, including the separate list of open nodes. */
 const meaningOf = (state: RunState): string => JSON.stringify({ ...storeFold(state), open: [...state.open.keys()] });
 
-/** What was stored, or came about by forks, may be in another order. Once it was found to be the same, it is known. */
+/** Stored and forked folds may have another order of keys; a fold that was found equal is remembered. */
 function isAmong(known: Known, meaning: string): boolean {
   const { texts } = known;
   if (texts.has(meaning)) return true;

@@ -47,7 +47,7 @@ interface Watches {
 
 export type Invocation = Decider & Warm & { readonly process: Process };
 
-/** sees the calls of each process as the process makes them */
+/** wraps the calls of each process */
 type Observed = (by: string, reached: Deps) => Deps;
 
 interface Given {
@@ -75,18 +75,18 @@ const timeoutMs = {
 
 type FunctionKind = keyof typeof timeoutMs;
 
-/** How long before its end a sweep stops to begin minutes. */
+/** The time before its limit at which a sweep starts no further minute. */
 const sweepMs = durationMs(55_000);
 
-/** What a worker may give to an attempt beyond its limit: grace, the time between two looks and of their calls, and what its clock jumps by. */
+/** The time beyond an attempt's limit: grace, the interval of two checks with their calls, and the clock jump. */
 const mostPatienceMs = 240_000;
 
-/** What the workflows of a workload are made of, where they are not those of the simulation. */
+/** The node types and modules of a workload, if they differ from the simulation's. */
 export interface FunctionOverrides {
   readonly types?: GraphTypes;
-  /** @param deps as the process reaches them */
+  /** @param deps the ports of the process */
   readonly attempts?: (process: Process, deps: Deps) => RunAttempt;
-  /** what the module of a deployment exports */
+  /** the exports of a deployment's module */
   readonly modules?: ReadonlyMap<DeploymentId, unknown>;
 }
 
@@ -95,13 +95,13 @@ export class Functions implements MessageHandlers {
   outOfTime = 0;
   /** first slices that attempts have spent */
   slicesSpent = 0;
-  /** what went wrong that no fault explains */
+  /** errors that no fault explains */
   readonly problems: unknown[] = [];
-  /** processes at work */
+  /** running processes */
   readonly #running = new Set<Process>();
   readonly #kills: (name: string) => boolean;
   readonly #isSlow: (attempt: string) => boolean;
-  /** what the modules of deployments export */
+  /** the exports of the modules of deployments */
   readonly deployed = new Map<DeploymentId, readonly CodeWorkflow[]>();
   world: Deps | undefined;
   readonly #around: SimulationContext;
@@ -124,7 +124,7 @@ export class Functions implements MessageHandlers {
     this.#observed = observed ?? ((_by, reached) => reached);
   }
 
-  /** Runs one invocation in a warm or a new environment. A crash loses the environment and says nothing. */
+  /** Runs one invocation in a warm or a new environment. A crash destroys the environment and returns no response. */
   invoke(by: FunctionKind, work: (invocation: Invocation) => Promise<void>, done: (isDone: boolean) => void = () => {}): void {
     const { world } = this;
     if (world === undefined) throw new Error('the simulation is not set up yet');
@@ -150,18 +150,18 @@ export class Functions implements MessageHandlers {
         this.#idle.push(warm);
         done(true);
       },
-      (trouble: unknown) => {
+      (cause: unknown) => {
         if (!process.isAlive) return;
         this.#running.delete(process);
         process.endsAt = Infinity;
-        this.recordError(trouble);
+        this.recordError(cause);
         this.#idle.push(warm);
         done(false);
       },
     );
   }
 
-  /** Every process dies, as when the machine of them all is restarted. */
+  /** All processes crash, as when their one machine restarts. */
   crash(): void {
     for (const process of this.#running) process.die();
     this.#idle.length = 0;
@@ -228,8 +228,8 @@ export class Functions implements MessageHandlers {
         for (const results of byRun(received)) {
           try {
             await collectResults(decider, results);
-          } catch (trouble) {
-            this.recordError(trouble);
+          } catch (cause) {
+            this.recordError(cause);
             failed.push(...batch.filter(({ body }) => body.run.runId === results.run.runId));
           }
         }
@@ -260,21 +260,21 @@ export class Functions implements MessageHandlers {
     );
   }
 
-  /** What the code of a run is, as long as it lives. */
+  /** The code of a run during its workflow task. */
   async codeOf(run: RunAddress): Promise<CodeWorkflow | undefined> {
     const head = await this.world?.log.head(run);
     if (head?.kind !== 'code') return undefined;
     return this.deployed.get(head.deploymentId)?.find(({ name }) => name === head.workflow.name);
   }
 
-  /** A worker has the job. */
+  /** A worker received the job. */
   #begun(invocation: Invocation, { body: job, isRedelivered }: Received<Job>): Invocation {
     this.#watches.losses.delivered(job, invocation.process, this.#around.time.now);
     this.#watches.words.delivered(job, isRedelivered);
     return invocation;
   }
 
-  /** @returns whether the process is dead now */
+  /** @returns whether the process has crashed */
   #dies(process: Process, node: string, attempt: string): boolean {
     if (!this.#kills(node)) return false;
     this.#watches.losses.kills(attempt, this.#around.time.now);
@@ -282,7 +282,7 @@ export class Functions implements MessageHandlers {
     return true;
   }
 
-  /** What a job names is what is begun for it; what follows from that in the same invocation comes after. */
+  /** The attempt of the job itself starts first; later attempts of the same invocation follow from it. */
   #attemptsFor(job: Job, runAttempt: RunAttempt): RunAttempt {
     let isFirst = job.kind === 'node';
     return (node, input, attempt) => {
@@ -317,7 +317,7 @@ export class Functions implements MessageHandlers {
       const lastsMs = prng.whole(1, ms * 2);
       const isBad = prng.isLucky(Number(node.config['fails'] ?? 0));
       this.#noting(() => this.#watches.times.begins(`${attempt.token}#${attempt.number}`, this.#around.time.now));
-      // A script that is cut has had no effect.
+      // An interrupted script has had no effect.
       if (attempt.firstSlice !== undefined && this.#isSlow(`${attempt.token}#${attempt.number}`)) {
         this.slicesSpent += 1;
         await process.sleep(attempt.firstSlice, attempt.signal);
@@ -336,22 +336,22 @@ export class Functions implements MessageHandlers {
   }
 
   /** Faults cause expected errors; any other error is a violation. */
-  recordError(trouble: unknown): void {
-    if (!isExpected(trouble)) this.problems.push(trouble);
+  recordError(cause: unknown): void {
+    if (!isExpected(cause)) this.problems.push(cause);
   }
 
   #noting(watch: () => void): void {
     try {
       watch();
-    } catch (trouble) {
-      this.problems.push(trouble);
+    } catch (cause) {
+      this.problems.push(cause);
     }
   }
 
   #stepEffects(process: Process): StepEffects {
     return {
       began: (runId, { key, attempt }, mayOverlap) =>
-        // What is thrown here the code would take for a failure of its own.
+        // The code would treat an error thrown here as its own failure.
         this.#noting(() => {
           if (!process.isAlive) return;
           const node = nodeKey({ nodeId: stepNodeId(key), iteration: topLevel });
@@ -365,4 +365,4 @@ export class Functions implements MessageHandlers {
   }
 }
 
-const isExpected = (trouble: unknown): boolean => trouble instanceof Error && trouble.name === 'Unavailable';
+const isExpected = (cause: unknown): boolean => cause instanceof Error && cause.name === 'Unavailable';

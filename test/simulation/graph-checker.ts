@@ -11,7 +11,7 @@ import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { LoopChecker, type NodeEvent, iterationOf } from './loop-checker.ts';
 import { runInvariant } from './violation.ts';
 
-/** As `calm` in random-graph.ts has it. */
+/** The default policy of random-graph.ts. */
 const mostAttempts = 3;
 
 type Became =
@@ -24,16 +24,16 @@ type Way = 'unresolved' | 'live' | 'dead' | 'source_failed' | 'upstream_failed';
 
 export class GraphChecker {
   readonly #versionOf: (run: RunAddress) => Promise<WorkflowVersion | undefined>;
-  readonly #onTrouble: (trouble: unknown) => void;
+  readonly #onTrouble: (thrown: unknown) => void;
   readonly #judges = new Map<string, Promise<RunJudge | undefined>>();
-  /** nodes whose joins were judged */
+  /** nodes whose joins were checked */
   judged = 0;
 
   /**
    * @param versionOf what a run is of, where it is of a graph
    * @param onError is told of a violation in the moment of its commit
    */
-  constructor(versionOf: (run: RunAddress) => Promise<WorkflowVersion | undefined>, onTrouble: (trouble: unknown) => void) {
+  constructor(versionOf: (run: RunAddress) => Promise<WorkflowVersion | undefined>, onTrouble: (thrown: unknown) => void) {
     this.#versionOf = versionOf;
     this.#onTrouble = onTrouble;
   }
@@ -65,7 +65,7 @@ export class GraphChecker {
   }
 }
 
-/** A simulated node has its policy by itself; one of the product's types has it among its settings. */
+/** The policy of a simulated node is part of the node; a product node type has it in its settings. */
 const policyOf = ({ config }: NodeDefinition): JsonObject => {
   const { policy = config } = config;
   return isJsonObject(policy) ? policy : {};
@@ -78,7 +78,7 @@ class RunJudge {
   readonly #became = new Map<string, Became>();
   readonly #loops: LoopChecker;
   #halted: string | undefined;
-  /** before its last attempt: only where there is no budget left for another */
+  /** before its last attempt: only if the budget has no room for another one */
   #gaveUp: string | undefined;
   judged = 0;
 
@@ -98,7 +98,7 @@ class RunJudge {
     this.#holds(this.#halted === undefined, `${this.#halted} failed, which was to end the run, and the run goes on`);
   }
 
-  /** There is no more of it. */
+  /** The node gets no further attempt. */
   over(): void {
     this.#holds(this.#gaveUp === undefined, `${this.#gaveUp}`);
   }
@@ -165,7 +165,7 @@ class RunJudge {
     }
   }
 
-  /** @returns whether a pass went well; undefined where something of it has not ended */
+  /** @returns whether an iteration succeeded; undefined while a node of it is open */
   #endedIn(iteration: string, isOf = (id: string): boolean => iteration === topLevel && !id.includes('.')): boolean | undefined {
     const loop = iteration === topLevel ? undefined : /(?:^|\/)([^/[]+)\[\d+\]$/.exec(iteration)?.[1];
     const isMember =
@@ -191,9 +191,9 @@ class RunJudge {
   }
 }
 
-/** Back to the loop, from inside its body: the pass is over there. */
+/** Whether the edge leads from the body back to the loop and ends the iteration. */
 const isBack = ({ source, target }: EdgeDefinition): boolean => source.startsWith(`${target}.`);
-/** To another node of the same pass. */
+/** Whether the edge leads to another node of the same iteration. */
 const isOnward = (edge: EdgeDefinition): boolean => edge.sourceHandle !== 'loop' && !isBack(edge);
 
 const causeOf = ({ failure }: Extract<RunEvent, { type: 'NODE_FAILED' }>): string =>
@@ -212,6 +212,6 @@ function becameBy(event: NodeEvent): Became {
   }
 }
 
-/** Of the product's own types: whose body a node is, and whether an edge with a condition is taken, is not said by the drawing alone. */
+/** For the product's node types, the definition alone gives neither the loop body of a node nor the result of a condition. */
 export const isPlainGraph = ({ nodes, edges }: WorkflowVersion): boolean =>
   nodes.every(({ type }) => type !== 'loop') && edges.every((edge) => !('condition' in edge));

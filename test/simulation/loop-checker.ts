@@ -18,7 +18,7 @@ interface Loop {
   readonly results: Map<number, unknown>;
   begun: number;
   failed: number;
-  /** it has paused since its last pass began */
+  /** whether it has paused since its last iteration started */
   hasPaused: boolean;
 }
 
@@ -27,7 +27,7 @@ export class LoopChecker {
   readonly #nodes: ReadonlyMap<string, NodeDefinition>;
   readonly #loops = new Map<string, Loop>();
   readonly #outputs = new Map<string, Payload>();
-  /** loops that have begun a pass in the commit that is looked at */
+  /** loops that started an iteration in the current commit */
   readonly #beganNow = new Set<string>();
 
   constructor(runId: string, nodes: ReadonlyMap<string, NodeDefinition>) {
@@ -35,7 +35,7 @@ export class LoopChecker {
     this.#nodes = nodes;
   }
 
-  /** The next commit is looked at. */
+  /** Starts the next commit. */
   commits(): void {
     this.#beganNow.clear();
   }

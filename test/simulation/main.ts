@@ -98,8 +98,8 @@ async function replay(world: SimulationOptions): Promise<void> {
     const { summary, ...report } = await simulate(world);
     console.log(report);
     console.log(summary.join('\n'));
-  } catch (trouble) {
-    console.log(`seed ${world.seed}:`, trouble);
+  } catch (thrown) {
+    console.log(`seed ${world.seed}:`, thrown);
     process.exitCode = 1;
   }
 }

@@ -13,7 +13,7 @@ import { simulate } from './simulation.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { runInvariant } from './violation.ts';
 
-/** Counts messages that are left for later, by what they are about, in each span of time. */
+/** Counts delayed messages by subject in each time span. */
 class Left {
   readonly #span: DurationMs;
   readonly #about: (job: Job) => string | undefined;
@@ -37,7 +37,7 @@ class Left {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
   }
 
-  /** @throws a violation where there was a span with more about one thing, or none at all */
+  /** @throws a violation where a span had more messages about one subject, or where there were none */
   check(most: number): void {
     runInvariant(5, this.#counts.size > 0, 'no delayed message was sent');
     for (const [name, count] of this.#counts)
@@ -59,7 +59,7 @@ const manyCalls: CodeWorkflow = {
  */
 const mostAsked = callsOfOne * 10;
 
-/** @throws a violation where each of the messages that come back asks after all runs that its run has called */
+/** @throws a violation where each redelivered message causes a check of all child runs */
 export async function manyUncollectableChildResults(): Promise<void> {
   const called = new Set<string>();
   const left = new Left(days(1), ({ kind }) => (kind === 'child' ? 'the child runs' : undefined));
@@ -101,10 +101,10 @@ const besideLongOnes = fixedTopology({
   verify: () => {},
 });
 
-/** One for each patience of a young node, and those of messages that come back at the same time. */
+/** One per heartbeat timeout, and those of concurrent redeliveries. */
 const mostNudges = 10;
 
-/** @throws a violation where each message that comes back leaves looks of its own for as long as its run is at work */
+/** @throws a violation where each redelivered message sends its own rechecks while its run is open */
 export async function redeliveriesDuringLongWork(): Promise<void> {
   const left = new Left(seconds(150), ({ kind }) => (kind === 'recheck' ? 'rechecks' : undefined));
   await crashRun(besideLongOnes, {

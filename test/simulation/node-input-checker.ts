@@ -13,7 +13,7 @@ import { loadPayload } from '../../lib/service/run-log/payloads.ts';
 import { digestOf } from './node-input-digest.ts';
 import { runInvariant } from './violation.ts';
 
-/** Of a loop that goes on: its items, and what they are called. */
+/** The items of a loop and the name of its item variable. */
 interface Loop {
   readonly items: readonly JsonValue[];
   readonly itemVariable: string;
@@ -31,7 +31,7 @@ type Completed = Extract<RunEvent, { type: 'NODE_COMPLETED' }>;
 type Load = (ref: PayloadRef) => Promise<JsonValue>;
 
 export class NodeInputChecker {
-  /** nodes whose answers were what they should be */
+  /** nodes whose output was the expected digest */
   judged = 0;
 
   /** @param versionOf what a run is of, where it is of a graph */
@@ -59,11 +59,11 @@ class RunGiven {
   readonly #nodes: ReadonlyMap<string, NodeDefinition>;
   readonly #edges: readonly EdgeDefinition[];
   readonly #values: ReadonlyMap<PayloadRef, JsonValue>;
-  /** by pass, and in it by key */
+  /** by iteration, and within it by key */
   readonly #written = new Map<string, Map<string, JsonValue>>();
   readonly #ended = new Map<string, Map<string, Ended>>();
   readonly #loops = new Map<string, Loop>();
-  /** what a node that was asked for must answer */
+  /** the expected output of a dispatched node */
   readonly #due = new Map<string, number>();
 
   constructor(runId: string, { nodes, edges }: WorkflowVersion, values: ReadonlyMap<PayloadRef, JsonValue>) {
@@ -149,7 +149,7 @@ class RunGiven {
     return digestOf({ inputs: this.#inputsOf(node, iteration), context: this.#contextOf(iteration) });
   }
 
-  /** What was written further in hides what was written further out, and a pass's own item is hidden by what was written in it. */
+  /** A write in an inner iteration hides an outer one, and a write in an iteration hides the iteration's item. */
   #contextOf(iteration: string): JsonObject {
     const context: Record<string, JsonValue> = {};
     for (const scope of inwards(iteration)) {
@@ -228,19 +228,19 @@ const passOf = (loop: string, around: string, index: number): string =>
 const isInside = (pass: string, loop: string, around: string): boolean =>
   pass.startsWith(`${around === topLevel ? '' : `${around}/`}${loop}[`);
 
-/** From the run itself to the pass. */
+/** The iterations from the run to the innermost one. */
 const inwards = (iteration: string): readonly string[] =>
   iteration === topLevel
     ? [topLevel]
     : [topLevel, ...iteration.split('/').map((_, depth, all) => all.slice(0, depth + 1).join('/'))];
 
-/** The loop whose pass it is, where that loop stands, and which pass. */
+/** The loop of the iteration, its parent iteration, and its index. */
 function lastPassOf(iteration: string): { readonly loop: string; readonly around: string; readonly index: number } | undefined {
   const [, around = '', loop = '', index] = /^(?:(.*)\/)?([^/[]+)\[(\d+)\]$/.exec(iteration) ?? [];
   return index === undefined ? undefined : { loop, around: around === '' ? topLevel : around, index: Number(index) };
 }
 
-/** Everything that the log keeps apart. */
+/** All offloaded values of the log. */
 async function loadedFrom(commits: readonly Commit[], load: Load): Promise<ReadonlyMap<PayloadRef, JsonValue>> {
   const refs = new Set<PayloadRef>();
   for (const { events } of commits) {

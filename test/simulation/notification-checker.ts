@@ -19,21 +19,21 @@ export class NotificationChecker {
   readonly #wrongClockMs: number;
   readonly #checker: Pick<Checker, 'endOf' | 'stateOf'>;
   readonly #calls = new Map<string, string>();
-  /** by attempt: the times it was sent again since it was last delivered */
+  /** by attempt: the resends since its last delivery */
   readonly #undelivered = new Map<string, Set<number>>();
   readonly #keys = new Map<number, Set<string>>();
   readonly #started = new Map<number, number>();
-  /** by run whose cancel was answered with success: whether it was failing by then, and being undone for that */
+  /** by run with a successful cancel response: whether it was already failing and being rolled back */
   readonly #cancelled = new Map<string, boolean>();
-  /** by run of code whose work is being undone: how it is to end after that */
+  /** by code run in rollback: its status after the rollback */
   readonly #endings = new Map<string, string>();
-  /** by run that failed: the code of its error */
+  /** by failed run: the code of its error */
   readonly #failedBy = new Map<string, string | undefined>();
   readonly #askedAt = new Map<string, number>();
-  /** by node: when its last sign was written */
+  /** by node: the time of its last heartbeat */
   readonly #signedAt = new Map<string, number>();
 
-  /** @param checker knows how runs ended, by their own logs */
+  /** @param checker knows the ends of runs from their logs */
   constructor(areClocksRight: boolean, checker: Pick<Checker, 'endOf' | 'stateOf'>) {
     this.#wrongClockMs = areClocksRight ? 0 : 180_000;
     this.#checker = checker;
@@ -58,9 +58,9 @@ export class NotificationChecker {
     }
   }
 
-  /** A worker has the job, and may begin its attempt: from then on its heartbeats say how long to wait. */
+  /** A worker received the job and may start its attempt; from then on its heartbeats determine the timeout. */
   delivered(job: Job, isRedelivered: boolean): void {
-    // A first delivery records nothing: whether its worker is at work, its heartbeats alone tell.
+    // A first delivery records nothing: only heartbeats show whether its worker is running.
     if ((job.kind === 'node' || job.kind === 'workflow_task') && (isRedelivered || job.resend > 0))
       this.#undelivered.delete(`${job.run.runId}/${nodeKey(job)}#${job.attempt}`);
   }
@@ -69,10 +69,10 @@ export class NotificationChecker {
     this.#signedAt.set(`${runId}/${node}`, now);
   }
 
-  /** A job was sent again. The more often without being delivered, the longer the wait before; after a delivery 100 s at least. */
+  /** A job was sent again. The wait grows with each resend without a delivery; after a delivery it is at least 100 s. */
   sent(job: Job, now: number): void {
     if (job.kind !== 'node' && job.kind !== 'workflow_task') return;
-    // By clocks that are wrong, what was noted of the attempt before is taken for a sign of this one.
+    // With wrong clocks, a heartbeat of the previous attempt counts for this one.
     const since = this.#wrongClockMs === 0 ? job.attempt : 1;
     const name = `${job.run.runId}/${nodeKey(job)}`;
     const askedAt = this.#askedAt.get(`${name}#${since}`);
@@ -84,7 +84,7 @@ export class NotificationChecker {
       this.#wrongClockMs > 0 || silentMs <= lookMs || silentMs >= firstPatienceMs - lookMs,
       `${name} was resent (number ${job.resend}) ${silentMs} ms after its last heartbeat`,
     );
-    // Several who look at the same moment send it under one deduplication id.
+    // Concurrent checks send it with one deduplication id.
     const undelivered = this.#undelivered.get(`${name}#${job.attempt}`) ?? new Set<number>();
     this.#undelivered.set(`${name}#${job.attempt}`, undelivered.add(job.resend));
     const sends = undelivered.size - 1;
@@ -100,7 +100,7 @@ export class NotificationChecker {
     this.#keys.set(client, (this.#keys.get(client) ?? new Set()).add(key));
   }
 
-  /** A client was told that its run is cancelled. */
+  /** A client got the response that its run is cancelled. */
   toldCancelled(runId: string): void {
     const ending = this.#endings.get(runId);
     const end = this.#checker.endOf(runId);
@@ -108,7 +108,7 @@ export class NotificationChecker {
     if (!this.#cancelled.has(runId)) this.#cancelled.set(runId, ending !== undefined && ending !== 'cancelled');
   }
 
-  /** A client was told that its run cannot be cancelled, because it has ended so. */
+  /** A client got the response that its run cannot be cancelled because it has ended with this status. */
   toldEnded(runId: string, status: string): void {
     const end = this.#checker.endOf(runId);
     runInvariant(7, end === status, `the cancel response reported ${runId} as ${status}, but it is ${end ?? 'open'}`);
@@ -121,7 +121,7 @@ export class NotificationChecker {
     }
     for (const [runId, wasFailing] of this.#cancelled) {
       const end = this.#checker.endOf(runId);
-      // What could not be undone has failed, and says so; what was failing by then has failed.
+      // A run fails if its rollback fails, or if it was already failing at the cancel.
       const hasFailed = end === 'failed' && (wasFailing || this.#failedBy.get(runId) === 'rollback_failed');
       runInvariant(7, end === 'cancelled' || hasFailed, `${runId} was reported as cancelled but ended as ${end}`);
     }

@@ -13,28 +13,28 @@ import { runInvariant } from './violation.ts';
 
 interface Watched {
   readonly address: RunAddress;
-  /** nodes of steps that are done and can be undone, in the order in which they were done */
+  /** completed steps with a rollback, in the order of their ends */
   readonly done: string[];
   readonly undoable: Set<string>;
-  /** drives, and attempts of steps, whose workers died again and again */
+  /** workflow tasks and step attempts that ended as lost after worker crashes */
   lost: number;
-  /** a run that it called was cancelled */
+  /** a child run was cancelled */
   hasLostCall: boolean;
   /** code that ran longer than the time limit of its function was ended, and its running steps failed */
   wasEnded: boolean;
   end?:
     | { readonly status: 'completed'; readonly output: unknown }
-    /** `isDeletedMeanwhile`: five machines died at its message */
+    /** `isDeletedMeanwhile`: its message caused five worker crashes */
     | { readonly status: 'failed'; readonly isLost: boolean }
     | { readonly status: 'cancelled' };
 }
 
-/** Of failures that the deaths of workers explain (`loss-watch.ts` judges whether they do). */
+/** Codes of failures caused by worker crashes (`worker-loss-checker.ts` checks those). */
 const lossCodes: ReadonlySet<string | undefined> = new Set(['recovery_error', 'worker_lost']);
 
 export class OutcomeChecker {
   readonly #runs = new Map<string, Watched>();
-  /** runs of code whose result was known beforehand, and was that */
+  /** code runs whose result equals the predicted result */
   foretold = 0;
   readonly #areCalledCancelled: boolean;
 
@@ -112,7 +112,7 @@ export class OutcomeChecker {
 
   #checkRollback(runId: string, { done, end, lost }: Watched, { mostAttempts }: CodeWorkflow, undone: readonly string[]): void {
     if (end?.status === 'completed') return runInvariant(12, undone.length === 0, `${runId} completed but was rolled back`);
-    // Of an earlier attempt of the workflow only what the last one asked for again is undone.
+    // Of an earlier attempt of the workflow, only steps that the last attempt started again are rolled back.
     if (mostAttempts > 1 || lost > 1) return;
     const expected = done.toReversed();
     const seen = undone.map((key) => stepNodeId(key.replace(/^rollback:/, '')));

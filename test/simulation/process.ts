@@ -17,47 +17,47 @@ export interface SimulationContext {
   readonly faults: Faults;
 }
 
-/** Clocks of machines that are kept in step by their maker are within a second; these are worse. */
+/** Synchronized clocks of cloud machines differ by less than a second; these clocks are worse. */
 const mostWrongMs = 90_000;
 const longestFreezeMs = 1_200_000;
 
-/** Marks what a read gave that had a hole: it does not tell what was true at its time. */
+/** Marks the result of a read with a missing commit: it does not show the state at its time. */
 export const torn = Symbol('torn');
 const isTorn = (value: unknown): boolean => typeof value === 'object' && value !== null && torn in value;
 
-/** A call's name begins with that of its port, and what is throttled is a port as a whole. */
+/** A call's name starts with the name of its port; throttling applies to a whole port. */
 const storeOf = (call: string): string => call.slice(0, call.indexOf('.'));
 
 /** Without a stack: all of them start here, and taking a stack costs more than a call. */
 function unavailable(what: string): Unavailable {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
-  const trouble = new Unavailable(what);
+  const thrown = new Unavailable(what);
   Error.stackTraceLimit = stackTraceLimit;
-  return trouble;
+  return thrown;
 }
 
-/** What no death can keep from happening, and no fault from being answered. */
+/** Calls that no crash prevents and no fault affects. */
 const untouched: ReadonlySet<string> = new Set(['clock', 'ids', 'settings', 'metrics']);
 
 export class Process {
   isAlive = true;
-  /** by run: when the last answer to a read of its log was true; whatever was committed later, it does not know of */
+  /** by run: the time of the last read of its log; the process cannot know later commits */
   readonly #readAt = new Map<string, number>();
   readonly #around: SimulationContext;
   #wrongMs: number;
   #frozenUntil = 0;
   /** the process has paused once */
   hasStood = false;
-  /** when its function's time is over: it is ended then as Lambda does it, whatever it is at work on */
+  /** the time limit of its function, at which it ends as on Lambda, also during work */
   endsAt = Infinity;
-  /** Is called when it was. */
+  /** Called when the time limit has ended it. */
   onTimeout: () => void = () => {};
-  /** Is called with each nonce that it draws: by that its commits are known. */
+  /** Called with each nonce that it draws; nonces identify its commits. */
   onNonce: (nonce: Nonce) => void = () => {};
-  /** Is called at each port call. */
+  /** Called at each port call. */
   onCall: (name: string) => void = () => {};
-  /** Is called when it dies, for what it has at work. */
+  /** Called when it crashes, for its running work. */
   onDeath: () => void = () => {};
 
   constructor(around: SimulationContext) {
@@ -94,7 +94,7 @@ export class Process {
     const { time } = this.#around;
     time.in(ms, () => {
       if (!this.isAlive) return;
-      // Nothing is seen of its end before it would do something again.
+      // A crashed process is noticed only at its next action.
       if (time.now >= this.endsAt) return this.#timeOut();
       if (time.now < this.#frozenUntil) this.in(this.#frozenUntil - time.now, happen);
       else happen();
@@ -109,8 +109,8 @@ export class Process {
     });
   }
 
-  /** One port call: it takes a while, has its effect at one moment, and is answered later, unless a fault strikes. */
-  /** @param onAnswer is told of an answer that came, and of the moment at which it was true */
+  /** One port call: it takes time, takes effect at one instant, and returns its response later, unless a fault happens. */
+  /** @param onAnswer called with each response and the time at which it was true */
   call<Answer>(
     effect: () => Promise<Answer>,
     name: string,
@@ -130,7 +130,7 @@ export class Process {
       if (faults.shouldInject('frozen')) this.#stand(prng.whole(1_000, longestFreezeMs));
       const latencyMs = faults.shouldInject('slow') ? prng.whole(1_000, 20_000) : prng.whole(1, 12);
       const answer = (settle: () => void): void => this.in(prng.whole(0, 4), settle);
-      // A request that is on its way arrives, whatever becomes of its sender.
+      // A request that was sent arrives even if its sender crashes.
       time.in(latencyMs, () => {
         if (isRefused) return answer(() => reject(unavailable(name)));
         const effectiveAt = time.now;
@@ -150,7 +150,7 @@ export class Process {
               onAnswer(value, effectiveAt);
               resolve(value);
             }),
-          (trouble: unknown) => answered(() => reject(trouble)),
+          (thrown: unknown) => answered(() => reject(thrown)),
         );
       });
     });
@@ -164,7 +164,7 @@ export class Process {
     return this.#readAt.get(runId) ?? 0;
   }
 
-  /** The ports as this process reaches them. */
+  /** The ports of this process. */
   deps(world: Deps): Deps {
     const { prng } = this.#around;
     const reached = new Map<string, object>();

@@ -48,7 +48,7 @@ const hop = <Answer>(process: Process, ask: () => Promise<Answer>): Promise<Answ
     process.in(hopMs, () => {
       ask().then(
         (answer) => process.in(hopMs, () => resolve(answer)),
-        (trouble: unknown) => process.in(hopMs, () => reject(trouble)),
+        (thrown: unknown) => process.in(hopMs, () => reject(thrown)),
       );
     });
   });

@@ -352,7 +352,7 @@ function foundPart({ found, regressionSeeds }: Reports): string {
 
 ${table(
   ['found by', 'bug', 'fix', 'regression test'],
-  found.map(({ by, what, mended, kept }) => [by, what, mended, kept]),
+  found.map(({ by, bug, fix, test }) => [by, bug, fix, test]),
 )}
 
 \`test/simulation/seeds\` holds the seeds that found a bug. They run with every change:

@@ -24,12 +24,12 @@ export interface Received<Body> {
   readonly isRedelivered: boolean;
 }
 
-/** What a delivery came to: those of the batch that must come back; all others are deleted. A dead taker says nothing at all. */
+/** The result of a delivery: the messages of the batch to redeliver; all others are deleted. A crashed receiver returns nothing. */
 export type BatchHandler<Body> = (batch: readonly Received<Body>[], done: (failed: readonly Received<Body>[]) => void) => void;
 
 const mostReceives = 5;
 const deduplicationMs = 300_000;
-/** As long as a late one may take. */
+/** The maximum delay of a late message. */
 const longestOvertakenMs = 120_000;
 
 export interface QueueContext {
@@ -48,10 +48,10 @@ export class Queue<Body> {
   readonly #lanes = new Map<string, Kept<Body>[]>();
   readonly #locked = new Set<string>();
   readonly #seen = new Map<string, number>();
-  /** messages that wait to be overtaken */
+  /** messages that the next message overtakes */
   readonly #overtaken = new Set<() => void>();
   #anonymous = 0;
-  /** goes up when everything in it is lost */
+  /** incremented when all messages are lost */
   #age = 0;
   #isHeld = false;
   /** makes a batch in flight visible again */
@@ -84,7 +84,7 @@ export class Queue<Body> {
     }
   }
 
-  /** It arrives behind the next one, or when that does not come for long. */
+  /** The message arrives after the next one, or after a time limit. */
   #letOvertake(arrive: () => void): void {
     let hasArrived = false;
     const once = (): void => {
@@ -97,13 +97,13 @@ export class Queue<Body> {
     this.#time.in(longestOvertakenMs, once);
   }
 
-  /** Loses every message, whether it lies here or is on its way. */
+  /** Loses every message, visible or in flight. */
   lose(): void {
     this.#age += 1;
     this.#lanes.clear();
   }
 
-  /** Whatever is in flight becomes visible at once, as when the whole installation is restarted on one machine. */
+  /** All messages in flight become visible at once, as when the whole installation restarts on one machine. */
   restart(): void {
     for (const release of this.#inFlight) release();
   }
@@ -138,7 +138,7 @@ export class Queue<Body> {
     this.#hand(batch);
   }
 
-  /** Of several groups now and then, where a batch has room for them. */
+  /** A batch sometimes mixes several groups, if it has room for them. */
   #othersFor(batch: readonly Kept<Body>[]): readonly string[] {
     if (!this.#rules.isFifo || batch.length >= this.#rules.batchSize || !this.#prng.isLucky(0.5)) return [];
     return [...this.#lanes.keys()];

@@ -11,7 +11,7 @@ export type Part =
   | {
       readonly kind: 'step';
       readonly ms: number;
-      /** attempts that fail before one does not */
+      /** the number of attempts that fail first */
       readonly failures: number;
       readonly mostAttempts: number;
       readonly hasRollback: boolean;
@@ -30,13 +30,13 @@ export interface CodeWorkflow {
   readonly part: Part;
   /** attempts of the workflow as a whole */
   readonly mostAttempts: number;
-  /** its steps may be done twice: a body may begin while what came before it is still being written down */
+  /** its steps are idempotent: a step function may start before the previous batch is committed */
   readonly isIdempotent: boolean;
 }
 
 /** The calls of a step function into the simulation. */
 export interface StepEffects {
-  /** A body has begun, in the process that the drive is in. */
+  /** A step function has started, in the process of the workflow task. */
   began(runId: string, context: StepContext, mayOverlap: boolean): void;
   undone(runId: string, context: StepContext): void | Promise<void>;
   sleep(ms: ReturnType<typeof durationMs>, signal: AbortSignal): Promise<void>;
@@ -44,10 +44,10 @@ export interface StepEffects {
 
 /** No time limit. */
 const endless = 0;
-/** As many failures as no policy allows for. */
+/** More failures than any policy allows. */
 const always = 1_000;
 
-/** What code may call: names of workflows that call nothing themselves. */
+/** Names of child workflows, which start no child runs themselves. */
 export const leafNames = { graph: 'leaf-graph', code: 'leaf-code' } as const;
 
 export function randomCode(prng: Prng, name: string, mix: { readonly isBrisk: boolean }): CodeWorkflow {
@@ -75,7 +75,7 @@ function randomPart(prng: Prng, depth: number, mix: { readonly isBrisk: boolean 
     kind: 'step',
     ms: prng.pick([0, 0, 5, 50, 800, 12_000, 200_000]),
     failures,
-    // Attempts that are lost with their machine are numbered too: what fails a few times must be given some more.
+    // Lost attempts count too: a step that fails a few times needs more attempts.
     mostAttempts: failures === 0 || failures === always ? prng.pick([1, 3]) : 10,
     hasRollback: prng.isLucky(0.3),
   };
@@ -146,7 +146,7 @@ async function play(part: Part, going: Going, path: string): Promise<string> {
       return `(${all.join(', ')})`;
     }
     case 'all':
-      // Which of several failures comes first is a matter of time.
+      // The order of several failures depends on timing.
       return `[${(await Promise.all(each(part.parts, going, path)).catch(() => Promise.reject(new Error(`not all ${path}`)))).join(', ')}]`;
     case 'allSettled': {
       const settled = await Promise.allSettled(each(part.parts, going, path));
@@ -175,7 +175,7 @@ const spelled = (error: unknown): string => {
   return error instanceof Error ? error.message : 'nothing that is an error';
 };
 
-/** What time decides, and not the code alone: who is first, and what is sent from outside. */
+/** Parts whose result depends on timing: races and signals. */
 const isByChance = (part: Part): boolean => {
   switch (part.kind) {
     case 'race':
@@ -207,7 +207,7 @@ export async function expectedOf({ part, isIdempotent }: CodeWorkflow): Promise<
 
 const nowhere: StepEffects = { began: () => {}, undone: () => {}, sleep: async () => {} };
 
-/** A platform on which nothing ever goes wrong, and which remembers nothing. */
+/** A platform without faults and without memory. */
 function perfect(): Step {
   return {
     run: async ({ retryPolicy: { maximumAttempts = 1 } = {} }, body) => {

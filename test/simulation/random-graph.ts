@@ -25,10 +25,10 @@ const calm: NodePolicy = {
   isDisabled: false,
 };
 
-/** Retries so soon that the worker waits for them itself. */
+/** Retry delays so short that the worker itself waits. */
 const atOnce = { attempts: 3, backoffMs: 40, maxBackoffMs: 400, retryOn: ['error'], jitter: 'none' } as const;
 
-/** The policies that differ from the calm ones are kept in the node's config, so that a version says all of itself. */
+/** Policies other than the defaults are part of the node's config, so that a version is complete. */
 const policyOf = (node: NodeDefinition): NodePolicy => ({
   ...calm,
   ...(node.config['policy'] as Partial<NodePolicy> | undefined),
@@ -68,7 +68,7 @@ export const simulatedTypes: GraphTypes = {
   },
 };
 
-/** @see LoopSettings; `items` is how many there are */
+/** @see LoopSettings; `items` is the number of items */
 const passesOf = ({ items, concurrency, delayMs, continues, item }: JsonObject): Outcome => ({
   kind: 'expanding',
   itemVariable: 'item',
@@ -97,13 +97,13 @@ const callOf = ({ calls, version, ms, goesOn, cancels, input = null }: JsonObjec
   onChildCancelled: cancels === true ? 'cancel' : 'fail',
 });
 
-/** Few enough that several waits of several runs meet at each. */
+/** Few signal keys, so that several waits of several runs share each. */
 export const simulatedSignalKeys = [0, 1, 2].map((index) => ({ name: `signal-${index % 2}`, correlation: `thing-${index}` }));
 
 /** The share of nodes that wait for signals: none or few in some workflows, and in others so many that they contend for the same signals. */
 const shareOfWaits = [0.03, 0.08, 0.3];
 
-/** Called by others, and calls nothing. */
+/** A child workflow that starts no child runs. */
 export const leafVersion: WorkflowVersion = {
   name: workflowName('leaf-graph'),
   version: 1,
@@ -115,7 +115,7 @@ export const leafVersion: WorkflowVersion = {
   options: {},
 };
 
-/** Called by others, and there for long: who calls one may not wait for it to its end. */
+/** A child workflow that runs long: a parent may stop waiting for it. */
 export const longRunningVersions: readonly WorkflowVersion[] = Object.entries({
   'leaf-nap': [{ id: 'nap', type: 'nap', config: { ms: 7_200_000 } }],
   // This signal is never sent: the run ends only when its parent stops waiting.
@@ -132,7 +132,7 @@ export const longRunningVersions: readonly WorkflowVersion[] = Object.entries({
   options: {},
 }));
 
-/** A run that goes on until it is left must be left, and is not to go on. */
+/** A child run that runs until its parent stops waiting must be cancelled then. */
 const lastingCalls = [
   { calls: 'leaf-nap' },
   { calls: 'leaf-nap', ms: 20_000 },
@@ -177,18 +177,18 @@ export function randomVersion(prng: Prng, name: string, isBrisk: boolean, isWide
   return { name: workflowName(name), version: 1, nodes: written, edges: edges.map((each) => labelled(ink, each)), options: {} };
 }
 
-/** Few, so that several nodes write under one, and several edges bring something under one. */
+/** Few names, so that several nodes write the same name and several edges bring values for the same name. */
 const variables = ['x', 'y', 'z'] as const;
 const labels = ['side', 'client'] as const;
 
-/** Work that lasts longer than its node may, and such as may last nearly as long as a worker; in minutes of its middle. */
+/** Work that exceeds the time limit of its node, and work nearly as long as a worker's time; mean in minutes. */
 const longWork = [
   { ms: minutes(10) },
   { ms: minutes(3), timeoutMs: minutes(14) },
   { ms: minutes(6), timeoutMs: minutes(14) },
 ] as const;
 
-/** Under which name a node writes, how it merges what comes under one name, and what it is at when that takes long. */
+/** The name that a node writes, its merge strategy, and its long work. */
 const withNames = (
   ink: Prng,
   node: NodeDefinition,
@@ -211,7 +211,7 @@ const labelled = (ink: Prng, drawn: EdgeDefinition): EdgeDefinition => {
   return { ...drawn, targetParamLabel: ink.pick(labels), ...own };
 };
 
-/** One to three nodes, behind each other or beside each other, a loop again among them; sometimes an edge leads back. */
+/** One to three nodes, in sequence or in parallel, sometimes with an inner loop; sometimes an edge leads back to the loop. */
 function addBody(prng: Prng, loop: NodeDefinition, graph: { nodes: NodeDefinition[]; edges: EdgeDefinition[] }, mix: Mix): void {
   let above = loop;
   for (let index = prng.whole(1, 3); index > 0; index -= 1) {
@@ -228,7 +228,7 @@ function addBody(prng: Prng, loop: NodeDefinition, graph: { nodes: NodeDefinitio
 
 interface Mix {
   readonly isBrisk: boolean;
-  /** the share of nodes that await a signal */
+  /** the share of nodes that wait for a signal */
   readonly waits: number;
 }
 
@@ -240,7 +240,7 @@ function randomNode(prng: Prng, id: string, { isBrisk, waits }: Mix): NodeDefini
     isDisabled: prng.isLucky(0.03),
   };
   if (prng.isLucky(waits)) {
-    // In the passes of nested loops a hundred of them would wait for as many signals.
+    // In nested loops, a hundred of them would wait for as many signals.
     const endless = id.includes('.') ? { ms: 60_000 } : {};
     const patience = prng.pick([endless, { ms: 20_000 }, { ms: 600_000 }, { ms: 7_200_000, continues: true }]);
     return { id: nodeId(id), type: 'wait', config: { policy, ...prng.pick(simulatedSignalKeys), ...patience } };
@@ -265,7 +265,7 @@ function randomNode(prng: Prng, id: string, { isBrisk, waits }: Mix): NodeDefini
       [11, 10],
     ] as const);
     const delayMs = isBrisk ? 0 : prng.pick([0, 0, 0, 700, 30_000]);
-    // Now and then so large that the items are stored apart.
+    // Sometimes so large that the items are offloaded.
     const item = prng.isLucky(0.1) ? { item: 'x'.repeat(6_000) } : {};
     return {
       id: nodeId(id),

@@ -15,11 +15,11 @@ import type { VirtualTime } from './virtual-time.ts';
 
 interface Reader {
   readonly run: RunAddress;
-  /** what it has seen, as it saw it, however often it has come */
+  /** the events that it has read, over all of its connections */
   readonly seen: string[];
 }
 
-/** One that resumes from any event, and not where it was. */
+/** A reader that resumes from any event instead of its cursor. */
 const shareOfReturns = 0.5;
 const shareOfStays = 0.05;
 
@@ -52,7 +52,7 @@ export class Readers {
       const reading = this.#prng.isLucky(shareOfStays)
         ? this.#stay(reader)
         : this.#read(reader, this.#torn(), this.#from(reader));
-      reading.catch((trouble: unknown) => this.problems.push(trouble));
+      reading.catch((thrown: unknown) => this.problems.push(thrown));
     });
   }
 
@@ -69,12 +69,12 @@ export class Readers {
     }
   }
 
-  /** @returns the event after which it goes on */
+  /** @returns the event after which it continues */
   #from({ seen }: Reader): number {
     return this.#prng.isLucky(shareOfReturns) ? this.#prng.whole(0, seen.length) : seen.length;
   }
 
-  /** Reads what there is, or less, and goes away. */
+  /** Reads all or some of the available events and disconnects. */
   async #read(reader: Reader, log: RunLog, after: number, most = this.#prng.whole(1, 12)): Promise<void> {
     const { run } = reader;
     const followed = await beginFollowing({ log }, run);
@@ -94,7 +94,7 @@ export class Readers {
     await news.return();
   }
 
-  /** Waits for what comes, for so many looks that find nothing, and goes away; the run goes on meanwhile, and others read. */
+  /** Waits for new events during some empty reads and disconnects; the run and other readers continue meanwhile. */
   async #stay(reader: Reader): Promise<void> {
     const log = this.#torn();
     const clock = {
@@ -124,7 +124,7 @@ export class Readers {
     await news.return();
   }
 
-  /** @param at the event before it */
+  /** @param at the previous event */
   #see({ seen }: Reader, at: number, event: PublicEvent): void {
     runInvariant(8, event.eventId === at + 1, () => `after event ${at} a reader got event ${event.eventId}`);
     const text = JSON.stringify(event);

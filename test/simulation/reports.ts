@@ -39,10 +39,10 @@ export const matrixSchema = z.strictObject({
 export const foundSchema = z.array(
   z.strictObject({
     by: z.string(),
-    what: z.string(),
-    mended: z.string(),
+    bug: z.string(),
+    fix: z.string(),
     /** the regression test */
-    kept: z.string(),
+    test: z.string(),
   }),
 );
 

@@ -23,8 +23,8 @@ export class RequestThread<Answer> {
       this.#thread.off('error', reject).off('exit', onExit);
       try {
         resolve(this.#schema.parse(answer));
-      } catch (trouble) {
-        reject(trouble);
+      } catch (thrown) {
+        reject(thrown);
       }
     });
     this.#thread.postMessage(message);

@@ -14,11 +14,11 @@ import { manyUncollectableChildResults, redeliveriesDuringLongWork } from './mes
 import { simulate } from './simulation.ts';
 import { runInvariant } from './violation.ts';
 
-/** From a worker's death until its node has begun again: a patience of 100 s, the next look, the sweep (ten invariants, 5). */
+/** From a worker crash until its node starts again: a heartbeat timeout of 100 s, the next check and the sweep (invariant 5). */
 const maxStallMs = minutes(3);
 
 const quick = seconds(3);
-/** The attempt that dies, and the one that does it again, work for as long besides. */
+/** The crashed attempt and its repetition take this long in addition. */
 const longestMs = durationMs(maxStallMs + 2 * quick);
 
 const besideOneAtWork: FixedWorkflow = fixedTopology({
@@ -30,7 +30,7 @@ const besideOneAtWork: FixedWorkflow = fixedTopology({
   verify: () => {},
 });
 
-/** How long each crash kept the quick branch from its end, at most. */
+/** The longest delay of the quick branch by a crash. */
 async function judgeBranches(options: CrashRunOptions = {}): Promise<number> {
   let dispatchedAt: number | undefined;
   let longest = 0;
@@ -47,7 +47,7 @@ async function judgeBranches(options: CrashRunOptions = {}): Promise<number> {
   return longest;
 }
 
-/** @throws a violation where a crash keeps a branch waiting for the other one */
+/** @throws a violation where a crashed branch waits for the other one */
 async function aDeadBranchBesideOneAtWork(): Promise<void> {
   const { calls } = await crashRun(besideOneAtWork);
   for (let call = 1; call <= calls.length; call += 1) {
@@ -120,7 +120,7 @@ const entersItsWait: FixedWorkflow = fixedTopology({
   verify: () => {},
 });
 
-/** @throws a violation where a wait is over as expired, and its signal was there all along */
+/** @throws a violation where a wait expires although its signal was stored */
 async function aWaitThatItsWorkerDoesNotEnter(): Promise<void> {
   const { calls, result } = await crashRun(entersItsWait);
   for (let call = 1; call <= calls.length; call += 1) {
@@ -165,7 +165,7 @@ async function aWaitWhoseWakesAreLost(): Promise<void> {
 }
 
 const waitSeconds = 30_000;
-/** The sweep leaves a delayed recheck for the deadline of a run that waits. */
+/** The sweep sends a delayed recheck for the deadline of a waiting run. */
 const longestBehindDeadlineMs = seconds(5);
 
 const waitsForNothing: FixedWorkflow = fixedTopology({
@@ -177,11 +177,11 @@ const waitsForNothing: FixedWorkflow = fixedTopology({
   verify: () => {},
 });
 
-/** @throws a violation where a run that waits, and whose timer is lost, ends late, because the checks of its wait are too far apart */
+/** @throws a violation where a waiting run with a lost timer ends late because the checks of its wait are too far apart */
 async function aRunThatWaitsPastItsDeadline(): Promise<void> {
   let [startedAt, endedAt] = [0, Infinity];
   await crashRun(waitsForNothing, {
-    // The wait's own timer ends the run otherwise.
+    // Otherwise the timer of the wait would end the run.
     chaos: { seed: 7, rates: { ...noFaults, lostTimer: 1 } },
     onCommit: ({ number, events }, now) => {
       if (number === firstCommit) startedAt = now;
@@ -200,7 +200,7 @@ const naps: FixedWorkflow = fixedTopology({
   verify: () => {},
 });
 
-/** @throws a violation where a head goes back to what it said before, because that lands after the end */
+/** @throws a violation where a late projection overwrites the end in the head */
 async function aProjectionThatLandsLate(): Promise<void> {
   let landed = 0;
   await crashRun(naps, {
@@ -210,7 +210,7 @@ async function aProjectionThatLandsLate(): Promise<void> {
         project: async (run, projection) => {
           await world.log.project(run, projection);
           if (projection.status !== 'completed') return;
-          // What a sweep has asked for while the run slept.
+          // A projection that a sweep started while the run slept.
           await world.log.project(run, { status: 'running', asOf: commitNo(projection.asOf - 1), attention: 'waiting' });
           landed += 1;
         },
@@ -242,7 +242,7 @@ const besideLongStep: CodeWorkflow = {
 /** A workflow task checks every three seconds for new commits and then commits the next command batch. */
 const longestUnheardMs = seconds(10);
 
-/** @throws a violation where code hears of the end of its sleep only when a step beside it is done */
+/** @throws a violation where the code receives the end of its delay only when a concurrent step ends */
 async function aSleepThatEndsBesideAStepAtWork(): Promise<void> {
   const endedAt = new Map<string, number>();
   let heard = 0;
@@ -270,7 +270,7 @@ async function aSleepThatEndsBesideAStepAtWork(): Promise<void> {
 /** The number of puts that a start retries by itself. */
 const mostPuts = 6;
 
-/** @throws a violation where one key makes two runs: the first was made, and who asked for it never heard of that */
+/** @throws a violation where one key creates two runs: the first was created, and its response was lost */
 async function aStartThatNobodyIsToldOf(): Promise<void> {
   let unheard = mostPuts;
   await simulate({

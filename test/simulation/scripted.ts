@@ -44,25 +44,25 @@ export interface Script {
   readonly types?: FunctionOverrides['types'];
   /** writes the workflows into the stores before any other process uses them */
   readonly publish: (deps: Deps, parts: WorkloadParts) => Promise<void>;
-  /** absent: the run is started and left alone */
+  /** absent: the run is started without further requests */
   readonly outside?: (outside: RunActions) => Promise<void>;
 }
 
-/** Answers by what was asked, and the how many-th of its kind it was. */
+/** Stored responses, by request and count. */
 export type RecordedAnswers = Map<string, unknown>;
 
-/** Longer than any call, and shorter than any wait of a workflow in which something else would come of it. */
+/** Longer than any call and shorter than any wait that would change the result. */
 const patienceMs = 10_000;
-/** Of what lies less far ahead a script that lets things settle waits for the end. */
+/** A script that settles waits for events that are due within this time. */
 const settledMs = 300;
 
 export class ScriptedWorkload implements Workload {
   woken = 0;
   sent = 0;
   run: RunAddress | undefined;
-  /** messages were lost, left lying or delivered once more: that explains any repetition */
+  /** messages were lost, delayed or redelivered, which explains any repetition */
   isRough = false;
-  /** what was answered in this run */
+  /** the responses in this run */
   readonly answers: RecordedAnswers = new Map();
   readonly #script: Script;
   readonly #parts: WorkloadParts;
@@ -74,7 +74,7 @@ export class ScriptedWorkload implements Workload {
   #isStruck = false;
   #sweepsItself = false;
 
-  /** @param told what a script hears instead of what it is answered: it says what holds of a run without a crash */
+  /** @param told the responses of a run without a crash, which the script gets instead of the actual ones */
   constructor(script: Script, parts: WorkloadParts, told: RecordedAnswers) {
     this.#script = script;
     this.#parts = parts;
@@ -87,7 +87,7 @@ export class ScriptedWorkload implements Workload {
     around.faults.onCrashPoint = () => (this.#isStruck = true);
   }
 
-  /** Anything may go wrong, and from the first moment on. */
+  /** Faults may happen from the first event on. */
   enableChaos(): void {
     this.isRough = true;
     this.#isStruck = true;
@@ -114,7 +114,7 @@ export class ScriptedWorkload implements Workload {
     time.in(1, () => {
       outside(this.outside).then(
         () => (this.#isOver = true),
-        (trouble: unknown) => this.#parts.functions.problems.push(trouble),
+        (thrown: unknown) => this.#parts.functions.problems.push(thrown),
       );
     });
   }
@@ -180,7 +180,7 @@ export class ScriptedWorkload implements Workload {
         correlation === undefined
           ? await sendToRun(decider, run, request)
           : await sendSignal(decider, scriptedScope, { ...request, correlation });
-      // A run that has ended is told nothing any more.
+      // An ended run gets no further requests.
       if (answer.kind !== 'sent') return { isDelivered: false };
       const place = { name, correlation: correlation ?? run.runId };
       signals.acknowledged({ ...place, scope: scriptedScope, signalId: id, bufferedUntil }, answer.isDelivered, around.time.now);
@@ -188,7 +188,7 @@ export class ScriptedWorkload implements Workload {
     });
   };
 
-  /** Asks in a process of its own, and again in another one when that says nothing. */
+  /** Sends the request in its own process, and repeats it in another one if that gives no response. */
   async #ask<Answer>(what: string, work: (decider: Decider) => Promise<Answer>): Promise<Answer> {
     const { functions, around } = this.#parts;
     // A run can progress before its client has the response to the start.
@@ -204,7 +204,7 @@ export class ScriptedWorkload implements Workload {
           if (isAnswered) return;
           isAnswered = true;
           this.answers.set(name, answer);
-          // What it was told before was an answer to the same question.
+          // An earlier response belongs to the same request.
           resolve(this.#told.has(name) ? (this.#told.get(name) as Answer) : answer);
         });
         around.time.in(patienceMs, () => (isAnswered ? undefined : attempt()));
@@ -223,7 +223,7 @@ export class ScriptedWorkload implements Workload {
   async #until(isSo: () => boolean): Promise<void> {
     const { world, around } = this.#parts;
     world.hold(false);
-    // What has just been sent is on its way by then.
+    // By then, sent messages are in flight.
     await new Promise<void>((resolve) => around.time.in(1, resolve));
     while (!isSo()) {
       const next = Math.max(1, Math.min(around.time.nextAt - around.time.now, 3_600_000));
@@ -237,7 +237,7 @@ export class ScriptedWorkload implements Workload {
     const jobs = this.#ahead.splice(0).filter(({ dueAt }) => dueAt > time.now);
     for (const { job } of jobs) this.#parts.functions.jobs([{ body: job, isRedelivered: false }], () => {});
     await this.outside.settle();
-    // They come once more when it is time.
+    // The timers fire again at their due time.
     this.#ahead.push(...jobs);
   }
 
@@ -262,7 +262,7 @@ export class ScriptedWorkload implements Workload {
   #lookAfterRuns(): void {
     const { around, world, functions } = this.#parts;
     const isDue = [...world.dueMinutes].some((minute) => minute < minuteOf(around.time.now));
-    // A sweep that has nothing to look at changes nothing, and is left out.
+    // A sweep without a due run changes nothing and is left out.
     if (isDue && this.#isStruck) void this.#passEmptyMinutes().then(() => functions.sweep());
     else if (isDue && !this.#sweepsItself) void this.#lookCalmly();
     if (!this.isQuiet || world.dueMinutes.size > 0) around.time.in(60_000, () => this.#lookAfterRuns());

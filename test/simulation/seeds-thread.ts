@@ -17,8 +17,8 @@ async function run(from: number, count: number, world: SimulationKind): Promise<
   for (let seed = from; seed < from + count; seed += 1) {
     try {
       addReport(tally, await simulate(optionsOfKind(world, seed)));
-    } catch (trouble) {
-      addFailure(tally, { seed, world }, trouble);
+    } catch (thrown) {
+      addFailure(tally, { seed, world }, thrown);
     }
   }
   parentPort?.postMessage(tally);

@@ -9,9 +9,9 @@ export async function isCaught(options: Omit<SimulationOptions, 'seed'>, mostSee
   for (const seed of seeds(mostSeeds)) {
     try {
       await simulate({ ...options, seed });
-    } catch (trouble) {
+    } catch (thrown) {
       // Any other error is a failure of the simulation and does not count as caught.
-      expect(trouble instanceof Error ? trouble.name : trouble).toMatch(/^(Violation|InvariantViolation)$/);
+      expect(thrown instanceof Error ? thrown.name : thrown).toMatch(/^(Violation|InvariantViolation)$/);
       return true;
     }
   }

@@ -48,18 +48,18 @@ const placeOf = (scope: Scope, { name, correlation }: { readonly name: string; r
   JSON.stringify([scope.environment, name, correlation]);
 
 export class SignalChecker {
-  /** nothing goes wrong: who was meant for a signal in time has it at once */
+  /** no faults: a matching wait gets its signal at once */
   readonly #isCalm: boolean;
   readonly #bufferedUntil = new Map<string, number>();
   readonly #waits = new Map<string, Span>();
   readonly #ended: Span[] = [];
-  /** acknowledged and not given yet, as far as their senders were told */
+  /** acknowledged and not yet delivered, according to the responses of their senders */
   readonly #kept = new Map<string, Span>();
   readonly #givenAt = new Map<string, number>();
   readonly #sent = new Map<string, SignalSend>();
   /** signals delivered before the checker knew their sender */
   readonly #unknown: (Given & { readonly payload: JsonValue | undefined })[] = [];
-  /** by wait: given in the commit that is looked at, which completes the wait too */
+  /** by wait: delivered in the current commit, which also ends the wait */
   readonly #givenNow = new Map<string, Given>();
   readonly #refused = new Set<string>();
   /** waits that ended without a signal */
@@ -128,13 +128,13 @@ export class SignalChecker {
     this.#sent.set(sending.signalId, sending);
   }
 
-  /** @param output of a wait that is over */
+  /** @param output of an ended wait */
   #brings(wait: string, output: Payload): void {
     const given = this.#givenNow.get(wait);
     if (given === undefined) return;
     this.#givenNow.delete(wait);
     const value = 'value' in output ? output.value : undefined;
-    // A node of a graph has what is known of the signal beside it, and a step of code nothing else.
+    // The output of a graph node has the signal's metadata; that of a code step has the payload only.
     const payload = value === undefined || !isJsonObject(value) ? undefined : (value['data'] ?? value['payload']);
     if (this.#sent.has(given.signalId)) this.#checkDelivered({ ...given, payload });
     else this.#unknown.push({ ...given, payload });
@@ -149,12 +149,12 @@ export class SignalChecker {
     runInvariant(11, said === heard, `${wait} got the payload ${heard} of signal ${signalId}, whose payload is ${said}`);
   }
 
-  /** Once all senders are known: code sends too. */
+  /** Runs when all senders are known, because code sends signals too. */
   checkSenders(): void {
     for (const given of this.#unknown) this.#checkDelivered(given);
   }
 
-  /** It is sent with the key of another. */
+  /** The signal is sent with the key of another one. */
   refuses(signalId: string): void {
     this.#refused.add(signalId);
   }
@@ -172,7 +172,7 @@ export class SignalChecker {
     });
   }
 
-  /** @param isPlain all goes well, and nothing is held up: who waits and what is sent meet at once */
+  /** @param isPlain no faults and no delays: signals and waits match at once */
   check(now: Instant, isPlain = false): void {
     const longestMs = isPlain ? longestPlainOverlapMs : maxOverlapMs;
     for (const wait of [...this.#ended, ...this.#waits.values()]) {
@@ -189,7 +189,7 @@ export class SignalChecker {
     }
   }
 
-  /** A loop that ends takes the waits in its passes with it. */
+  /** The end of a loop ends the waits of its iterations. */
   #endInside({ nodeId, iteration }: Extract<RunEvent, { nodeId: unknown }>, loop: string, now: Instant): void {
     const pass = `@${iteration === '' ? '' : `${iteration}/`}${nodeId}[`;
     const run = loop.slice(0, loop.indexOf('#') + 1);

@@ -59,7 +59,7 @@ export class SignalClients {
       time.in(prng.whole(5_000, 40_000), () => (answer !== undefined && !prng.isLucky(0.1) ? undefined : attempt()));
     };
     attempt();
-    // A sender has the less to say the longer it goes on: a run that never ends would bury its places in signals.
+    // A client sends less often over time: otherwise a long run would get too many signals.
     const nextPauseMs = Math.min(Math.ceil(pauseMs * 1.1), 10_800_000);
     time.in(prng.whole(1, pauseMs), () => (this.#parts.isQuiet() ? undefined : this.#send(scope, place, nextPauseMs)));
   }

@@ -32,7 +32,7 @@ export interface MessageHandlers {
   readonly drives: BatchHandler<Job>;
   readonly results: BatchHandler<ResultMessage>;
   readonly dead: (message: Job | ResultMessage) => void;
-  /** is told of each job that a queue of work has taken */
+  /** called for each job that a work queue has accepted */
   readonly sent: (job: Job) => void;
 }
 
@@ -41,18 +41,18 @@ export type OnCommit = (run: RunAddress, commit: Commit) => void;
 export class SimulatedPorts {
   readonly memory: ReturnType<typeof memoryPorts>;
   readonly deps: Deps;
-  /** of each run, when it is to be over */
+  /** by run: its deadline */
   readonly deadlines = new Map<string, Instant>();
-  /** the latest minute that a run is to be looked at in, and the latest that was swept: behind it nothing is due */
+  /** the latest minute with a scheduled check, and the latest swept minute: after both, nothing is due */
   lastDueMinute = 0;
   sweptMinute = 0;
   readonly #queues: readonly { readonly partial: number; lose(): void; hold(isHeld: boolean): void; restart(): void }[];
-  /** minutes behind the last swept one that some run is to be looked at in */
+  /** minutes after the last swept one in which a run is due */
   readonly dueMinutes = new Set<number>();
-  /** goes up when all timers are lost */
+  /** incremented when all timers are lost */
   #age = 0;
 
-  /** @param settings that are not as the product has them */
+  /** @param settings that differ from the product's */
   constructor(
     seed: number,
     around: SimulationContext,
@@ -129,7 +129,7 @@ export class SimulatedPorts {
     for (const queue of this.#queues) queue.lose();
   }
 
-  /** Whatever was in flight is visible at once: all that took it is gone. */
+  /** All messages in flight become visible at once: their receivers no longer exist. */
   restart(): void {
     for (const queue of this.#queues) queue.restart();
   }
@@ -139,7 +139,7 @@ export class SimulatedPorts {
     for (const queue of this.#queues) queue.hold(isHeld);
   }
 
-  /** batches that failed in part */
+  /** batches of which a part failed */
   get partialBatches(): number {
     return this.#queues.reduce((sum, { partial }) => sum + partial, 0);
   }
@@ -160,7 +160,7 @@ export class SimulatedPorts {
       },
       commitsAfter: async (run, from) => {
         const commits = await log.commitsAfter(run, from);
-        // Not the last: then nothing would be torn, only late, and the read is strong.
+        // Not the last commit: the read would only be stale, not incomplete, and the read is strongly consistent.
         if (commits.length < 2 || !faults.shouldInject('torn')) return commits;
         return Object.assign(commits.toSpliced(prng.whole(0, commits.length - 2), 1), { [torn]: true });
       },

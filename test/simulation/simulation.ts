@@ -41,46 +41,46 @@ export interface SimulationOptions {
   readonly seed: number;
   readonly rates: FaultRates;
   readonly runs?: number;
-  /** all runs are of one workflow */
+  /** all runs have the same workflow */
   readonly isShared?: boolean;
-  /** of every workflow that is a graph */
+  /** the limits of every graph workflow */
   readonly limits?: WorkflowOptions;
   /** the share of workflows that are code */
   readonly code?: number;
-  /** code that is run instead of what is drawn, one after another */
+  /** code workflows to run in turn, instead of random ones */
   readonly codes?: readonly CodeWorkflow[];
   /** crashes at port calls of the whole simulation */
   readonly crashPoints?: readonly CrashPoint[];
   /** wraps the ports with a planted bug */
   readonly planted?: (world: Deps, time: VirtualTime) => Deps;
-  /** sees the calls of each process as the process makes them */
+  /** wraps the calls of each process */
   readonly observed?: (by: string, reached: Deps) => Deps;
   readonly withoutSweep?: boolean;
   /** a client cancels child runs */
   readonly cancelsCalled?: boolean;
   /** no node sleeps or waits for a signal: a stalled node is then caused by a fault */
   readonly isBrisk?: boolean;
-  /** is told of each commit that stands */
+  /** called for each stored commit */
   readonly onCommit?: (run: RunAddress, commit: Commit) => void;
-  /** is told of each port call by its name, in their order */
+  /** called with the name of each port call, in order */
   readonly onCall?: (name: string) => void;
-  /** what is run and asked for, instead of what is drawn from the seed; it looks after the sweep itself */
+  /** the workload, instead of one drawn from the seed; it runs the sweep itself */
   readonly workload?: WorkloadOf;
-  /** turns of code that say more are written in several commits; absent: as the product has it */
+  /** command batches with more entries are written in several commits; absent: the product's limit */
   readonly maxPartBytes?: number;
   readonly workings?: FunctionOverrides;
-  /** the share of nodes and steps that kill the worker that begins them */
+  /** the share of nodes and steps that kill their worker */
   readonly poison?: number;
-  /** every process dies again and again, for some minutes */
+  /** all processes crash repeatedly for some minutes */
   readonly isCrashStorm?: boolean;
-  /** the share of attempts of nodes that take longer than a first slice */
+  /** the share of node attempts that take longer than a first slice */
   readonly slowScripts?: number;
-  /** what a project may take of the workers; by default half of four for slow scripts */
+  /** the project's share of the workers; by default half of four for slow scripts */
   readonly shares?: FairShares;
 }
 
 export interface SimulationReport {
-  /** first slices that attempts have spent */
+  /** first slices that attempts used up */
   readonly slicesSpent: number;
   readonly counts: Record<FaultKind, number>;
   readonly calls: number;
@@ -95,55 +95,55 @@ export interface SimulationReport {
   readonly signalsGiven: number;
   /** waits for a signal that ended without one */
   readonly waitsUnmet: number;
-  /** the longest time that an acknowledged signal and a wait that it fits were both there */
+  /** the longest time that an acknowledged signal and a matching wait coexisted */
   readonly maxOverlapMs: number;
   /** the longest time between two commits of an open run */
   readonly maxStallMs: number;
-  /** the longest that any node was behind the time by which its log has it move */
+  /** the longest time by which a node was late according to its log */
   readonly maxBehindMs: number;
-  /** by readers who come and go */
+  /** by readers that reconnect */
   readonly eventsRead: number;
-  /** by one who had read them before, and by one who waited for them */
+  /** events read a second time, and events read by a waiting reader */
   readonly seenAgain: number;
   readonly seenLive: number;
-  /** attempts whose workers died until they ended as lost */
+  /** attempts that ended as lost after worker crashes */
   readonly lostAttempts: number;
   /** runs that were ended by their budget */
   readonly overBudget: number;
-  /** runs that got one of the places of their workflow, and the most that had one at the same time */
+  /** runs that acquired a concurrency slot, and the most at the same time */
   readonly letIn: number;
   readonly hadToWait: number;
   readonly together: number;
-  /** events of nodes in passes of loops */
+  /** events of nodes inside loop iterations */
   readonly inPasses: number;
-  /** attempts of nodes and bodies of steps that were begun, how many of them not for the first time, and rollbacks */
+  /** attempts of nodes and step functions, how many of them were repetitions, and rollbacks */
   readonly executions: number;
   readonly repeated: number;
   readonly rolledBack: number;
-  /** runs of code that came to what was known beforehand */
+  /** code runs whose result equals the predicted result */
   readonly foretold: number;
-  /** nodes of graphs whose answers told what they were given, and were right */
+  /** graph nodes whose digest shows the right input */
   readonly answered: number;
   /** processes that were ended by the time limits of their functions */
   readonly outOfTime: number;
   /** runs that were ended by their deadline */
   readonly pastDeadline: number;
-  /** virtual time from start to quiet */
+  /** virtual time from the start to the end of all runs */
   readonly tookMs: number;
-  /** of all commits of all runs, when they were made, and the heads: the same for the same seed, byte for byte */
+  /** all commits with their times, and the heads: the same for the same seed, byte for byte */
   readonly history: string;
-  /** folds that the system kept, held against their logs */
+  /** stored folds compared with their logs */
   readonly foldsCompared: number;
-  /** nodes of graphs that were judged by their edges */
+  /** graph nodes compared with their edges */
   readonly judged: number;
   readonly summary: readonly string[];
 }
 
-/** How many times everything dies in a storm of crashes, and how soon the next time comes: all of it within a quarter of an hour. */
+/** The number of crashes in a crash storm and the longest time between two: at most a quarter of an hour in total. */
 const [fewestCrashes, mostCrashes] = [6, 40];
 const longestLullMs = 22_000;
 
-/** Crashes of everything, from some moment of the first ten minutes on. */
+/** Schedules crashes of all processes, from a random time in the first ten minutes on. */
 function brewStorm(prng: Prng, time: VirtualTime, crash: () => void): void {
   let at = prng.whole(0, 600_000);
   for (let left = prng.whole(fewestCrashes, mostCrashes); left > 0; left -= 1) {
@@ -152,18 +152,18 @@ function brewStorm(prng: Prng, time: VirtualTime, crash: () => void): void {
   }
 }
 
-/** Drawn from a name, so that it moves nothing else: from 0 up to 1. */
+/** A number from 0 up to 1, derived from a name, so that it does not change other draws. */
 const chanceOf = (name: string): number => createHash('sha256').update(name).digest().readUInt32BE(0) / 2 ** 32;
 
-/** Every run must have ended by then: the longest nap, the dead letters of a poisoned node, and patience on top. */
+/** Every run must have ended by then: the longest delay, the dead letters of a poison node, and the heartbeat timeouts. */
 const patience = days(3);
-/** Where attempts kill their workers, each takes up to an hour to end, and loops and called runs with ten attempts each multiply it. */
+/** Each attempt that kills its workers takes up to one hour to end; loops and child runs with ten attempts each multiply it. */
 const patienceWithPoison = days(12);
 /** The maximum of twenty thousand simulations is 200,000 events; a simulation with more sends messages without end. */
 const mostHappenings = 1_000_000;
 /** Early in half of the simulations, so that short runs also use stored folds; the product's value is 64. */
 const firstSnapshots = [2, 4, 8, 64, 64, 64] as const;
-/** For the last duties of the last run, and every late message. */
+/** Time for the finalization of the last run and for late messages. */
 const aftermathMs = 4 * 3_600_000;
 
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
@@ -198,7 +198,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       const drawn = await versionOf(run);
       return drawn === undefined || (options.workload !== undefined && !isPlainGraph(drawn)) ? undefined : drawn;
     },
-    (trouble) => functions.problems.push(trouble),
+    (thrown) => functions.problems.push(thrown),
   );
   const areClocksRight = rates.wrongClock === 0 && rates.clockJump === 0;
   const times = new TimingChecker(areClocksRight, () => isCalm && clients.isRough !== true);
@@ -221,7 +221,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     { folds, steps, times, words, losses },
     { ...options, isPlain, kills, isSlow },
   );
-  // What is fixed is run as the product does it: its crash points are the product's own.
+  // A fixed workload uses the product's settings, so that its crash points are those of the product.
   const firstSnapshotAt = options.workload === undefined ? prng.fork().pick(firstSnapshots) : undefined;
   const seen = (run: RunAddress, commit: Commit): void => {
     inPasses += commit.events.filter((event) => 'iteration' in event && event.iteration !== topLevel).length;
@@ -303,11 +303,11 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   await readers.check();
   budgets.check();
   await graphs.check((runId) => world.isHurried(runId));
-  // It is the sweep that ends a run at its deadline.
+  // The sweep ends a run at its deadline.
   if (options.workload === undefined && options.withoutSweep !== true) deadlines.check(world.deadlines);
   await folds.check(world.memory);
   const given = new NodeInputChecker();
-  // Its rules are those of the simulated types, whose policies a version says itself.
+  // The checker knows only the simulated node types, whose policies are part of the version.
   if (options.workload === undefined) await given.check(world.memory, checker.runs, versionOf);
   for (const { address, state } of checker.runs) {
     const code = await functions.codeOf(address);
@@ -324,7 +324,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     (run) => functions.codeOf(run),
     {
       mayBeCancelled: (runId) => clients.mayBeCancelled(runId),
-      // What calls an attempt that kills its worker comes to something else, too.
+      // A parent of an attempt that kills its worker has another result too.
       isHurried: (runId) => poison > 0 || world.isHurried(runId),
     },
     effects,

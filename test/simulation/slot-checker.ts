@@ -14,11 +14,11 @@ export class SlotChecker {
   readonly #atWork = new Map<string, number>();
   readonly #ended = new Set<string>();
   readonly #called = new Set<string>();
-  /** runs that were let in */
+  /** runs that acquired a slot */
   let = 0;
-  /** runs that came when all places were taken */
+  /** runs that waited for a slot */
   waited = 0;
-  /** the most that were ever at work together */
+  /** the most open runs at the same time */
   together = 0;
 
   constructor(most = Infinity) {
@@ -27,7 +27,7 @@ export class SlotChecker {
 
   committed({ runId }: RunAddress, commit: Commit): void {
     const { events } = commit;
-    // What is called by others has places of its own, if any.
+    // Child runs have their own slots, if any.
     if (callerOf({ commit }) !== undefined) this.#called.add(runId);
     if (this.#called.has(runId)) return;
     for (const event of events) {

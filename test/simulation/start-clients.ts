@@ -23,28 +23,28 @@ interface StartClientParts {
   readonly words: NotificationChecker;
 }
 
-/** One client, and what it asks for. */
+/** One client and its requests. */
 interface Client {
   readonly number: number;
   readonly scope: Scope;
   readonly workflow: string;
-  /** by the key that each was asked for with */
+  /** by idempotency key: the requests */
   readonly runs: Map<string, RunId>;
-  /** absent: as the product has it */
+  /** absent: the product's default */
   readonly deadlineAt?: Instant;
 }
 
-/** A client waits this long for an answer, and again this long until it has another thought. */
+/** The time that a client waits for a response, and again before its next request. */
 const soonestMs = 5_000;
 const latestMs = 40_000;
 
-/** Within some of these hardly anything can be done. */
+/** Deadlines, some of them too short for almost any work. */
 const deadlines = [minutes(1), minutes(3), minutes(15), minutes(60)] as const;
 
-/** As wrong as clocks of functions may be (`process.ts`). */
+/** The maximum error of the clocks of functions (`process.ts`). */
 const mostWrongMs = 90_000;
 
-/** How long after their start runs are cancelled, at most: most of them early, some when only waits of theirs are left. */
+/** The latest cancel after a start: most are early, and some arrive when only waits are open. */
 const cancelledWithinMs = [60_000, 60_000, 1_200_000, 10_800_000] as const;
 
 export class StartClients {
@@ -53,13 +53,13 @@ export class StartClients {
   woken = 0;
   readonly #parts: StartClientParts;
   readonly #cancelled = new Set<string>();
-  /** clients whose deadline passed before they were answered */
+  /** clients whose deadline passed before their response */
   readonly #givenUp = new Set<Client>();
   readonly #clientsIn = new Map<Scope, number>();
   /** A resume also schedules a check of the run. Most simulations resume nothing, so this hides no bug. */
   #areResumed = false;
   #areHurried = false;
-  /** what is drawn of deadlines */
+  /** the drawn deadlines */
   #ink = new Prng(0);
 
   constructor(parts: StartClientParts, clients: number) {
@@ -67,7 +67,7 @@ export class StartClients {
     this.waiting = clients;
   }
 
-  /** @param mayBeHurried some of the runs may be given no more than minutes */
+  /** @param mayBeHurried some runs may have deadlines of minutes */
   begin(mayBeHurried: boolean): void {
     const { prng } = this.#parts.around;
     this.#areResumed = prng.isLucky(0.2);
@@ -87,7 +87,7 @@ export class StartClients {
     time.in(prng.whole(0, 30_000), () => this.#go(client, key));
   }
 
-  /** The first client of one environment has the key that the first of the other has. */
+  /** The first clients of both environments use the same key. */
   #keyIn(scope: Scope): string {
     const clients = (this.#clientsIn.get(scope) ?? 0) + 1;
     this.#clientsIn.set(scope, clients);
@@ -125,7 +125,7 @@ export class StartClients {
     });
   }
 
-  /** It came too late with its first request: it asks for nothing any more. */
+  /** Its first request came after the deadline: it sends no further request. */
   #giveUp(client: Client): void {
     const { number, deadlineAt, runs } = client;
     const isLate = deadlineAt !== undefined && this.#parts.around.time.now + mostWrongMs >= deadlineAt;
@@ -135,7 +135,7 @@ export class StartClients {
     this.waiting -= 1;
   }
 
-  /** With a key that was used: nothing comes of it. */
+  /** A different request with a used key has no effect. */
   #askForOther(client: Client, key: string): void {
     const { number } = client;
     this.#parts.functions.invoke('api', async (decider) => {
@@ -152,7 +152,7 @@ export class StartClients {
       time.in(prng.whole(0, 1_200_000), () => this.#resume(address, `again-${number}-${time.now}`));
   }
 
-  /** It asks again until it is answered, and now and then after that. */
+  /** The client repeats the request until it gets a response, and sometimes after that. */
   #cancel(address: RunAddress): void {
     const { prng, time } = this.#parts.around;
     this.#cancelled.add(address.runId);
@@ -170,7 +170,7 @@ export class StartClients {
     attempt();
   }
 
-  /** A client that wakes a run does so at any moment, and some more than once. */
+  /** A client wakes its run at any time, sometimes more than once. */
   #wake(address: RunAddress): void {
     const { prng, time } = this.#parts.around;
     this.#parts.functions.invoke('api', async (decider) => {
@@ -180,7 +180,7 @@ export class StartClients {
     if (prng.isLucky(0.3)) time.in(prng.whole(0, 600_000), () => this.#wake(address));
   }
 
-  /** It asks again with the same key until it is answered and now and then after that, or twice at the same moment. */
+  /** The client repeats the request with the same key until it gets a response, sometimes after that or twice at the same time. */
   #resume(address: RunAddress, key: string): void {
     const { prng, time } = this.#parts.around;
     let isAnswered = false;

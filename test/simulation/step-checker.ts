@@ -14,17 +14,17 @@ import { runInvariant } from './violation.ts';
 
 interface Tried {
   readonly most: number;
-  /** tries that came to a failure, and were not lost with their machine */
+  /** attempts that failed by themselves */
   failed: number;
 }
 
 interface Watched {
   readonly steps: Map<string, Tried>;
-  /** steps that were given up before their last try: nothing is asked for behind that, not in the same commit either, because the code is over */
+  /** steps that failed before their last attempt: the code has failed then, so it must issue no further command */
   readonly givenUp: string[];
-  /** who has asked for steps, the last at the end */
+  /** the workflow tasks that started steps, latest last */
   readonly askers: Process[];
-  /** drives in a row that nothing came of */
+  /** consecutive workflow tasks without progress */
   idleWorkflowTasks: number;
 }
 
@@ -47,19 +47,19 @@ export class StepChecker {
     this.#isHurried = isHurried;
   }
 
-  /** A commit of this nonce is a drive's. */
+  /** A commit with this nonce belongs to a workflow task. */
   writes(nonce: Nonce, drive: Process): void {
     this.#writers.set(nonce, drive);
   }
 
-  /** @param state of the run, with this commit */
+  /** @param state of the run after this commit */
   committed({ runId }: RunAddress, { events, nonce }: Commit, state: RunState | undefined): void {
     if (state?.code !== undefined) runInvariant(5, isLookedAfter(state), `${runId} is open without a workflow task`);
     const run = this.#runs.get(runId) ?? { steps: new Map<string, Tried>(), givenUp: [], askers: [], idleWorkflowTasks: 0 };
     this.#runs.set(runId, run);
     for (const event of events) this.#drives(runId, run, event);
     const writer = this.#writers.get(nonce);
-    // Attempts that are lost with their workers are failed by whichever function notices the last death.
+    // The function that counts the last worker crash fails the lost attempts.
     if (writer === undefined) {
       for (const event of events) if ('failure' in event && event.failure.code === 'worker_lost') this.#one(runId, run, event);
       return;
@@ -89,7 +89,7 @@ export class StepChecker {
   }
 
   #one(runId: string, run: Watched, event: RunEvent): void {
-    // The workflow is tried again, and so is all that had failed in it.
+    // A retried workflow retries its failed steps.
     if (event.type === 'RUN_RETRIED') {
       run.steps.clear();
       run.givenUp.length = 0;
@@ -111,7 +111,7 @@ export class StepChecker {
   }
 }
 
-/** What the code did is undone by a drive; before that a wait may bring about the next one, or a place. */
+/** A workflow task runs the rollback; before it, a wait or a concurrency slot may dispatch the next workflow task. */
 function isLookedAfter(state: RunState): boolean {
   if (isTerminal(state.progress)) return true;
   const open = [...state.open.keys()].map((key) => state.nodes.get(key));

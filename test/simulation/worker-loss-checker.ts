@@ -11,7 +11,7 @@ import { runInvariant } from './violation.ts';
 
 /** The least that `failureIfLost` asks for, whatever the time. */
 const leastDeaths = 3;
-/** Five deaths of a worker, with the pauses between them, where nothing else goes wrong. */
+/** Five worker crashes with the delays between them, without other faults. */
 const longestDyingMs = hours(2);
 
 interface Delivered {
@@ -20,11 +20,11 @@ interface Delivered {
 }
 
 export interface LossRules {
-  /** nothing is refused, delayed or doubled, and no clock is wrong: only workers die */
+  /** no faults except worker crashes */
   readonly onlyWorkersCrash: boolean;
-  /** nothing goes wrong but that workers die in attempts that kill them */
+  /** no faults except attempts that kill their workers */
   readonly isOnlyPoison: boolean;
-  /** workers die for no fault of any attempt, and for some minutes only */
+  /** workers crash independently of attempts, for some minutes only */
   readonly isCrashStorm: boolean;
 }
 
@@ -33,7 +33,7 @@ export class WorkerLossChecker {
   lost = 0;
   readonly #rules: LossRules;
   readonly #delivered = new Map<string, Delivered>();
-  /** attempts of steps, by the drive that they were lost with, are not told apart */
+  /** step attempts by the workflow task that they were lost with */
   readonly #killing = new Map<string, number>();
   readonly #endedRuns = new Set<string>();
 
@@ -49,9 +49,9 @@ export class WorkerLossChecker {
     this.#delivered.set(name, known);
   }
 
-  /** An attempt kills the worker that begins it. @param name of the attempt, or of the step */
+  /** An attempt kills its worker. @param name of the attempt or the step */
   kills(name: string, now: number): void {
-    // A worker that began before it could know that its run has ended.
+    // A worker that started before it could know that its run has ended.
     if (this.#endedRuns.has(name.slice(0, name.indexOf('/')))) return;
     if (!this.#killing.has(name)) this.#killing.set(name, now);
   }
@@ -67,7 +67,7 @@ export class WorkerLossChecker {
       this.#ends(name, now);
       const { code } = event.failure;
       if (code === 'recovery_error') this.#check(name);
-      // The drive that the steps were lost with ends in the same commit.
+      // The workflow task that the steps were lost with ends in the same commit.
       const drive = events.find((each) => each.type === 'NODE_COMPLETED' && each.nodeId.startsWith('.workflow-task.'));
       if (code === 'worker_lost' && drive !== undefined && 'attempt' in drive && 'nodeId' in drive)
         this.#check(`${runId}/${nodeKey(drive)}#${drive.attempt}`);
@@ -85,7 +85,7 @@ export class WorkerLossChecker {
     const known = this.#delivered.get(name);
     // With all faults, a message of a live worker may be redelivered, and a late heartbeat counts as missing.
     const dead = [...(known?.by ?? [])].filter(({ isAlive, hasStood }) => !isAlive || hasStood || !this.#rules.onlyWorkersCrash);
-    // A dead letter alone ends nothing: its deliveries may all have been throttled.
+    // A dead letter alone ends no attempt: all of its deliveries may have been throttled.
     runInvariant(5, dead.length >= leastDeaths, `${name} failed as lost after ${dead.length} worker crashes`);
   }
 

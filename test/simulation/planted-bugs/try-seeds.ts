@@ -16,11 +16,11 @@ export async function trySeeds(
   for (let seed = from; seed <= to; seed += 1) {
     try {
       await play(seed);
-    } catch (trouble) {
-      const isCatch = trouble instanceof Error && /^(Violation|InvariantViolation)$/.test(trouble.name);
+    } catch (thrown) {
+      const isCatch = thrown instanceof Error && /^(Violation|InvariantViolation)$/.test(thrown.name);
       // Any other error is a failure of the simulation and does not count as caught.
-      if (isCatch) return { kind: 'caught', seed, by: trouble.message };
-      return { kind: 'broke', seed, by: trouble instanceof Error ? (trouble.stack ?? trouble.message) : String(trouble) };
+      if (isCatch) return { kind: 'caught', seed, by: thrown.message };
+      return { kind: 'broke', seed, by: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) };
     }
   }
   return { kind: 'survived', seed: to };
