@@ -119,7 +119,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
     file: 'lib/service/execution/watch-attempt.ts',
     find: 'const remaining = node.policy.timeoutMs + graceMs',
     replace: 'const remaining = node.policy.timeoutMs * 100 + graceMs',
-    within: 60,
+    within: 120,
     options: { code: 0 },
   },
   {
