@@ -84,7 +84,7 @@ async function checkTables({ log, deployments }: Pick<Deps, 'log' | 'deployments
   await deployments.deployment(scope, deploymentId('none'));
 }
 
-/** The process uses the queue's region, whatever region this machine is configured for. */
+/** The process uses the queue's region and ignores the region that this machine is configured for. */
 function useQueueRegion(variables: NodeJS.ProcessEnv): void {
   const region = /^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\./.exec(variables[environmentNames.codeQueueUrl] ?? '')?.[1];
   if (region !== undefined) variables['AWS_REGION'] = region;

@@ -8,7 +8,7 @@ export interface ErrorFields {
   readonly details?: { readonly [key: string]: Json };
 }
 
-/** Throw it in a step or a workflow to fail without a retry, whatever the retry policy says. */
+/** Throw it in a step or a workflow to fail without a retry. The retry policy does not apply. */
 export class NonRetryableError extends Error {
   override readonly name = 'NonRetryableError';
   readonly [errorMark] = 'non-retryable';

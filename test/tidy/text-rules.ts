@@ -100,6 +100,29 @@ export const textRules: readonly TextRule[] = [
     innocent: ['lib/home/x', "join(tmpdir(), 'x')", 'https://example.com/home/x', '/v1/runs/', '/workflows/'],
   },
   {
+    reason: 'a term of docs/GLOSSARY.md replaced this word',
+    folders: [...product, 'scripts', 'docs'],
+    in: 'text',
+    finds:
+      /\b(whoever|whence|wherever|whereby|anew|(is|are|was|were) told|comes? to nothing|troubles?|mend(ed|s)?|tended|signs? of life|beats? for|(a|the) beat|nudges?|seats?|in hands?|puts? off|(lies|lay) there|(stands|stood) still|last duties|last word|strangers?|spill(ed|s)?|driveCode|NudgeJob|DriveJob|carryOut|PLACE_(AWAITED|TAKEN)|fetch runs?|polled runs?)\b/i,
+    planted: [
+      '/** Leaves a nudge for whoever comes next. */',
+      '// What is told of a seat.',
+      'The worker writes a beat.',
+      "throw new Error('the drive was put off');",
+      'const job: NudgeJob = next;',
+      'A fetch run has messages.',
+    ],
+    innocent: [
+      'The worker sends a heartbeat.',
+      'a deferred workflow task',
+      'a reader lease',
+      'fetch the run',
+      'beatific',
+      'amendments',
+    ],
+  },
+  {
     reason: 'no test is skipped or runs alone, and no template is compared with a snapshot',
     folders: ['test'],
     in: 'code',

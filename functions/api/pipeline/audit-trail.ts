@@ -17,7 +17,7 @@ const userAgentLength = 256;
 export interface AuditTrail {
   /** Records a failed authentication, without any part of the presented credential. */
   recordFailedAuthentication(why: string, key: ApiKey | undefined): Promise<void>;
-  /** Records the response of a mutating route: one entry for each authenticated request, whatever its result. */
+  /** Records the response of a mutating route: one entry for each authenticated request, with any result. */
   recordResponse(key: ApiKey | undefined, response: AnyResponse): Promise<void>;
   /** Records a request that threw; it may have taken effect. A failure to record is logged and does not replace the original error. */
   recordError(key: ApiKey, error: unknown): Promise<void>;

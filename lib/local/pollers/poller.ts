@@ -7,7 +7,7 @@ import type { Message, QueueClient } from './queue-client.ts';
 
 /** SQS's maximum wait for a message. */
 const longPollSeconds = 20;
-/** SQS returns no more at once, whatever the batch size. */
+/** SQS returns no more at once, with any batch size. */
 const maxMessagesPerReceive = 10;
 
 export interface Poller {

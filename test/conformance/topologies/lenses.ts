@@ -143,7 +143,7 @@ export const lenses: readonly Topology[] = [
   },
   {
     ...scored,
-    name: 'lens-moderation-that-nobody-asks-for',
+    name: 'lens-moderation-not-configured',
     description: 'A lens without moderation settings passes every model answer on.',
     lenses: [plain],
     nodes: { ask: asks('plain') },
@@ -153,7 +153,7 @@ export const lenses: readonly Topology[] = [
   },
   {
     ...scored,
-    name: 'lens-provider-in-trouble',
+    name: 'lens-provider-error',
     description: 'A provider error is retried after between half and all of the retry delay of the lens family.',
     nodes: { ask: asks('score', { retry: { attempts: 2 } }) },
     answers: { ask: [troubled, good] },

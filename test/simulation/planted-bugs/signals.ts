@@ -128,7 +128,7 @@ export const signalBugs: readonly PlantedBug[] = [
     options: { code: 0, runs: 8, isShared: true },
   },
   {
-    name: 'a sender is told of the delivery before a wait has the signal',
+    name: 'a sender is notified of the delivery before a wait has the signal',
     file: 'lib/service/runs/send-signal.ts',
     find: "signal.signalId === id && signal.state === 'taken'",
     replace: 'signal.signalId === id',
