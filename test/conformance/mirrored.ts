@@ -22,7 +22,7 @@ const stores = [
 ] as const satisfies readonly (keyof Ports)[];
 
 /** The order of these results is not defined. */
-const unordered: ReadonlySet<string> = new Set(['index.dueIn', 'log.beats']);
+const unordered: ReadonlySet<string> = new Set(['index.dueIn', 'log.heartbeats']);
 
 export interface MirrorOptions {
   /** stops virtual time until the responses arrive */

@@ -1,32 +1,12 @@
-/** The commands of README.md, docs/API.md and docs/LENSES.md work as written, with the documented output. */
-import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+/** The commands of docs/API.md and docs/LENSES.md work as written, with the documented output. */
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { type Block, blocksIn, settingsIn, shellIn } from './documents.ts';
 import { freshFolder, preparedFolder, root, startLocal, type LocalStart } from './local-start.ts';
 
-interface Block {
-  /** its heading */
-  readonly heading: string;
-  readonly lines: string;
-  /** the JSON or text below it, where there is some */
-  readonly answer: string | undefined;
-  readonly isJson: boolean;
-}
-
-function blocksIn(path: string): readonly Block[] {
-  const text = readFileSync(join(root, path), 'utf8');
-  return [...text.matchAll(/```sh\n(.*?)```(?:\n\n```(json|text)\n(.*?)```)?/gs)].map(([, lines = '', kind, answer], index) => {
-    const heading = [...text.slice(0, text.indexOf(lines)).matchAll(/^##+ (.+)$/gm)].at(-1)?.[1] ?? String(index);
-    return { heading, lines, answer, isJson: kind !== 'text' };
-  });
-}
-
-/** The variables that the shell passes to the next block. */
-const settingsIn = ({ lines }: Block): readonly string[] => lines.split('\n').filter((line) => /^[A-Z]+=/.test(line));
-const isSetting = (block: Block): boolean => settingsIn(block).join('\n') === block.lines.trim();
+const isSetting = (block: Block): boolean => settingsIn(block.lines).join('\n') === block.lines.trim();
 
 const packageShape = z.object({ scripts: z.object({ pack: z.string() }) });
 
@@ -47,18 +27,8 @@ beforeAll(async () => {
 afterAll(() => local.end('SIGKILL'));
 
 /** Runs lines in a shell, after the variables of earlier blocks. */
-async function shell(settings: readonly string[], lines: string): Promise<string> {
-  const { stdout } = await promisify(execFile)('sh', ['-ec', [...settings, lines].join('\n')], {
-    cwd: folder,
-    env: {
-      ...process.env,
-      HOME: folder,
-      npm_config_update_notifier: 'false',
-      PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
-    },
-  });
-  return stdout;
-}
+const shell = async (settings: readonly string[], lines: string): Promise<string> =>
+  (await shellIn(folder, [...settings, lines].join('\n'))).stdout;
 
 /** Run ids, times and other ids may differ; everything else must match. */
 const withoutChance = (json: string): unknown => JSON.parse(settled(json));
@@ -104,7 +74,7 @@ describe('docs/API.md', () => {
 
   test.each(blocks.map((block, index) => [`${block.heading} (${index + 1})`, block] as const))('%s', async (_name, block) => {
     const printed = await shell(settings, block.lines);
-    settings.push(...settingsIn(block));
+    settings.push(...settingsIn(block.lines));
     if (isSetting(block)) return;
     if (block.answer === undefined) expect(JSON.parse(printed)).not.toHaveProperty('code');
     else if (!block.isJson) expect(settled(printed)).toBe(settled(block.answer));
@@ -134,66 +104,4 @@ test('docs/LENSES.md: the documented lines watch a lens while it streams', async
       .some((frame) => frame.includes('a folding bicycle for commuters.')),
   ).toBe(true);
   expect(frames.at(-2)).toContain('event: run.completed');
-});
-
-describe('README.md', () => {
-  const blocks = blocksIn('README.md').filter(({ heading }) => heading === 'A first run');
-  const settings: string[] = [];
-  let printed = '';
-
-  // docs/API.md has archived the workflow: start from an empty state
-  beforeAll(async () => {
-    await local.end('SIGTERM');
-    rmSync(join(state, 'state'), { recursive: true });
-    local = await startLocal(state);
-  });
-
-  test.each(blocks.map((block, index) => [index + 1, block] as const))('block %i of the first run', async (_number, block) => {
-    printed += await shell(settings, block.lines);
-    settings.push(...settingsIn(block));
-    if (!block.lines.includes('kill -9')) await allEnded();
-  });
-
-  test('every line succeeded, and the run is as documented', () => {
-    expect(printed).toContain('"name":"order-total","version":1');
-    expect(printed).toContain('"status":"completed"');
-    expect(printed).toContain('"output":{"due":135}');
-    expect(printed).toContain('"type":"run.completed"');
-    expect(printed).not.toContain('"code"');
-    expect(printed.match(/"status":"pending"/g)).toHaveLength(2);
-  });
-
-  test('a run that was killed in its sleep continues and completes', async () => {
-    await expect.poll(() => local.end('SIGKILL'), { timeout: 5_000 }).toBeNull();
-    local = await startLocal(state);
-    await allEnded();
-    expect((await local.call('GET', '/v1/runs?workflowName=nap')).body).toMatchObject({ data: [{ status: 'completed' }] });
-  });
-});
-
-describe('README.md, its code workflow', () => {
-  const [ship, startAndKill, look, ...others] = blocksIn('README.md')
-    .filter(({ heading }) => heading === 'A code workflow')
-    .map(({ lines }) => lines);
-  let started = '';
-
-  test('is deployed, started, and killed half-way', async () => {
-    expect(others).toEqual([]);
-    expect(await shell([], ship ?? '')).toContain('+ count-stock');
-    const printed = await shell([], `${startAndKill ?? ''}echo "STOCK=$STOCK"`);
-    expect(printed).toMatch(/salt .*completed/);
-    started = /^STOCK=wrun_\w+$/m.exec(printed)?.[0] ?? '';
-  });
-
-  test('continues after the next start, and counts no shelf twice', async () => {
-    const { pid } = local;
-    await expect.poll(() => local.end('SIGKILL'), { timeout: 5_000 }).toBeNull();
-    local = await startLocal(state);
-    const printed = await shell([started], look ?? '');
-    const counted = [...printed.matchAll(/"shelf": "(\w+)",\s+"process": (\d+)/g)].map(([, shelf, by]) => [shelf, Number(by)]);
-    expect(counted.map(([shelf]) => shelf)).toEqual(['tea', 'rice', 'salt', 'oats', 'figs', 'rye']);
-    expect(counted.slice(0, 3).map(([, by]) => by)).toEqual([pid, pid, pid]);
-    expect(counted.at(-1)?.[1]).toBe(local.pid);
-    expect(printed.match(/node\.completed/g)).toHaveLength(7);
-  });
 });

@@ -27,11 +27,11 @@ export function blocksIn(path: string): readonly Block[] {
 export const settingsIn = (lines: string): readonly string[] => lines.split('\n').filter((line) => /^[A-Z]+=/.test(line));
 
 /**
- * Runs lines in a new shell in this folder and returns its stdout and stderr.
+ * Runs lines in a new shell in this folder.
  * @throws with the output where a line fails
  */
-export async function shellIn(folder: string, lines: string): Promise<string> {
-  const { stdout, stderr } = await promisify(execFile)('sh', ['-ec', lines], {
+export async function shellIn(folder: string, lines: string): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  return promisify(execFile)('sh', ['-ec', lines], {
     cwd: folder,
     env: {
       ...process.env,
@@ -40,5 +40,4 @@ export async function shellIn(folder: string, lines: string): Promise<string> {
       PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
     },
   });
-  return stdout + stderr;
 }

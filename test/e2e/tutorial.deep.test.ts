@@ -22,10 +22,9 @@ afterAll(() => local.end('SIGKILL'));
 const reader = () => {
   const settings: string[] = [];
   return async ({ lines }: Block): Promise<string> => {
-    const printed = await shellIn(
-      folder,
-      [...settings, `${lines}`, ...variablesOf(lines).map((name) => `echo "${name}=$${name}"`)].join('\n'),
-    );
+    const echoes = variablesOf(lines).map((name) => `echo "${name}=$${name}"`);
+    const { stdout, stderr } = await shellIn(folder, [...settings, lines, ...echoes].join('\n'));
+    const printed = stdout + stderr;
     for (const name of variablesOf(lines)) settings.push(new RegExp(`^${name}=.*$`, 'm').exec(printed)?.[0] ?? '');
     return printed;
   };
