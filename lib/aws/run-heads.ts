@@ -11,7 +11,7 @@ import { type Item, instantAttribute, textAttribute } from './attributes.ts';
 import { isTombstoneItem } from './delete-run-items.ts';
 import { headAttributes, headIn, projectionIn } from './head-item.ts';
 import { type Side, headKey, projectionKey, runPartition } from './run-keys.ts';
-import { type Put, type Table, ifNotExists } from './table.ts';
+import { type Put, type Table, ifNotExists, maxKeysPerBatch } from './table.ts';
 import { read } from '../codec/unreadable.ts';
 
 export interface KnownRun {
@@ -32,6 +32,9 @@ export interface RunHeads {
 
 const sideOfKind = (kind: Head['kind']): Side => (kind === 'graph' ? 'platform' : 'code');
 const lifetimeOf = ({ createdAt, expiresAt }: RunCreation) => ({ createdAt, expiresAt });
+
+/** With so many runs, heads and projections are one batch of DynamoDB (`table.ts`). */
+const maxGuesses = maxKeysPerBatch / 2;
 
 /** About 200 bytes each. */
 const maxKnownRuns = 10_000;
@@ -75,16 +78,19 @@ export class StoredHeads implements RunHeads {
     return headOf(item, projection);
   }
 
+  /** One request for up to 50 runs: a projection that a code run would have is read with the head, unless the run is known. */
   async heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]> {
-    const items = await this.#table.getAll(runs.map(headKey));
+    const guessed = runs.length > maxGuesses ? [] : runs.filter((run) => this.known(run)?.side !== 'platform');
+    const items = await this.#table.getAll([...runs.map(headKey), ...guessed.map(projectionKey)]);
+    const projections = new Map(guessed.map((run, index) => [runPartition(run), items[runs.length + index]]));
     const isOfCode = runs.map((run, index) => {
       const item = items[index];
       return item !== undefined && this.#remember(run, item).side === 'code';
     });
-    const ofCode = runs.filter((_, index) => isOfCode[index] === true);
-    const found = ofCode.length === 0 ? [] : await this.#table.getAll(ofCode.map(projectionKey));
-    const projections = new Map(ofCode.map((run, index) => [runPartition(run), found[index]]));
-    return runs.map((run, index) => headOf(items[index], projections.get(runPartition(run))));
+    const missing = runs.filter((run, index) => isOfCode[index] === true && !projections.has(runPartition(run)));
+    const found = missing.length === 0 ? [] : await this.#table.getAll(missing.map(projectionKey));
+    for (const [index, run] of missing.entries()) projections.set(runPartition(run), found[index]);
+    return runs.map((run, index) => headOf(items[index], isOfCode[index] ? projections.get(runPartition(run)) : undefined));
   }
 
   known(run: RunAddress): KnownRun | undefined {

@@ -6,7 +6,7 @@ import type { Commit } from '../engine/log/commit.ts';
 import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import { type Head, type HeadProjection, type RunCreation, terminalStatuses } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
-import type { LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
+import type { CommitKey, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import { number, text } from './attributes.ts';
 import { commitIn, logAttributes, nonceIn } from './commit-item.ts';
@@ -65,15 +65,10 @@ export class DynamoRunLog implements RunLog {
     return this.#heads.heads(runs);
   }
 
-  async nextCommits(tails: readonly LogTail[], maxCommits: number): Promise<readonly (readonly Commit[])[]> {
-    const sides = await Promise.all(tails.map(({ run }) => this.#sideOf(run)));
-    const keys = tails.map(({ run, after }, tail) =>
-      Array.from({ length: maxCommits }, (_, index) => logKey(run, sides[tail] ?? 'platform', after + 1 + index)),
-    );
-    const items = await this.#table.getAll(keys.flat());
-    return tails.map((_, index) =>
-      items.slice(index * maxCommits, (index + 1) * maxCommits).flatMap((item) => (item === undefined ? [] : [commitIn(item)])),
-    );
+  async commits(keys: readonly CommitKey[]): Promise<readonly (Commit | undefined)[]> {
+    const sides = await Promise.all(keys.map(({ run }) => this.#sideOf(run)));
+    const items = await this.#table.getAll(keys.map(({ run, number }, index) => logKey(run, sides[index] ?? 'platform', number)));
+    return items.map((item) => item && commitIn(item));
   }
 
   async commitsAfter(run: RunAddress, after: CommitNo, through?: CommitNo): Promise<readonly Commit[]> {

@@ -48,7 +48,7 @@ export const ifExists: Expression = { expression: 'attribute_exists(#pk)', names
 export const ifNotExists: Expression = { expression: 'attribute_not_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
 
 /** DynamoDB's maximum number of keys in a batch. */
-const maxKeysPerBatch = 100;
+export const maxKeysPerBatch = 100;
 
 /** Attempts of a put whose conflicting item disappears before it is read. */
 const maxPutAttempts = 5;

@@ -6,7 +6,7 @@ import type { Commit } from '../engine/log/commit.ts';
 import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import { tombstoneCommit, tombstoneNonce } from '../engine/log/tombstone.ts';
 import { type Head, type HeadProjection, type RunCreation, firstProjection, terminalStatuses } from '../engine/log/head.ts';
-import type { LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
+import type { CommitKey, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import type { MemoryRuns } from './runs.ts';
 
@@ -45,8 +45,8 @@ export class MemoryRunLog implements RunLog {
     return Promise.all(runs.map((run) => this.head(run)));
   }
 
-  async nextCommits(tails: readonly LogTail[], maxCommits: number): Promise<readonly (readonly Commit[])[]> {
-    return Promise.all(tails.map(({ run, after }) => this.commitsAfter(run, after, after + maxCommits)));
+  async commits(keys: readonly CommitKey[]): Promise<readonly (Commit | undefined)[]> {
+    return keys.map(({ run, number }) => this.#runs.record(run).commits.get(number));
   }
 
   async commitsAfter(run: RunAddress, after: CommitNo, through: number = Infinity): Promise<readonly Commit[]> {

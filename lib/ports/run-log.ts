@@ -25,10 +25,10 @@ export interface Snapshot {
   readonly state: JsonValue;
 }
 
-/** The commits of a run above `after`. */
-export interface LogTail {
+/** One commit above the first. */
+export interface CommitKey {
   readonly run: RunAddress;
-  readonly after: CommitNo;
+  readonly number: CommitNo;
 }
 
 export interface RunLog {
@@ -45,8 +45,8 @@ export interface RunLog {
    * @param through the last commit to read
    */
   commitsAfter(run: RunAddress, after: CommitNo, through?: CommitNo): Promise<readonly Commit[]>;
-  /** The first `maxCommits` commits of each tail, each as `commitsAfter` returns them; batched. */
-  nextCommits(tails: readonly LogTail[], maxCommits: number): Promise<readonly (readonly Commit[])[]>;
+  /** These commits, in the order of the keys; undefined for a free number. Strongly consistent and batched. */
+  commits(keys: readonly CommitKey[]): Promise<readonly (Commit | undefined)[]>;
   /** Updates the projection of the head if the stored one is not newer (`asOf <= :n`) and not terminal. */
   project(run: RunAddress, projection: HeadProjection): Promise<void>;
 

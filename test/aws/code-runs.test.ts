@@ -47,7 +47,8 @@ describe('items of the code side', () => {
     expect(await platform().commitsAfter(run, firstCommit)).toEqual([second]);
     await platform().put(run, third, expiresAt);
     expect(await code.commitsAfter(run, firstCommit)).toEqual([second, third]);
-    expect(await platform().nextCommits([{ run, after: firstCommit }], 5)).toEqual([[second, third]]);
+    const numbers = [commitNo(2), commitNo(3), commitNo(4)];
+    expect(await platform().commits(numbers.map((number) => ({ run, number })))).toEqual([second, third, undefined]);
     expect(await table.get(logKey(run, 'platform', 2))).toBeUndefined();
 
     const heartbeat = { node: nodeKey(bundleNode), at: noon, resends: 0 };

@@ -45,7 +45,7 @@ beforeAll(async () => {
   await log.head(run);
   await log.commitsAfter(run, firstCommit);
   await log.heads([run]);
-  await log.nextCommits([{ run, after: firstCommit }], 2);
+  await log.commits([2, 3].map((number) => ({ run, number: commitNo(number) })));
   await log.project(run, { status: 'running', asOf: commitNo(2), attention: 'waiting' });
   await log.attach(run, 'input', 1, { expiresAt, kind: 'graph' });
   await log.attached(run, 'input');

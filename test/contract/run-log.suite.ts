@@ -163,19 +163,30 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.heads([])).toEqual([]);
       });
 
-      test('the next commits of many runs are read, above the given numbers and up to the limit', async () => {
+      test('commits of many runs are read in the order of their keys, and a free number is undefined', async () => {
         const [long, short, none] = [creation(freshRun()), creation(freshRun()), creation(freshRun())];
         for (const run of [long, short, none]) await log.create(run);
-        for (const number of [2, 3, 4, 5, 6]) await log.put(long.address, commit(number), expiresAt);
+        for (const number of [2, 3, 4]) await log.put(long.address, commit(number), expiresAt);
         await log.put(short.address, commit(2), expiresAt);
-        const tails = [
-          { run: long.address, after: commitNo(2) },
-          { run: none.address, after: firstCommit },
-          { run: short.address, after: firstCommit },
-        ];
-        const found = await log.nextCommits(tails, 3);
-        expect(found.map(numbersOf)).toEqual([[3, 4, 5], [], [2]]);
-        expect(found[0]).toEqual((await log.commitsAfter(long.address, commitNo(2))).slice(0, 3));
+        const keys = [long, none, short].flatMap(({ address }) =>
+          [4, 2, 7].map((number) => ({ run: address, number: commitNo(number) })),
+        );
+        const found = await log.commits(keys);
+        expect(found.map((one) => one?.number)).toEqual([
+          4,
+          2,
+          undefined,
+          undefined,
+          undefined,
+          undefined,
+          undefined,
+          2,
+          undefined,
+        ]);
+        expect([found[1], found[0]]).toEqual(
+          (await log.commitsAfter(long.address, firstCommit)).filter(({ number }) => number !== 3),
+        );
+        expect(await log.commits([])).toEqual([]);
       });
 
       test('a missing run has no head, and a projection does not create one', async () => {

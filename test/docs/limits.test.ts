@@ -292,9 +292,9 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Deadline of a test run': [`${days(maxTestDuration)}`, 'lib/service/runs/create-run.ts'],
   'Latest end after the deadline': [`${days(latestEndAfterDeadline)}`, 'lib/engine/log/expiry.ts'],
   'Runs read for a page of a list': [count(maxRowsRead), 'lib/service/runs/list-runs.ts'],
-  'Commits of open runs read together': [
-    count(numberIn('lib/service/runs/list-runs.ts', 'const commitsPerBatchRead = ')),
-    'lib/service/runs/list-runs.ts',
+  'Commits found in three reads': [
+    count(numberIn('lib/service/run-log/find-newest-commits.ts', 'const commitsFoundInThreeReads = ')),
+    'lib/service/run-log/find-newest-commits.ts',
   ],
   'Payload of an expired run': [
     `${(payloadLifetimes[1] ?? 0) - (payloadLifetimes[0] ?? 0) + 1} days`,

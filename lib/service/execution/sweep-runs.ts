@@ -20,7 +20,7 @@ import { recoverRun } from './recover-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 import { notifyRun } from '../commit/notify-run.ts';
 import { notifyStartAgain } from '../commit/notify-start.ts';
-import { commitsPerBatchRead } from '../runs/list-runs.ts';
+import { commitsFoundInThreeReads } from '../run-log/find-newest-commits.ts';
 
 export interface SweepResult {
   readonly minutes: number;
@@ -120,7 +120,7 @@ async function requestChildCheck({ jobs }: Pick<Deps, 'jobs'>, { head }: RunFold
 
 /**
  * Writes the head's projection where the run's list state changed, or where the head is so far behind the log that every list would
- * read the run's log separately. Only the sweep writes it before the end, so a short run never pays for it.
+ * need more than three reads to find the newest commit. Only the sweep writes it before the end, so a short run never pays for it.
  */
 async function updateAttention(
   { log }: Pick<Deps, 'log'>,
@@ -131,7 +131,7 @@ async function updateAttention(
   const { projection } = head;
   const attention = attentionOf(state, now);
   const isUnchanged = attention === projection.attention && !hasNotified;
-  if (state.asOf === 0 || (isUnchanged && state.asOf - projection.asOf <= commitsPerBatchRead)) return;
+  if (state.asOf === 0 || (isUnchanged && state.asOf - projection.asOf <= commitsFoundInThreeReads)) return;
   const { status } = state.progress;
   await log.project(head.address, defined({ status, asOf: state.asOf, attention }));
 }

@@ -1,6 +1,6 @@
 /**
- * Lists runs, newest first. A head's projection may lag behind the log, so the status of a run with an open head is read from its log:
- * a list never shows an ended run as running.
+ * Lists runs, newest first. A head's projection may lag behind the log, so the status of a run with an open head is read from its
+ * newest commit: a list never shows an ended run as running.
  */
 import { defined } from '../../base/defined.ts';
 import type { RunId, Scope, WorkflowName } from '../../engine/ids.ts';
@@ -10,8 +10,8 @@ import type { RunEvent } from '../../engine/log/events.ts';
 import { rerunOf } from '../../engine/log/lineage.ts';
 import type { Instant } from '../../engine/time.ts';
 import type { ListPosition, ListedState, RunPage } from '../../ports/run-index.ts';
-import type { RunLog } from '../../ports/run-log.ts';
 import type { Deps } from '../deps.ts';
+import { findNewestCommits } from '../run-log/find-newest-commits.ts';
 
 export interface RunFilters {
   readonly status?: RunStatus;
@@ -42,12 +42,6 @@ export interface RunListing {
 export const maxRowsRead = 1_000;
 /** If the first rows do not fill the page, each further read is twice as large, up to this size. */
 const maxReadSize = 100;
-
-/**
- * Commits that one batch reads of each open run: two requests for 50 runs. A list reads the rest of a longer tail separately, so the
- * sweep rewrites the head of a run that is further ahead.
- */
-export const commitsPerBatchRead = 4;
 
 export async function listRuns(
   deps: Pick<Deps, 'index' | 'log'>,
@@ -109,39 +103,25 @@ const matchesStatus = ({ head, status }: ListedRun, filters: RunFilters): boolea
 
 const isEnded = (status: RunStatus): boolean => terminalStatuses.some((ended) => ended === status);
 
-/** The statuses of the heads. For open runs the next commits are read too. */
-async function statusesOf({ log }: Pick<Deps, 'log'>, heads: readonly Head[]): Promise<ReadonlyMap<Head, RunStatus>> {
+/** The statuses of the heads. For open runs the newest commits are read too. Nothing follows the end of a run. */
+async function statusesOf(deps: Pick<Deps, 'log'>, heads: readonly Head[]): Promise<ReadonlyMap<Head, RunStatus>> {
   const open = heads.filter(({ projection }) => !isEnded(projection.status));
-  const tails = open.map(({ address, projection }) => ({ run: address, after: projection.asOf }));
-  const next = open.length === 0 ? [] : await log.nextCommits(tails, commitsPerBatchRead);
-  const statuses = open.map(
-    async (head, index) => [head, statusAfter(head, await readRest(log, head, next[index] ?? []))] as const,
-  );
-  return new Map([...heads.map((head) => [head, head.projection.status] as const), ...(await Promise.all(statuses))]);
+  const known = open.map(({ address, projection }) => ({ run: address, number: projection.asOf }));
+  const newest = await findNewestCommits(deps, known, ({ events }) => endIn(events) !== undefined);
+  const statuses = open.map((head, index) => [head, statusAfter(head, newest[index])] as const);
+  return new Map([...heads.map((head) => [head, head.projection.status] as const), ...statuses]);
 }
 
-/** The given commits and the rest of the log, if there may be more. */
-async function readRest(
-  log: Pick<RunLog, 'commitsAfter'>,
-  { address }: Head,
-  next: readonly Commit[],
-): Promise<readonly Commit[]> {
-  const last = next.at(-1);
-  if (last === undefined || next.length < commitsPerBatchRead) return next;
-  return [...next, ...(await log.commitsAfter(address, last.number))];
+function statusAfter({ commit, projection: { status, asOf } }: Head, newest: Commit | undefined): RunStatus {
+  const isRunning = asOf > 1 || newest !== undefined || commit.events.some(({ type }) => type === 'RUN_STATUS_CHANGED');
+  return endIn((newest ?? commit).events) ?? (isRunning ? 'running' : status);
 }
 
-function statusAfter(head: Head, tail: readonly Commit[]): RunStatus {
-  const { status, asOf } = head.projection;
-  const events = [...head.commit.events, ...tail.flatMap((commit) => commit.events)];
-  const known = events.map(statusFromEvent).findLast((eventStatus) => eventStatus !== undefined);
-  return known ?? (status === 'pending' && (asOf > 1 || tail.length > 0) ? 'running' : status);
-}
+const endIn = (events: readonly RunEvent[]): RunStatus | undefined =>
+  events.map(endFromEvent).find((status) => status !== undefined);
 
-const statusFromEvent = (event: RunEvent): RunStatus | undefined => {
+const endFromEvent = (event: RunEvent): RunStatus | undefined => {
   switch (event.type) {
-    case 'RUN_STATUS_CHANGED':
-      return event.status;
     case 'RUN_COMPLETED':
       return 'completed';
     case 'RUN_FAILED':

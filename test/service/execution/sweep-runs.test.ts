@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { minuteOf } from '../../../lib/engine/log/heartbeat-timeout.ts';
 import { after, hours, instant, minutes, seconds } from '../../../lib/engine/time.ts';
 import { beginSweeping } from '../../../lib/service/execution/begin-sweeping.ts';
+import { commitsFoundInThreeReads } from '../../../lib/service/run-log/find-newest-commits.ts';
 import { sweepRun, sweepRuns } from '../../../lib/service/execution/sweep-runs.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { failing, finished, createTestEnv, scope, workflow } from '../test-env.ts';
@@ -247,7 +248,7 @@ describe('the sweep', () => {
     expect([await listed('waiting'), await listed('retrying')]).toEqual([[], []]);
   });
 
-  it('rewrites the head of an open run that is more than four commits behind its log, though its list state is unchanged', async () => {
+  it('rewrites the head of an open run that is far behind its log, though its list state is unchanged', async () => {
     const projected: number[] = [];
     const env = createTestEnv({
       wrap: (deps) => ({
@@ -260,7 +261,9 @@ describe('the sweep', () => {
         }),
       }),
     });
-    await env.publish(workflow('flow', 'a>z z>b b>d d>f f>g g>z2 z2>h', { z: { ms: 7_200_000 }, z2: { ms: 7_200_000 } }));
+    const chain = ['a', 'z', ...Array.from({ length: commitsFoundInThreeReads }, (_, index) => `n${index}`), 'z2', 'h'];
+    const edges = chain.slice(1).map((node, index) => `${chain[index] ?? ''}>${node}`);
+    await env.publish(workflow('flow', edges.join(' '), { z: { ms: 7_200_000 }, z2: { ms: 7_200_000 } }));
     const run = await env.begin('flow');
     const workUntilAsleep = async () => {
       for (let jobs = env.ports.jobs.takeSent(); jobs.length > 0; jobs = env.ports.jobs.takeSent())
@@ -275,7 +278,7 @@ describe('the sweep', () => {
     for (const { job } of env.ports.timers.takeDue()) await env.take(job);
     await workUntilAsleep();
     const { asOf } = (await env.fold(run)).state;
-    expect(asOf - (first?.asOf ?? 0)).toBeGreaterThan(4);
+    expect(asOf - (first?.asOf ?? 0)).toBeGreaterThan(commitsFoundInThreeReads);
     await sweepRun(env.worker, run);
     expect(await projection()).toEqual({ ...first, asOf });
     await sweepRun(env.worker, run);

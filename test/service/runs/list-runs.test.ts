@@ -113,7 +113,7 @@ describe('a page of runs', () => {
   it('does not read the logs of runs that the name filter excludes', async () => {
     const world = memoryPorts({ seed: 1 });
     const { heads } = listing(40, []);
-    const log = overrideMethods(world.log, { nextCommits: () => Promise.reject(new Error('the log was read')) });
+    const log = overrideMethods(world.log, { commits: () => Promise.reject(new Error('the log was read')) });
     const open = heads.map((head): Head => ({ ...head, projection: firstProjection }));
     const index = overrideMethods(world.index, { list: async () => ({ heads: open }) });
     expect(await listRuns({ log, index }, scope, { workflowName: workflowName('old') }, { limit: 20 })).toEqual({ runs: [] });

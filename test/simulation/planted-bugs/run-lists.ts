@@ -7,8 +7,8 @@ export const runListBugs: readonly PlantedBug[] = [
   {
     name: 'a run list shows the stale state of its index',
     file: listRuns,
-    find: 'return known ?? (status',
-    replace: 'return asOf > 0 ? status : known ?? (status',
+    find: 'return endIn((newest ?? commit).events) ??',
+    replace: 'return (asOf > 0 ? status : undefined) ??',
     within: 60,
   },
   {
