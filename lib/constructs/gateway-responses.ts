@@ -59,6 +59,7 @@ const gatewayResponses: readonly GatewayResponse[] = [
  * literal or a copy of a request header
  * (https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-swagger-extensions-gateway-responses.gatewayResponse.html).
  * So a single origin is named; with several, any page may read these responses. They are the same for all callers and contain no data.
+ * A copy of the request's origin would allow every page too, and with credentials also where browsers refuse `*`.
  */
 const corsHeaders = (origins: readonly string[]): Readonly<Record<string, string>> => {
   const [firstOrigin, ...otherOrigins] = origins;

@@ -71,6 +71,25 @@ test.each([
   expect(gatewayHeaders(settings, 'Access-Control-Allow-Credentials')).toEqual(new Set([undefined]));
 });
 
+const responses = z.looseObject({
+  ResponseParameters: z.record(z.string(), z.string()),
+  ResponseTemplates: z.strictObject({ 'application/json': z.string() }),
+});
+const bodyOfError = z.strictObject({ code: z.string(), message: z.string(), correlationId: z.literal('$context.requestId') });
+
+test.each([one, two])("no answer of the gateway's own repeats a part of the request", (...origins) => {
+  const all = ofType(synthesize({ corsOrigins: origins }).runtime, 'ApiGateway::GatewayResponse').map(({ Properties }) =>
+    responses.parse(Properties),
+  );
+  expect(all.length).toBeGreaterThan(5);
+  for (const { ResponseParameters, ResponseTemplates } of all) {
+    // Each value is a literal in quotes, or the id of the request.
+    for (const value of Object.values(ResponseParameters)) expect(value).toMatch(/^('[^']*'|context\.requestId)$/);
+    const { code, message } = bodyOfError.parse(JSON.parse(ResponseTemplates['application/json']));
+    expect(`${code} ${message}`).not.toContain('$');
+  }
+});
+
 test('it adds no resource: the functions handle preflight requests', () => {
   const count = (settings: Readonly<Record<string, unknown>>): number => synthesize(settings).runtime.length;
   expect(count({ corsOrigins: two })).toBe(count({}));
