@@ -37,6 +37,8 @@ export const readTraceparent = (header: string): Traceparent | undefined => {
 
 export const traceIdOf = (parent: Traceparent): string => parent.slice(3, 35);
 
+export const spanIdOf = (parent: Traceparent): string => parent.slice(36, 52);
+
 /** Fields of a request in log lines and audit records. */
 export const traceFields = (trace: Trace) => ({ correlationId: trace.correlationId, traceId: traceIdOf(trace.traceparent) });
 

@@ -116,9 +116,12 @@ test('a run belongs to its caller’s trace, with a span for every attempt', asy
     .toContain('run traced');
   const spans = ofTrace(traceId);
   const run = spans.find(({ name }) => name === 'run traced');
-  // The span of the request; the response contains its id.
-  expect(run?.parentSpanId).toBeDefined();
-  for (const span of spans) if (span !== run) expect(span.parentSpanId).toBe(run?.spanId);
+  // The response contains the id of the request's span, and its parent is the caller's span.
+  const request = spans.find(({ name }) => name === 'start traced');
+  expect(run?.parentSpanId).toBe(request?.spanId);
+  expect(request?.parentSpanId).toBe(header.split('-')[2]);
+  expect(started.headers.get('traceparent')?.split('-')[2]).toBe(request?.spanId);
+  for (const span of spans) if (span !== run && span !== request) expect(span.parentSpanId).toBe(run?.spanId);
   expect(
     spans.filter(({ name }) => name === 'node b').map((span) => [word(span, 'stepwell.attempt'), span.status?.code]),
   ).toEqual([

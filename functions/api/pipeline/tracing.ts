@@ -2,8 +2,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import { correlationId, correlationIdPattern } from '../../../lib/engine/ids.ts';
-import { type Trace, readTraceparent, traceparent, withSpan } from '../../../lib/engine/trace.ts';
+import { type CorrelationId, correlationId, correlationIdPattern } from '../../../lib/engine/ids.ts';
+import { type Trace, readTraceparent, spanIdOf, traceIdOf, traceparent, withSpan } from '../../../lib/engine/trace.ts';
+import { requestSpanId } from '../../../lib/service/runs/span-ids.ts';
 import type { HttpResponse } from './http-call.ts';
 
 const correlationHeader = 'x-workflow-correlation-id';
@@ -11,15 +12,15 @@ const traceHeader = 'traceparent';
 const headerNames = [correlationHeader, traceHeader] as const;
 
 /** The caller's id if it is valid. An invalid id is replaced and never echoed. */
-const correlationOf = (headerValue: string | undefined): string =>
-  headerValue !== undefined && correlationIdPattern.test(headerValue) ? headerValue : randomUUID();
-
-const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
+const correlationOf = (headerValue: string | undefined): CorrelationId =>
+  correlationId(headerValue !== undefined && correlationIdPattern.test(headerValue) ? headerValue : randomUUID());
 
 /** The caller's trace with a span of this request, or a new unsampled trace. */
-const traceOf = (headerValue: string | undefined): string => {
+const traceOf = (headerValue: string | undefined, correlation: CorrelationId): string => {
   const parent = headerValue === undefined ? undefined : readTraceparent(headerValue);
-  return parent === undefined ? `00-${hex(16)}-${hex(8)}-00` : withSpan(parent, hex(8));
+  if (parent !== undefined) return withSpan(parent, requestSpanId(traceIdOf(parent), correlation, spanIdOf(parent)));
+  const traceId = randomBytes(16).toString('hex');
+  return `00-${traceId}-${requestSpanId(traceId, correlation)}-00`;
 };
 
 /** Sets both as headers of the request, where later middleware reads them, and of the response. */
@@ -37,8 +38,9 @@ export const tracing = (): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => 
     before: ({ event }) => {
       // The gateway sends null instead of an empty object.
       event.headers ??= {};
-      event.headers[correlationHeader] = correlationOf(event.headers[correlationHeader]);
-      event.headers[traceHeader] = traceOf(event.headers[traceHeader]);
+      const correlation = correlationOf(event.headers[correlationHeader]);
+      event.headers[correlationHeader] = correlation;
+      event.headers[traceHeader] = traceOf(event.headers[traceHeader], correlation);
     },
     after: addResponseHeaders,
     onError: addResponseHeaders,

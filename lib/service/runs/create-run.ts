@@ -81,7 +81,8 @@ export async function createRun(
       number: firstCommit,
       firstEventId: eventId(1),
       events: await offloadEvents(deps, { address, expiresAt, kind: first.created.kind }, first.events),
-      at: now,
+      // Later than `createdAt`: the trace of the run shows how long the request took up to here.
+      at: deps.clock.now(),
       by,
       nonce: nonce(reservation.owner),
     },

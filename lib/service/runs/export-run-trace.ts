@@ -1,16 +1,17 @@
 /** Exports the trace of an ended run to a collector. The run does not wait for it. A repeated export sends the same spans. */
+import { defined } from '../../base/defined.ts';
 import { type RunAddress, firstCommit } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import { isTombstone } from '../../engine/log/tombstone.ts';
 import { type Head, isTestRun } from '../../engine/log/head.ts';
 import { callerOf } from '../../engine/log/lineage.ts';
-import { traceIdOf } from '../../engine/trace.ts';
+import { spanIdOf, traceIdOf } from '../../engine/trace.ts';
 import type { Span, Spans } from '../../ports/spans.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import { readWindows } from '../run-log/read-windows.ts';
 import { RunSpans, type TracePosition } from './run-spans.ts';
-import { attemptSpanId, derivedTraceId } from './span-ids.ts';
+import { attemptSpanId, callerSpanId, derivedTraceId } from './span-ids.ts';
 
 /** About 300 KB as JSON; collectors accept a few megabytes. */
 export const maxSpansPerRequest = 500;
@@ -44,13 +45,11 @@ export async function exportRunTrace(
     if (isTombstone(commit)) return { kind: 'skipped' };
     await batches.add(spanReader.read(commit));
   }
-  const endSpans = spanReader.end();
-  if (endSpans === undefined) throw new Unavailable('the end of a run');
-  await batches.add(endSpans.slice(0, -1));
+  const ended = spanReader.end();
+  if (ended === undefined) throw new Unavailable('the end of a run');
+  await batches.add(ended.open);
   const { dropped } = batches;
-  // The run's own span is always sent, as the last one.
-  const [runSpan] = spanReader.end(dropped === 0 ? {} : { 'stepwell.spans_dropped': dropped })?.slice(-1) ?? [];
-  await batches.finish(runSpan);
+  await batches.finish(dropped === 0 ? ended.last : (spanReader.end({ 'stepwell.spans_dropped': dropped })?.last ?? []));
   return { kind: 'sent', spans: batches.sent, dropped };
 }
 
@@ -62,14 +61,19 @@ async function* readAllCommits({ log }: Pick<Deps, 'log'>, { address, commit }: 
   }
 }
 
-/** A child run belongs to the trace of its topmost caller. Its parent span is the attempt that called it. */
+/**
+ * A child run belongs to the trace of its topmost caller. Its parent span is the attempt that called it. The parent of a run that a
+ * request started is the span of the request, whose parent is the span that the request names in `traceparent`.
+ */
 async function tracePositionOf({ log }: Pick<Deps, 'log'>, head: Head): Promise<TracePosition> {
   const caller = callerOf(head);
   const parentSpan = caller === undefined ? {} : { parentSpanId: attemptSpanId(caller.runId, caller, caller.attempt) };
   const { trace } = head;
   if (trace !== undefined) {
-    const parentSpanId = spanIdIn(trace.traceparent);
-    return { traceId: traceIdOf(trace.traceparent), parentSpanId, ...parentSpan };
+    const traceId = traceIdOf(trace.traceparent);
+    if (caller !== undefined) return { traceId, ...parentSpan };
+    const request = defined({ spanId: spanIdOf(trace.traceparent), parentSpanId: callerSpanId(trace) });
+    return { traceId, parentSpanId: request.spanId, request };
   }
   let root = head;
   for (let ancestor = caller; ancestor !== undefined; ancestor = callerOf(root)) {
@@ -80,14 +84,15 @@ async function tracePositionOf({ log }: Pick<Deps, 'log'>, head: Head): Promise<
   return { traceId: derivedTraceId(root.address.runId), ...parentSpan };
 }
 
-/** `00-<trace id>-<span id>-<flags>` */
-const spanIdIn = (parent: string): string => parent.slice(36, 52);
 const isSampledByCaller = ({ trace }: Head): boolean =>
   trace !== undefined && (Number.parseInt(trace.traceparent.slice(53), 16) & 1) === 1;
 
 /** The trace id decides, so that all runs of a trace are sent or none (https://opentelemetry.io/docs/specs/otel/trace/tracestate-probability-sampling/). */
 const isSampled = (head: Head, { traceId }: TracePosition, percent: number): boolean =>
   percent >= 100 || isSampledByCaller(head) || Number.parseInt(traceId.slice(-14), 16) < (percent / 100) * 2 ** 56;
+
+/** The run and its request: always sent, as the last spans. */
+const lastSpans = 2;
 
 class SpanBatches {
   readonly #spans: Spans;
@@ -101,15 +106,15 @@ class SpanBatches {
 
   async add(spans: readonly Span[]): Promise<void> {
     for (const span of spans) {
-      // Reserves one span for the run itself.
-      if (this.sent + this.#pending.length >= maxSpansPerRun - 1) this.dropped += 1;
+      if (this.sent + this.#pending.length >= maxSpansPerRun - lastSpans) this.dropped += 1;
       else this.#pending.push(span);
       if (this.#pending.length >= maxSpansPerRequest) await this.#send();
     }
   }
 
-  async finish(last: Span | undefined): Promise<void> {
-    if (last !== undefined) this.#pending.push(last);
+  /** Sends the rest and the spans that are never dropped. */
+  async finish(last: readonly Span[]): Promise<void> {
+    this.#pending.push(...last);
     if (this.#pending.length > 0) await this.#send();
   }
 

@@ -1,7 +1,7 @@
 /**
- * Builds the spans of a run from its log: one for the run, and one for each attempt of a node, step or message. The parent of an attempt
- * inside a loop iteration is the loop's attempt; every other parent is the run. Attributes contain only ids, numbers and fixed terms, never
- * an input, an output or an error message.
+ * Builds the spans of a run from its log: one for the request that started it, one for the run, and one for each attempt of a node,
+ * step or message. The parent of an attempt inside a loop iteration is the loop's attempt; every other parent is the run. Attributes
+ * contain only ids, numbers and fixed terms, never an input, an output or an error message.
  */
 import { defined } from '../../base/defined.ts';
 import {
@@ -18,6 +18,7 @@ import type { StepInfo } from '../../engine/durable/step.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { RunEvent } from '../../engine/log/events.ts';
 import type { Head } from '../../engine/log/head.ts';
+import { rerunOf } from '../../engine/log/lineage.ts';
 import { type Instant, between, instant } from '../../engine/time.ts';
 import type { Span } from '../../ports/spans.ts';
 import { attemptSpanId, runSpanId } from './span-ids.ts';
@@ -27,6 +28,8 @@ export interface TracePosition {
   readonly traceId: string;
   /** absent: the run is the root span of its trace */
   readonly parentSpanId?: string;
+  /** the request that started the run; absent: a node, a schedule or an earlier version of Stepwell started it */
+  readonly request?: { readonly spanId: string; readonly parentSpanId?: string };
 }
 
 interface OpenAttempt extends NodeRef {
@@ -64,16 +67,19 @@ export class RunSpans {
     return commit.events.flatMap((event) => this.#read(event, commit.at));
   }
 
-  /** @returns the span of the run and of the attempts that ended with it; undefined while the run is open */
-  end(extra: Attributes = {}): readonly Span[] | undefined {
+  /**
+   * @returns the spans of the attempts that ended with the run, and the last two: of the request that started it, and of the run;
+   * undefined while the run is open
+   */
+  end(extra: Attributes = {}): { readonly open: readonly Span[]; readonly last: readonly Span[] } | undefined {
     const end = this.#end;
     if (end === undefined) return undefined;
-    const openSpans = [...this.#open.values()].map((open) =>
-      this.#attempt(open, open.attempt, open.begunAt ?? open.queuedAt, end.endedAt, undefined, {
+    const open = [...this.#open.values()].map((attempt) =>
+      this.#attempt(attempt, attempt.attempt, attempt.begunAt ?? attempt.queuedAt, end.endedAt, undefined, {
         'stepwell.status': 'cancelled',
       }),
     );
-    return [...openSpans, this.#run(end, extra)];
+    return { open, last: [...this.#request(), this.#run(end, extra)] };
   }
 
   #read(event: RunEvent, at: Instant): readonly Span[] {
@@ -202,11 +208,31 @@ export class RunSpans {
     });
   }
 
+  /** The span of the request ends with the first commit. The log does not have the time of the response. */
+  #request(): readonly Span[] {
+    const { traceId, request } = this.#position;
+    if (request === undefined) return [];
+    const { address, workflow, createdAt, commit } = this.#head;
+    const attributes = {
+      'stepwell.run.id': address.runId,
+      'stepwell.project.id': address.projectId,
+      'stepwell.environment': address.environment,
+      'stepwell.workflow.name': workflow.name,
+      'stepwell.function': commit.by,
+      'stepwell.status': 'completed',
+    };
+    const name = `${rerunOf(this.#head) === undefined ? 'start' : 'rerun'} ${workflow.name}`;
+    const endedAt = instant(Math.max(createdAt, commit.at));
+    return [{ traceId, ...request, name, startedAt: createdAt, endedAt, status: 'ok', attributes }];
+  }
+
   #run({ status, endedAt, error = {} }: RunEnd, extra: Attributes): Span {
     const { address, workflow, createdAt, deploymentId } = this.#head;
     const version = 'version' in workflow ? workflow.version : undefined;
+    const { traceId, parentSpanId } = this.#position;
     return defined({
-      ...this.#position,
+      traceId,
+      parentSpanId,
       spanId: runSpanId(address.runId),
       name: `run ${workflow.name}`,
       startedAt: createdAt,

@@ -12,17 +12,21 @@ import {
   maxSpansPerRequest,
   maxSpansPerRun,
 } from '../../../lib/service/runs/export-run-trace.ts';
+import { callerSpanId, requestSpanId } from '../../../lib/service/runs/span-ids.ts';
 import type { RunAttempt } from '../../../lib/service/commit/plans.ts';
 import { startCodeRun } from '../code-test-env.ts';
 import { type TestEnv, failing, finished, createTestEnv, scope, workflow } from '../test-env.ts';
 import { functionCommand } from '../scripted-programs.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
-const requestSpan = 'b7ad6b7169203331';
+const callerSpan = 'b7ad6b7169203331';
+const correlation = correlationId('order 17');
+const requestSpan = requestSpanId(traceId, correlation, callerSpan);
 const secret = 'what-a-user-brought';
-const traced = (flags = '01'): Trace => ({
-  correlationId: correlationId('order 17'),
-  traceparent: traceparent(`00-${traceId}-${requestSpan}-${flags}`),
+/** What the HTTP pipeline makes of a caller's `traceparent`. */
+const traced = (flags = '01', span = requestSpan): Trace => ({
+  correlationId: correlation,
+  traceparent: traceparent(`00-${traceId}-${span}-${flags}`),
 });
 
 /** Stores each export request. */
@@ -68,27 +72,63 @@ const startedAs = async (env: TestEnv, trace: Trace | undefined): Promise<RunAdd
 };
 
 describe('the tree', () => {
-  test('starts below the span of the request, and contains every attempt, every wait and the end', async () => {
+  test('starts with the request, below the span of its caller, and contains every attempt, every wait and the end', async () => {
     const env = createTestEnv({ answer: (node, attempt) => (node === 'a' && attempt === 1 ? failing() : finished(secret)) });
     await env.publish(workflow('flow', 'a>z z>b', { z: { ms: minutes(10) } }));
     const run = await startedAs(env, traced());
     await env.settle();
     const { spans, outcome } = await exported(env, run);
-    expect(outcome).toEqual({ kind: 'sent', spans: 5, dropped: 0 });
+    expect(outcome).toEqual({ kind: 'sent', spans: 6, dropped: 0 });
     expect(treeOf(spans.all)).toEqual([
-      'run flow completed',
-      '  node a #1 retried',
-      '  node a #2 completed',
-      '  node z #1 completed',
-      '  node b #1 completed',
+      'start flow completed',
+      '  run flow completed',
+      '    node a #1 retried',
+      '    node a #2 completed',
+      '    node z #1 completed',
+      '    node b #1 completed',
     ]);
     expect(new Set(spans.all.map((span) => span.traceId))).toEqual(new Set([traceId]));
-    const root = spans.all.at(-1);
-    expect(root).toMatchObject({ name: 'run flow', parentSpanId: requestSpan, status: 'ok' });
+    expect(spans.all.at(-1)).toMatchObject({ name: 'run flow', parentSpanId: requestSpan, status: 'ok' });
+    const head = await env.ports.log.head(run);
+    expect(spans.all.at(-2)).toMatchObject({
+      name: 'start flow',
+      spanId: requestSpan,
+      parentSpanId: callerSpan,
+      startedAt: head?.createdAt,
+      endedAt: head?.commit.at,
+      attributes: { 'stepwell.run.id': run.runId, 'stepwell.function': head?.commit.by },
+    });
     const nap = spans.all.find(({ name }) => name === 'node z');
     expect((nap?.endedAt ?? 0) - (nap?.startedAt ?? 0)).toBeGreaterThanOrEqual(minutes(10));
     expect(nap?.attributes).toMatchObject({ 'stepwell.waits_for': 'time' });
     expect(spans.all.find(({ status }) => status === 'error')?.attributes).toMatchObject({ 'error.type': 'error' });
+  });
+
+  test('a request without a trace of its caller is the root', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await startedAs(env, traced('01', requestSpanId(traceId, correlation)));
+    await env.settle();
+    const { spans } = await exported(env, run);
+    expect(spans.all.at(-2)).toMatchObject({ name: 'start flow', spanId: requestSpanId(traceId, correlation) });
+    expect(spans.all.at(-2)).not.toHaveProperty('parentSpanId');
+  });
+
+  test.each([callerSpan, 'ffffffffffffffff', '0000000000000001'])(
+    'the span id of a request contains that of its caller, %s',
+    (span) => {
+      const requested = requestSpanId(traceId, correlation, span);
+      expect(requested).toMatch(/^[0-9a-f]{16}$/);
+      expect(requested).not.toBe(span);
+      expect(callerSpanId(traced('01', requested))).toBe(span);
+      expect(requestSpanId(traceId, correlationId('another'), span)).not.toBe(requested);
+    },
+  );
+
+  test('a caller whose span id would give the request no id has no parent in the trace', () => {
+    const unlucky = requestSpanId(traceId, correlation);
+    expect(requestSpanId(traceId, correlation, unlucky)).toBe(unlucky);
+    expect(callerSpanId(traced('01', unlucky))).toBeUndefined();
   });
 
   test('an attempt’s span id is the parent id in its outgoing requests', async () => {
@@ -115,14 +155,15 @@ describe('the tree', () => {
     await env.settle();
     const { spans } = await exported(env, run);
     expect(treeOf(spans.all)).toEqual([
-      'run flow completed',
-      '  node a #1 completed',
-      '  node d #1 completed',
-      '  node l #1 completed',
-      '    node b #1 completed',
-      '    node b #1 completed',
+      'start flow completed',
+      '  run flow completed',
+      '    node a #1 completed',
+      '    node d #1 completed',
+      '    node l #1 completed',
+      '      node b #1 completed',
+      '      node b #1 completed',
     ]);
-    expect(new Set(spans.all.map(({ spanId }) => spanId)).size).toBe(6);
+    expect(new Set(spans.all.map(({ spanId }) => spanId)).size).toBe(7);
   });
 
   test('a child run is below the attempt that called it, in the same trace', async () => {
@@ -137,13 +178,14 @@ describe('the tree', () => {
     if (child === undefined) throw new Error('no child run was started');
     const called = await exported(env, child.address);
     expect(treeOf([...caller.spans.all, ...called.spans.all])).toEqual([
-      'run flow completed',
-      '  node a #1 completed',
-      '  node b #1 completed',
-      '  node k #1 completed',
-      '    run child completed',
-      '      node x #1 completed',
-      '      node y #1 completed',
+      'start flow completed',
+      '  run flow completed',
+      '    node a #1 completed',
+      '    node b #1 completed',
+      '    node k #1 completed',
+      '      run child completed',
+      '        node x #1 completed',
+      '        node y #1 completed',
     ]);
     expect(called.spans.all.every((span) => span.traceId === traceId)).toBe(true);
   });
@@ -179,7 +221,12 @@ describe('the tree', () => {
     for (const job of env.ports.jobs.takeSent()) await env.take(job);
     await cancelRun(env.worker, run, secret);
     const { spans } = await exported(env, run);
-    expect(treeOf(spans.all)).toEqual(['run flow cancelled', '  node a #1 completed', '  node z #1 cancelled']);
+    expect(treeOf(spans.all)).toEqual([
+      'start flow completed',
+      '  run flow cancelled',
+      '    node a #1 completed',
+      '    node z #1 cancelled',
+    ]);
     expect(spans.all.filter(({ status }) => status === undefined)).toHaveLength(2);
   });
 
@@ -232,8 +279,9 @@ describe('a long run', () => {
     const { spans, outcome } = await exported(env, run);
     expect(Math.max(...spans.requests.map((request) => request.length))).toBe(maxSpansPerRequest);
     expect(spans.all).toHaveLength(maxSpansPerRun);
-    // The run, its loop and the two nodes beside the loop are also spans.
-    const dropped = items + 4 - maxSpansPerRun;
+    // The request, the run, its loop and the two nodes beside the loop are also spans.
+    const dropped = items + 5 - maxSpansPerRun;
+    expect(spans.all.at(-2)).toMatchObject({ name: 'start flow' });
     expect(outcome).toEqual({ kind: 'sent', spans: maxSpansPerRun, dropped });
     expect(spans.all.at(-1)).toMatchObject({ name: 'run flow', attributes: { 'stepwell.spans_dropped': dropped } });
   });
