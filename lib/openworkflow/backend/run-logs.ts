@@ -9,7 +9,8 @@ import type { Decision } from '../../engine/external/decide.ts';
 import { type ExternalCreation, type ExternalEntry, type ExternalFact, mayShareEntry } from '../../engine/external/entry.ts';
 import { type NumberedFact, type ExternalState, foldExternal, withFact } from '../../engine/external/fold.ts';
 import { retainUntil, hasEnded } from '../../engine/external/run.ts';
-import type { Instant } from '../../engine/time.ts';
+import { externalRunId } from '../../engine/external/ids.ts';
+import { type Instant, hours, instant } from '../../engine/time.ts';
 import type { ExternalRunAddress } from '../../ports/external-runs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { type EntryEffects, beforeEntry } from './entry-effects.ts';
@@ -229,3 +230,27 @@ function batchSharedFacts(
 }
 
 const cacheKeyOf = ({ namespaceId, runId }: ExternalRunAddress): string => `${runId}#${namespaceId}`;
+
+const keyLifetime = hours(24);
+
+/** Creates a run; with an idempotency key at most once a day. */
+export async function createRun(
+  { store, clock, newId }: BackendDeps,
+  runLogs: RunLogs,
+  namespaceId: string,
+  creation: ExternalCreation,
+): Promise<ExternalState> {
+  const newRunId = externalRunId(newId());
+  const { idempotencyKey, workflowName, parent, deadlineAt } = creation;
+  if (idempotencyKey === null) return runLogs.create({ namespaceId, runId: newRunId }, creation);
+  const now = clock.now();
+  // A step has one child, also when a later replay requests it again.
+  const notBefore = parent === null ? instant(now - keyLifetime) : instant(0);
+  const key = JSON.stringify([workflowName, idempotencyKey]);
+  const expiresAt = retainUntil({ createdAt: now, deadlineAt });
+  const reservation = await store.reserveKey(namespaceId, key, { runId: newRunId, at: now }, notBefore, expiresAt);
+  const run = { namespaceId, runId: reservation.kind === 'reserved' ? newRunId : reservation.by.runId };
+  // The first holder of the key may have crashed before it created the run: create it now, under the same id.
+  const existing = reservation.kind === 'reserved' ? undefined : await runLogs.state(run);
+  return existing ?? runLogs.create(run, creation);
+}
