@@ -1,10 +1,10 @@
 /** Watches a run over server-sent events. It reconnects with the last event id, so no event is missed or repeated. */
 import { runDelta, runEvent } from '../api/schemas/runs.ts';
 import { deltaEventName } from '../engine/log/event-names.ts';
+import { EventStreamParser, EventTooLong, type ServerSentEvent, type StreamPart } from '../event-stream/event-stream-parser.ts';
 import { type RequestContext, correlationHeader, errorFromResponse, readRetryAfterMs } from './parse-response.ts';
 import { type CallOptions, resolvePath } from './send-request.ts';
 import { type ComputeClientError, TransportComputeClientError } from './errors.ts';
-import { type EventFrame, FrameReader } from './frame-reader.ts';
 import { matchesSchema } from './tolerant-schema.ts';
 import type { ClientConfig } from './options.ts';
 import { waitBeforeRetry } from './retry-policy.ts';
@@ -15,6 +15,8 @@ const route = routeOf('listRunEvents');
 /** The service sends a heartbeat every 15 s. After this long without one, the connection is treated as lost. */
 const heartbeatTimeoutMs = 45_000;
 const firstRetryMs = 1_000;
+/** The service sends no event of this size. The limit bounds the memory that another server can use. */
+const maxEventLength = 16_777_216;
 
 /** How a connection ended: the stream is complete, the service closed it, or an error occurred. */
 type ConnectionEnd = 'complete' | 'closed' | { readonly error: ComputeClientError; readonly retryAfterMs: number | undefined };
@@ -41,7 +43,7 @@ export async function* watchRun(
   let lastEventId = after;
   let retryMs = firstRetryMs;
   for (let previousAttempts = 0; ;) {
-    const frames = readFrames(
+    const parts = readStream(
       config,
       requestContext,
       resolvePath(route, { params: { runId }, query: { afterEventId: lastEventId, reader } }),
@@ -49,14 +51,18 @@ export async function* watchRun(
     );
     let connectionEnd: ConnectionEnd = 'closed';
     try {
-      for (let nextFrame = await frames.next(); ; nextFrame = await frames.next()) {
-        if (nextFrame.done === true) {
-          connectionEnd = nextFrame.value;
+      for (let next = await parts.next(); ; next = await parts.next()) {
+        if (next.done === true) {
+          connectionEnd = next.value;
           break;
         }
         previousAttempts = 0;
-        retryMs = nextFrame.value.retryMs ?? retryMs;
-        const update = parseUpdate(nextFrame.value);
+        const part = next.value;
+        if (part.kind === 'retry') {
+          retryMs = part.delayMs;
+          continue;
+        }
+        const update = parseUpdate(part);
         if (update === undefined) continue;
         if (isDelta(update)) {
           const node = `${update.payload.nodeId}@${update.payload.iteration ?? ''}`;
@@ -74,7 +80,7 @@ export async function* watchRun(
       }
     } finally {
       // Also closes the connection if the caller stops early.
-      await frames.return('closed');
+      await parts.return('closed');
     }
     if (connectionEnd === 'complete') return;
     if (connectionEnd === 'closed') {
@@ -93,15 +99,15 @@ export async function* watchRun(
   }
 }
 
-/** Opens one connection and yields its frames. Closing the generator closes the connection. */
-async function* readFrames(
+/** Opens one connection and yields the parts of its stream. Closing the generator closes the connection. */
+async function* readStream(
   { baseUrl, apiKey, fetchImpl, sleep, timeoutMs }: ClientConfig,
   requestContext: RequestContext,
   path: string,
   signal: AbortSignal | undefined,
-): AsyncGenerator<EventFrame, ConnectionEnd, undefined> {
+): AsyncGenerator<StreamPart, ConnectionEnd, undefined> {
   const connection = new AbortController();
-  const transportError = (kind: 'network' | 'timeout', message: string, cause?: unknown): ConnectionEnd => ({
+  const transportError = (kind: TransportComputeClientError['kind'], message: string, cause?: unknown): ConnectionEnd => ({
     error: new TransportComputeClientError({
       ...requestContext,
       kind,
@@ -131,23 +137,24 @@ async function* readFrames(
       };
     }
     const bytes = body.getReader();
-    const reader = new FrameReader();
+    const parser = new EventStreamParser(maxEventLength);
     for (;;) {
       const chunk = await withTimeout(heartbeatTimeoutMs, { sleep, signal }, () => bytes.read());
       if (!chunk.isInTime) return transportError('timeout', `no data for ${heartbeatTimeoutMs} ms`);
       if (chunk.value.done) return 'closed';
-      yield* reader.read(chunk.value.value);
+      yield* parser.read(chunk.value.value);
     }
   } catch (cause) {
     signal?.throwIfAborted();
+    if (cause instanceof EventTooLong) return transportError('response', cause.message, cause);
     return transportError('network', 'the service is unreachable, or the stream was interrupted', cause);
   } finally {
     connection.abort();
   }
 }
 
-/** Ignores heartbeats, frames of newer services and frames that cannot be parsed. */
-const parseUpdate = ({ id, event, data }: EventFrame): RunUpdate | undefined => {
+/** Ignores heartbeats, events of newer services and events that cannot be parsed. */
+const parseUpdate = ({ id, event, data }: ServerSentEvent): RunUpdate | undefined => {
   if (id === undefined && event !== deltaEventName) return undefined;
   let parsed: unknown;
   try {
