@@ -3,6 +3,7 @@
  * writer with an older state is refused, reads the new entries and decides again (optimistic concurrency). So a worker whose run was
  * claimed by another finds out from the log, without locks or transactions.
  */
+import { type RetryLimits, retry } from '../../base/retry.ts';
 import { nonce } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
 import type { Decision } from '../../engine/external/decide.ts';
@@ -10,7 +11,7 @@ import { type ExternalCreation, type ExternalEntry, type ExternalFact, mayShareE
 import { type NumberedFact, type ExternalState, foldExternal, withFact } from '../../engine/external/fold.ts';
 import { retainUntil, hasEnded } from '../../engine/external/run.ts';
 import { externalRunId } from '../../engine/external/ids.ts';
-import { type Instant, hours, instant } from '../../engine/time.ts';
+import { type Instant, durationMs, hours, instant } from '../../engine/time.ts';
 import type { ExternalRunAddress } from '../../ports/external-runs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { type EntryEffects, beforeEntry } from './entry-effects.ts';
@@ -29,8 +30,9 @@ type Prepare = (state: ExternalState, number: number) => Promise<void>;
 
 /** Size of the cache of states, least recently used first out. */
 const maxCachedStates = 500;
-/** Puts of the same entry while its result is unknown. */
-const maxPutAttempts = 3;
+/** Puts of the same entry while its result is unknown. The client of the store has waited before each. */
+const unknownOutcomeLimits: RetryLimits = { attempts: 3, backoff: { baseMs: 0 } };
+
 export class RunLogs {
   readonly #deps: BackendDeps;
   readonly #effects: EntryEffects;
@@ -156,14 +158,12 @@ export class RunLogs {
     return putResult;
   }
 
-  async #append(run: ExternalRunAddress, entry: ExternalEntry, expiresAt: Instant): Promise<'written' | 'taken'> {
-    for (let remaining = maxPutAttempts - 1; ; remaining -= 1) {
-      try {
-        return await this.#deps.store.append(run, entry, expiresAt);
-      } catch (error) {
-        if (!(error instanceof Unavailable) || remaining === 0) throw error;
-      }
-    }
+  #append(run: ExternalRunAddress, entry: ExternalEntry, expiresAt: Instant): Promise<'written' | 'taken'> {
+    return retry(
+      () => this.#deps.store.append(run, entry, expiresAt),
+      { ...unknownOutcomeLimits, isRetryable: (error) => error instanceof Unavailable },
+      { sleep: (ms) => this.#deps.sleep(durationMs(ms)) },
+    );
   }
 
   async #read(run: ExternalRunAddress, cached: ExternalState | undefined): Promise<ExternalState | undefined> {
