@@ -13,7 +13,7 @@ export interface ServerSentEvent {
 }
 
 /** The server requests this delay before a reconnection. */
-export interface ReconnectionDelay {
+interface ReconnectionDelay {
   readonly kind: 'retry';
   readonly delayMs: number;
 }
