@@ -1,4 +1,4 @@
-/** What a page of 50 runs asks of the tables, counted on the embedded cloud and held against `bench/golden/list-runs.json`. */
+/** The requests of a page of 50 runs, counted on the embedded cloud and compared with `bench/golden/list-runs.json`. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ const requestShape = z.looseObject({
 
 interface Group {
   readonly workflow: string;
-  /** undefined: the head says nothing yet */
+  /** undefined: the head has no status yet */
   readonly projection?: HeadProjection;
   /** the last commit of the log */
   readonly commits: number;
@@ -79,12 +79,12 @@ const groups: readonly Group[] = [
   { workflow: 'begun', commits: 4, shown: 'running', filters: ['', 'status=running', 'workflowName=begun'] },
 ];
 
-/** Their logs are more than four commits ahead of their heads: each is read by itself, so that a list never shows as running what has ended. */
+/** Their logs are more than four commits ahead of their heads. Each log is read, so that a list never shows an ended run as running. */
 const ahead: Group = { workflow: 'ahead', commits: 6, shown: 'running', filters: ['status=running'] };
 
 let bench: BenchCloud;
 const warnings: string[] = [];
-/** requests to the table of runs, by operation, and what was shown */
+/** requests to the table of runs, by operation, and the number of shown runs */
 const counted = new Map<string, { readonly requests: Record<string, number>; readonly shown: readonly string[] }>();
 const nameOf = ({ workflow }: Group, filter: string): string => `${workflow}: GET /v1/runs?${filter}`;
 
@@ -127,7 +127,7 @@ test('nothing was denied and nothing failed meanwhile', () => {
   expect(warnings).toEqual([]);
 });
 
-test('the golden file has what is counted here, and nothing else', () => {
+test('the golden file has exactly the groups that are counted here', () => {
   expect(Object.fromEntries([...counted].map(([name, { requests }]) => [name, requests]))).toEqual(golden);
 });
 
@@ -140,7 +140,7 @@ test.each(groups.flatMap((group) => group.filters.map((filter) => [nameOf(group,
   },
 );
 
-test('a page of runs whose logs are far ahead of their heads costs a request more for each of them', () => {
+test('a page of runs whose logs are far ahead of their heads costs one more request for each of them', () => {
   const { requests, shown } = counted.get(nameOf(ahead, 'status=running')) ?? { requests: {}, shown: [] };
   expect(shown).toEqual(Array.from({ length: page }, () => 'running'));
   expect(requests['Query']).toBe(8 + page);
