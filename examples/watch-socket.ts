@@ -15,8 +15,8 @@ interface Frame {
   readonly payload?: Readonly<Record<string, unknown>>;
 }
 
-/** Calls `tell` for each frame, in order, until the run has ended. */
-export async function watchRun(watched: Watched, tell: (frame: Frame) => void): Promise<void> {
+/** Calls `onFrame` for each frame, in order, until the run has ended. */
+export async function watchRun(watched: Watched, onFrame: (frame: Frame) => void): Promise<void> {
   let after = 0;
   const next = new Map<unknown, number>();
   for (;;) {
@@ -30,7 +30,7 @@ export async function watchRun(watched: Watched, tell: (frame: Frame) => void): 
         if (frame.eventId <= after) return;
         after = frame.eventId;
       }
-      tell(frame);
+      onFrame(frame);
     });
     if (hasEnded) return;
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -38,7 +38,7 @@ export async function watchRun(watched: Watched, tell: (frame: Frame) => void): 
 }
 
 /** Resolves when the connection is lost, or when the run has ended and all its events were received. */
-async function watchOnce({ apiUrl, socketUrl, runId, apiKey }: Watched, after: number, tell: (frame: Frame) => void) {
+async function watchOnce({ apiUrl, socketUrl, runId, apiKey }: Watched, after: number, onFrame: (frame: Frame) => void) {
   // A web page requests the ticket from its own server: an API key must not be in a browser.
   const headers = { authorization: `Bearer ${apiKey}` };
   const answer = await fetch(`${apiUrl}/v1/runs/${runId}/tickets`, { method: 'POST', headers });
@@ -49,7 +49,7 @@ async function watchOnce({ apiUrl, socketUrl, runId, apiKey }: Watched, after: n
     socket.onmessage = ({ data }) => {
       const frame: Frame = JSON.parse(String(data));
       if (frame.type === 'error') reject(new Error(frame.code));
-      tell(frame);
+      onFrame(frame);
       if (frame.type === 'left' || frame.type === 'error') socket.close();
       if (frame.type === 'left') resolve(true);
     };

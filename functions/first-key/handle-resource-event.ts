@@ -1,5 +1,6 @@
 /** Handles one request of CloudFormation and sends its response. */
 import type { Logger } from '@aws-lambda-powertools/logger';
+import { type RetryLimits, retry } from '../../lib/base/retry.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { KeyRegistrationError } from '../../lib/service/access/register-keys.ts';
 import { saveSettings } from '../../lib/service/access/stored-settings.ts';
@@ -47,23 +48,12 @@ const reasonOf = (error: unknown): string => {
   return `the keys and settings could not be written: ${error instanceof Error ? error.name : 'unknown error'}`;
 };
 
-const retryIntervalMs = 5_000;
-const maxAttempts = 20;
+/** IAM is eventually consistent: requests of a new role are denied at first. */
+const permissionLimits: RetryLimits = { attempts: 20, backoff: { baseMs: 5_000, factor: 1 } };
 
 const isDenied = (error: unknown): boolean =>
   error instanceof Error && /^(AccessDenied|UnrecognizedClient|InvalidClientTokenId)/.test(error.name);
 
-/** Retries a denied request for up to 90 seconds. */
-async function retryWhileDenied<Result>(
-  operation: () => Promise<Result>,
-  sleep: (ms: number) => Promise<unknown>,
-): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await operation();
-    } catch (error) {
-      if (!isDenied(error) || attempt === maxAttempts) throw error;
-      await sleep(retryIntervalMs);
-    }
-  }
-}
+/** Retries a denied request for up to 95 seconds. */
+const retryWhileDenied = <Result>(operation: () => Promise<Result>, sleep: ResourceEventDeps['sleep']): Promise<Result> =>
+  retry(operation, { ...permissionLimits, isRetryable: isDenied }, { sleep });

@@ -97,6 +97,12 @@ export type CreateHandler = (load: () => Promise<Action>) => (this: Command) => 
 /** @param parent the program, or the parent command */
 export type Register = (parent: Command, createHandler: CreateHandler) => void;
 
+/** Waits. @throws the reason of Ctrl-C */
+export const pause = async ({ sleep, signal }: Pick<CommandContext, 'sleep' | 'signal'>, ms: number): Promise<void> => {
+  await sleep(ms, signal);
+  signal.throwIfAborted();
+};
+
 /** An expected error of a command. It is printed without a stack, or as `error` with `--json`. */
 export class CliError extends Error {
   override readonly name = 'CliError';

@@ -2,16 +2,14 @@
 import type { JsonValue } from '../engine/json.ts';
 import { type CallOptions, sendRequest } from './send-request.ts';
 import { type AwaitOptions, type PollOptions, awaitRunEnd, firstPollMs } from './await-run-end.ts';
-import { contentKey } from './content-key.ts';
-import { LensCalls } from './lens-calls.ts';
-import { type IdempotentCallOptions, validateIdempotencyKey, idempotencyKeyOption } from './idempotency-options.ts';
+import { ControlCalls } from './control-calls.ts';
+import { LensCalls, QueryCalls } from './definition-calls.ts';
+import { type IdempotentCallOptions, contentKey, validateIdempotencyKey, idempotencyKeyOption } from './idempotency-keys.ts';
 import { type ClientOptions, type ClientConfig, resolveClientConfig, validateInteger } from './options.ts';
-import { QueryCalls } from './query-calls.ts';
 import { readFirstNonEmptyPage, followEvents, iterateRows } from './pagination.ts';
 import { ScheduleCalls } from './schedule-calls.ts';
 import type * as shapes from './route-types.ts';
 import { type ResponseBody, type RequestBody, type EndedRun, type RequestQuery, type Run, routeOf } from './route-types.ts';
-import { TestRunCalls } from './test-run-calls.ts';
 import { type WatchOptions, watchRun } from './watch-run.ts';
 
 const getHealth = routeOf('getHealth');
@@ -23,6 +21,9 @@ const getWorkflow = routeOf('getWorkflow');
 const archiveWorkflow = routeOf('archiveWorkflow');
 const deleteWorkflow = routeOf('deleteWorkflow');
 const validateWorkflow = routeOf('validateWorkflow');
+const testWorkflow = routeOf('testWorkflow');
+const stopTestRun = routeOf('stopTestRun');
+const viewRun = routeOf('viewRun');
 const startRun = routeOf('startRun');
 const getRun = routeOf('getRun');
 const listRuns = routeOf('listRuns');
@@ -43,12 +44,10 @@ export type TriggerOptions = IdempotentCallOptions;
  * Methods return the response of the route, or throw a ComputeClientError. Invalid arguments throw a TypeError or a
  * RangeError before anything is sent.
  */
-export class StepwellClient extends TestRunCalls {
+export class StepwellClient extends ControlCalls {
   readonly #config: ClientConfig;
   readonly lenses: LensCalls;
-
   readonly queries: QueryCalls;
-
   readonly schedules: ScheduleCalls;
 
   constructor(options: ClientOptions) {
@@ -122,6 +121,30 @@ export class StepwellClient extends TestRunCalls {
   /** Validates a definition without publishing it. Findings are part of the response, not an error. */
   validateWorkflow(body: RequestBody<'validateWorkflow'>, options?: CallOptions): Promise<ResponseBody<'validateWorkflow'>> {
     return sendRequest(this.#config, validateWorkflow, validateWorkflow.responses[200].schema, { body }, options);
+  }
+
+  /** Runs an unpublished graph. Without an idempotency key, each call starts a new test run. */
+  async testWorkflow(
+    body: RequestBody<'testWorkflow'>,
+    options: IdempotentCallOptions = {},
+  ): Promise<ResponseBody<'testWorkflow'>> {
+    return sendRequest(
+      this.#config,
+      testWorkflow,
+      testWorkflow.responses[202].schema,
+      { body, ...idempotencyKeyOption(options) },
+      options,
+    );
+  }
+
+  /** Ends a test run and deletes all of its data. Repeating it fails with `not_found`. */
+  stopTestRun(runId: string, options?: CallOptions): Promise<ResponseBody<'stopTestRun'>> {
+    return sendRequest(this.#config, stopTestRun, stopTestRun.responses[200].schema, { params: { runId } }, options);
+  }
+
+  /** Resolves every template of the configuration in the run's current context. */
+  viewRun(runId: string, body: RequestBody<'viewRun'>, options?: CallOptions): Promise<ResponseBody<'viewRun'>> {
+    return sendRequest(this.#config, viewRun, viewRun.responses[200].schema, { params: { runId }, body }, options);
   }
 
   /** Starts one run. All attempts of a call send the same idempotency key. */

@@ -3,7 +3,7 @@ export { StepwellClient, type TriggerOptions } from './client.ts';
 export type { CreateDeploymentOptions } from './control-calls.ts';
 export type { AwaitOptions, PollOptions } from './await-run-end.ts';
 export type { CallOptions } from './send-request.ts';
-export type { IdempotentCallOptions } from './idempotency-options.ts';
+export type { IdempotentCallOptions } from './idempotency-keys.ts';
 export type { ClientOptions, Fetch, Sleep } from './options.ts';
 export {
   ComputeClientError,

@@ -1,10 +1,11 @@
-/** Decides whether and when a failed request is retried. */
+/** Retries failed requests, where repeating them is safe. */
 import type { Route } from '../api/route.ts';
 import type { OperationId } from '../api/routes.ts';
+import { type RetryLimits, retryOutcome } from '../base/retry.ts';
 import { type ComputeClientError, RateLimitedComputeClientError, TransportComputeClientError } from './errors.ts';
+import type { ClientConfig } from './options.ts';
+import { abortableSleep } from './with-timeout.ts';
 
-const baseBackoffMs = 200;
-const maxBackoffMs = 5_000;
 /** Rate windows last one minute. For a longer Retry-After the error is returned to the caller. */
 const maxRetryAfterMs = 60_000;
 
@@ -50,23 +51,47 @@ const isConnectError = (error: ComputeClientError): boolean => {
 const isTransient = (error: ComputeClientError): boolean =>
   error instanceof TransportComputeClientError ? error.kind !== 'response' : error.status === 429 || error.status >= 500;
 
+/** An attempt without the response that the caller needs. */
+export interface FailedAttempt {
+  readonly error: ComputeClientError;
+  /** requested by the service */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** Full jitter, also after Retry-After, so that clients that were refused together do not retry together. */
+export const retryLimits = ({ retries }: Pick<ClientConfig, 'retries'>): RetryLimits => ({
+  attempts: retries + 1,
+  backoff: { baseMs: 200, maxMs: 5_000, jitter: 1 },
+});
+
 /**
- * The delay before the next attempt in milliseconds; undefined: do not retry.
- * Only a 429 guarantees that a request was not processed: the gateway also returns 503 if a function fails during its
- * work. So a request that is not idempotent is retried only after a 429 or a failed connection.
- * @param previousAttempts number of attempts before this one
+ * Whether the failed request is repeated. Only a 429 guarantees that a request was not processed: the gateway also returns 503 if a
+ * function fails during its work. So a request that is not idempotent is retried only after a 429 or a failed connection.
  */
-export const waitBeforeRetry = (
-  request: RetryCandidate,
-  error: ComputeClientError,
-  {
-    previousAttempts,
-    retryAfterMs = 0,
-    random,
-  }: { previousAttempts: number; retryAfterMs: number | undefined; random: () => number },
-): number | undefined => {
+export const isRetryable = (request: RetryCandidate, { error, retryAfterMs = 0 }: FailedAttempt): boolean => {
   const wasNotProcessed = error instanceof RateLimitedComputeClientError || isConnectError(error);
-  if (!isTransient(error) || (!wasNotProcessed && !isSafeToRetry(request)) || retryAfterMs > maxRetryAfterMs) return undefined;
-  // Full jitter, also after Retry-After, so that clients that were refused together do not retry together.
-  return retryAfterMs + Math.floor(random() * Math.min(maxBackoffMs, baseBackoffMs * 2 ** previousAttempts));
+  return isTransient(error) && (wasNotProcessed || isSafeToRetry(request)) && retryAfterMs <= maxRetryAfterMs;
 };
+
+/**
+ * Repeats the attempt while the policy allows it.
+ * @throws the error of the last attempt, or the reason of the caller's signal
+ */
+export async function sendWithRetry<Sent extends object>(
+  config: Pick<ClientConfig, 'retries' | 'random' | 'sleep'>,
+  request: RetryCandidate,
+  signal: AbortSignal | undefined,
+  attempt: () => Promise<Sent | FailedAttempt>,
+): Promise<Sent> {
+  const outcome = await retryOutcome(
+    attempt,
+    {
+      ...retryLimits(config),
+      isRetryable: (each) => 'error' in each && isRetryable(request, each),
+      requestedDelayMs: (each) => ('error' in each ? each.retryAfterMs : undefined),
+    },
+    { sleep: (ms) => abortableSleep(config.sleep, ms, signal), random: config.random },
+  );
+  if ('error' in outcome) throw outcome.error;
+  return outcome;
+}

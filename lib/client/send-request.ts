@@ -10,11 +10,11 @@ import {
   errorFromResponse,
   readRetryAfterMs,
 } from './parse-response.ts';
-import { ComputeClientError, TransportComputeClientError } from './errors.ts';
+import { TransportComputeClientError } from './errors.ts';
 import type { Tolerant } from './tolerant-schema.ts';
 import type { ClientConfig } from './options.ts';
-import { waitBeforeRetry } from './retry-policy.ts';
-import { abortableSleep, withTimeout } from './with-timeout.ts';
+import { type FailedAttempt, sendWithRetry } from './retry-policy.ts';
+import { withTimeout } from './with-timeout.ts';
 
 export interface CallOptions {
   /** when it is aborted, the call throws its reason */
@@ -47,22 +47,15 @@ export const sendRequest = async <Schema extends z.ZodType>(
   const hasIdempotencyKey = requestParts.idempotencyKey !== undefined || requestParts.bodyHasIdempotencyKey === true;
   const url = `${config.baseUrl}${resolvePath(route, requestParts)}`;
   const init = createRequestInit(config, route, requestParts, correlationId);
-  for (let previousAttempts = 0; ; previousAttempts += 1) {
+  const response = await sendWithRetry(config, { operationId, action, hasIdempotencyKey }, signal, async () => {
     const outcome = await sendOnce(config, { url, init, requestContext, signal });
-    const hasResponse = !(outcome instanceof ComputeClientError);
-    if (hasResponse && Object.hasOwn(route.responses, outcome.status)) return parseResponse(outcome, schema, requestContext);
-    const error = hasResponse ? errorFromResponse(outcome, requestContext) : outcome;
-    const retryAfterMs = hasResponse ? readRetryAfterMs(outcome.headers) : undefined;
-    const waitMs = waitBeforeRetry({ operationId, action, hasIdempotencyKey }, error, {
-      previousAttempts,
-      retryAfterMs,
-      random: config.random,
-    });
-    if (waitMs === undefined || previousAttempts === config.retries) throw error;
-    await abortableSleep(config.sleep, waitMs, signal);
-  }
+    if ('error' in outcome || Object.hasOwn(route.responses, outcome.status)) return outcome;
+    return { error: errorFromResponse(outcome, requestContext), retryAfterMs: readRetryAfterMs(outcome.headers) };
+  });
+  return parseResponse(response, schema, requestContext);
 };
 
+/** Any response, or the error of the connection. */
 export const sendOnce = async (
   { fetchImpl, sleep, timeoutMs }: Pick<ClientConfig, 'fetchImpl' | 'sleep' | 'timeoutMs'>,
   {
@@ -71,15 +64,17 @@ export const sendOnce = async (
     requestContext,
     signal,
   }: { url: string; init: RequestInit; requestContext: RequestContext; signal: AbortSignal | undefined },
-): Promise<RawResponse | ComputeClientError> => {
-  const transportError = (kind: 'network' | 'timeout', message: string, cause?: unknown) =>
-    new TransportComputeClientError({
+): Promise<RawResponse | FailedAttempt> => {
+  const transportError = (kind: 'network' | 'timeout', message: string, cause?: unknown): FailedAttempt => ({
+    error: new TransportComputeClientError({
       ...requestContext,
       kind,
       status: 0,
       message: `${requestContext.operationId}: ${message}`,
       cause,
-    });
+    }),
+    retryAfterMs: undefined,
+  });
   try {
     const timedResult = await withTimeout(timeoutMs, { sleep, signal }, async (timeoutSignal) => {
       const response = await fetchImpl(url, { ...init, signal: timeoutSignal });

@@ -2,9 +2,8 @@
 import { type CallOptions, sendOnce } from './send-request.ts';
 import { ComputeClientError } from './errors.ts';
 import { type ClientConfig, validateInteger } from './options.ts';
-import { waitBeforeRetry } from './retry-policy.ts';
+import { sendWithRetry } from './retry-policy.ts';
 import { readRetryAfterMs } from './parse-response.ts';
-import { abortableSleep } from './with-timeout.ts';
 
 /** The upload that `createDeployment` returned. */
 export interface Upload {
@@ -31,20 +30,11 @@ export const uploadArchive = async (
   const requestContext = { operationId, correlationId };
   const init: RequestInit = { method, headers: { ...headers }, body: archive, redirect: 'manual' };
   const uploadConfig = { ...config, timeoutMs: validateInteger('timeoutMs', timeoutMs, 1) };
-  for (let previousAttempts = 0; ; previousAttempts += 1) {
+  await sendWithRetry(config, { operationId, hasIdempotencyKey: false }, signal, async () => {
     const outcome = await sendOnce(uploadConfig, { url, init, requestContext, signal });
-    const hasResponse = !(outcome instanceof ComputeClientError);
-    if (hasResponse && outcome.status >= 200 && outcome.status < 300) return;
-    const error = hasResponse ? uploadError(outcome, correlationId) : outcome;
-    const retryAfterMs = hasResponse ? readRetryAfterMs(outcome.headers) : undefined;
-    const waitMs = waitBeforeRetry({ operationId, hasIdempotencyKey: false }, error, {
-      previousAttempts,
-      retryAfterMs,
-      random: config.random,
-    });
-    if (waitMs === undefined || previousAttempts === config.retries) throw error;
-    await abortableSleep(config.sleep, waitMs, signal);
-  }
+    if ('error' in outcome || (outcome.status >= 200 && outcome.status < 300)) return outcome;
+    return { error: uploadError(outcome, correlationId), retryAfterMs: readRetryAfterMs(outcome.headers) };
+  });
 };
 
 /** Keeps only the error code of the response, because S3 repeats the signed request in it. */

@@ -1,13 +1,14 @@
 /** Watches a run over server-sent events. It reconnects with the last event id, so no event is missed or repeated. */
 import { runDelta, runEvent } from '../api/schemas/runs.ts';
+import { nextAttempt } from '../base/retry.ts';
 import { deltaEventName } from '../engine/log/event-names.ts';
+import { EventStreamParser, EventTooLong, type ServerSentEvent, type StreamPart } from '../event-stream/event-stream-parser.ts';
 import { type RequestContext, correlationHeader, errorFromResponse, readRetryAfterMs } from './parse-response.ts';
 import { type CallOptions, resolvePath } from './send-request.ts';
-import { type ComputeClientError, TransportComputeClientError } from './errors.ts';
-import { type EventFrame, FrameReader } from './frame-reader.ts';
+import { TransportComputeClientError } from './errors.ts';
 import { matchesSchema } from './tolerant-schema.ts';
 import type { ClientConfig } from './options.ts';
-import { waitBeforeRetry } from './retry-policy.ts';
+import { type FailedAttempt, isRetryable, retryLimits } from './retry-policy.ts';
 import { type RunUpdate, isDelta, isFinalEvent, routeOf } from './route-types.ts';
 import { abortableSleep, withTimeout } from './with-timeout.ts';
 
@@ -15,9 +16,11 @@ const route = routeOf('listRunEvents');
 /** The service sends a heartbeat every 15 s. After this long without one, the connection is treated as lost. */
 const heartbeatTimeoutMs = 45_000;
 const firstRetryMs = 1_000;
+/** The service sends no event of this size. The limit bounds the memory that another server can use. */
+const maxEventLength = 16_777_216;
 
 /** How a connection ended: the stream is complete, the service closed it, or an error occurred. */
-type ConnectionEnd = 'complete' | 'closed' | { readonly error: ComputeClientError; readonly retryAfterMs: number | undefined };
+type ConnectionEnd = 'complete' | 'closed' | FailedAttempt;
 
 export interface WatchOptions {
   /** the id of the last event seen; only later events are returned */
@@ -37,71 +40,89 @@ export async function* watchRun(
   { signal, correlationId = config.newId() }: CallOptions,
 ): AsyncGenerator<RunUpdate, void, undefined> {
   const requestContext = { operationId: route.operationId, correlationId };
-  const nextDeltaIndexes = new Map<string, number>();
-  let lastEventId = after;
+  const progress = new WatchProgress(after);
   let retryMs = firstRetryMs;
-  for (let previousAttempts = 0; ;) {
-    const frames = readFrames(
+  for (let failedAttempts = 0; ;) {
+    const parts = readStream(
       config,
       requestContext,
-      resolvePath(route, { params: { runId }, query: { afterEventId: lastEventId, reader } }),
+      resolvePath(route, { params: { runId }, query: { afterEventId: progress.lastEventId, reader } }),
       signal,
     );
     let connectionEnd: ConnectionEnd = 'closed';
     try {
-      for (let nextFrame = await frames.next(); ; nextFrame = await frames.next()) {
-        if (nextFrame.done === true) {
-          connectionEnd = nextFrame.value;
+      for (let next = await parts.next(); ; next = await parts.next()) {
+        if (next.done === true) {
+          connectionEnd = next.value;
           break;
         }
-        previousAttempts = 0;
-        retryMs = nextFrame.value.retryMs ?? retryMs;
-        const update = parseUpdate(nextFrame.value);
-        if (update === undefined) continue;
-        if (isDelta(update)) {
-          const node = `${update.payload.nodeId}@${update.payload.iteration ?? ''}`;
-          const expectedDeltaIndex = (nextDeltaIndexes.get(node) ?? -1) + 1;
-          if (update.payload.deltaIndex < expectedDeltaIndex) continue;
-          // A delta is missing: the next stream repeats all deltas.
-          if (update.payload.deltaIndex > expectedDeltaIndex) break;
-          nextDeltaIndexes.set(node, expectedDeltaIndex);
-          yield update;
-        } else if (update.eventId > lastEventId) {
-          lastEventId = update.eventId;
-          yield update;
-          if (isFinalEvent(update)) return;
+        failedAttempts = 0;
+        const part = next.value;
+        if (part.kind === 'retry') {
+          retryMs = part.delayMs;
+          continue;
         }
+        const update = parseUpdate(part);
+        const novelty = update === undefined ? 'repeated' : progress.accept(update);
+        // A delta is missing: the next stream repeats all deltas.
+        if (novelty === 'gap') break;
+        if (update === undefined || novelty === 'repeated') continue;
+        yield update;
+        if (!isDelta(update) && isFinalEvent(update)) return;
       }
     } finally {
       // Also closes the connection if the caller stops early.
-      await frames.return('closed');
+      await parts.return('closed');
     }
     if (connectionEnd === 'complete') return;
     if (connectionEnd === 'closed') {
       await abortableSleep(config.sleep, retryMs, signal);
       continue;
     }
-    const { random, retries } = config;
-    const waitMs = waitBeforeRetry({ operationId: route.operationId, hasIdempotencyKey: false }, connectionEnd.error, {
-      previousAttempts,
-      retryAfterMs: connectionEnd.retryAfterMs,
-      random,
+    failedAttempts += 1;
+    const next = nextAttempt(retryLimits(config), failedAttempts, {
+      random: config.random(),
+      requestedDelayMs: connectionEnd.retryAfterMs,
     });
-    if (waitMs === undefined || previousAttempts === retries) throw connectionEnd.error;
-    previousAttempts += 1;
-    await abortableSleep(config.sleep, waitMs, signal);
+    if (next.kind === 'give-up' || !isRetryable({ operationId: route.operationId, hasIdempotencyKey: false }, connectionEnd))
+      throw connectionEnd.error;
+    await abortableSleep(config.sleep, next.delayMs, signal);
   }
 }
 
-/** Opens one connection and yields its frames. Closing the generator closes the connection. */
-async function* readFrames(
+/** The events and deltas that the caller has received, because a new stream repeats some of them. */
+class WatchProgress {
+  lastEventId: number;
+  readonly #nextDeltaIndexes = new Map<string, number>();
+
+  constructor(lastEventId: number) {
+    this.lastEventId = lastEventId;
+  }
+
+  /** Counts a new update as received. `gap`: a delta before this one is missing. */
+  accept(update: RunUpdate): 'new' | 'repeated' | 'gap' {
+    if (!isDelta(update)) {
+      if (update.eventId <= this.lastEventId) return 'repeated';
+      this.lastEventId = update.eventId;
+      return 'new';
+    }
+    const node = `${update.payload.nodeId}@${update.payload.iteration ?? ''}`;
+    const expectedIndex = this.#nextDeltaIndexes.get(node) ?? 0;
+    if (update.payload.deltaIndex !== expectedIndex) return update.payload.deltaIndex < expectedIndex ? 'repeated' : 'gap';
+    this.#nextDeltaIndexes.set(node, expectedIndex + 1);
+    return 'new';
+  }
+}
+
+/** Opens one connection and yields the parts of its stream. Closing the generator closes the connection. */
+async function* readStream(
   { baseUrl, apiKey, fetchImpl, sleep, timeoutMs }: ClientConfig,
   requestContext: RequestContext,
   path: string,
   signal: AbortSignal | undefined,
-): AsyncGenerator<EventFrame, ConnectionEnd, undefined> {
+): AsyncGenerator<StreamPart, ConnectionEnd, undefined> {
   const connection = new AbortController();
-  const transportError = (kind: 'network' | 'timeout', message: string, cause?: unknown): ConnectionEnd => ({
+  const transportError = (kind: TransportComputeClientError['kind'], message: string, cause?: unknown): ConnectionEnd => ({
     error: new TransportComputeClientError({
       ...requestContext,
       kind,
@@ -131,23 +152,24 @@ async function* readFrames(
       };
     }
     const bytes = body.getReader();
-    const reader = new FrameReader();
+    const parser = new EventStreamParser(maxEventLength);
     for (;;) {
       const chunk = await withTimeout(heartbeatTimeoutMs, { sleep, signal }, () => bytes.read());
       if (!chunk.isInTime) return transportError('timeout', `no data for ${heartbeatTimeoutMs} ms`);
       if (chunk.value.done) return 'closed';
-      yield* reader.read(chunk.value.value);
+      yield* parser.read(chunk.value.value);
     }
   } catch (cause) {
     signal?.throwIfAborted();
+    if (cause instanceof EventTooLong) return transportError('response', cause.message, cause);
     return transportError('network', 'the service is unreachable, or the stream was interrupted', cause);
   } finally {
     connection.abort();
   }
 }
 
-/** Ignores heartbeats, frames of newer services and frames that cannot be parsed. */
-const parseUpdate = ({ id, event, data }: EventFrame): RunUpdate | undefined => {
+/** Ignores heartbeats, events of newer services and events that cannot be parsed. */
+const parseUpdate = ({ id, event, data }: ServerSentEvent): RunUpdate | undefined => {
   if (id === undefined && event !== deltaEventName) return undefined;
   let parsed: unknown;
   try {

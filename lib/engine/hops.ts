@@ -3,6 +3,7 @@
  * Lambda's own loop detection is switched off, because it also counts hops with progress (docs/decisions/recursive-loops.md). This
  * limit drops nothing: beyond it, messages are delayed more and more.
  */
+import { backoffMs } from '../base/retry.ts';
 import { invariant } from './invariant.ts';
 import { type DurationMs, durationMs, minutes, seconds } from './time.ts';
 
@@ -64,5 +65,5 @@ export function nextHop(handled: HandledMessage | undefined, requestedDelay: Dur
 function backoffAt(count: Hops): DurationMs {
   const beyond = count - maxHops;
   if (beyond <= 0 || beyond % 2 === 0) return durationMs(0);
-  return durationMs(Math.min(maxBackoff, baseBackoff * 2 ** Math.min((beyond - 1) / 2, 20)));
+  return durationMs(backoffMs({ baseMs: baseBackoff, maxMs: maxBackoff }, (beyond + 1) / 2));
 }

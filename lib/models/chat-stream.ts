@@ -2,6 +2,7 @@
 import { defined } from '../base/defined.ts';
 import type { Response } from 'undici';
 import * as z from 'zod';
+import { EventStreamParser, EventTooLong } from '../event-stream/event-stream-parser.ts';
 import type { ModelCall, ProviderResponse, Tokens } from '../ports/models.ts';
 import { textWithin } from './guarded-post.ts';
 
@@ -9,6 +10,8 @@ export type ProviderFailure = Extract<ProviderResponse, { kind: 'failed' }>;
 
 /** Limit of an answer's text in characters, and of a JSON body in bytes. */
 const maxAnswerLength = 4_194_304;
+/** Limit of one event in characters. A chunk of an answer is a few words. */
+const maxEventLength = 1_048_576;
 
 const usage = z.object({ prompt_tokens: z.int().min(0), completion_tokens: z.int().min(0) }).nullish();
 const finish = z.string().nullish();
@@ -52,7 +55,7 @@ async function streamed(response: Response, { onText }: ModelCall): Promise<Prov
       onText?.(delta);
     }
   } catch (caught) {
-    if (caught instanceof LineTooLong) return invalidResponse(caught.message);
+    if (caught instanceof EventTooLong) return invalidResponse(caught.message);
     throw caught;
   }
   if (reason === undefined) return failed('stream_broken', 'the stream ended before the answer was complete');
@@ -100,36 +103,9 @@ const jsonIn = (text: string): unknown => {
   }
 };
 
-/** Limit of one line in characters. A chunk of an answer is a few words. */
-const maxLineLength = 1_048_576;
-
-/** A line exceeds the limit. */
-class LineTooLong extends Error {
-  override readonly name = 'LineTooLong';
-}
-
-/**
- * Parses a stream of server-sent events (HTML standard, 9.2.6). Chunk borders may be anywhere.
- * @yields the `data:` lines of each event, joined; other fields are ignored
- */
+/** The data of each event. The last one counts although its blank line is missing, because some servers omit it. */
 async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let partialLine = '';
-  let data: string[] = [];
-  for await (const chunk of body) {
-    partialLine += decoder.decode(chunk, { stream: true });
-    // A carriage return at the end may be the first half of CRLF.
-    const lines = partialLine.split(/\r\n|\n|\r(?!$)/);
-    partialLine = lines.pop() ?? '';
-    if (partialLine.length > maxLineLength) throw new LineTooLong('a line of the stream is too long');
-    for (const line of lines) {
-      if (line === '') {
-        if (data.length > 0) yield data.join('\n');
-        data = [];
-      } else if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
-    }
-  }
-  // Some servers omit the final empty line. The caller detects an incomplete event.
-  if (partialLine.startsWith('data:')) data.push(partialLine.slice(partialLine.startsWith('data: ') ? 6 : 5).trimEnd());
-  if (data.length > 0) yield data.join('\n');
+  const parser = new EventStreamParser(maxEventLength);
+  for await (const chunk of body) for (const part of parser.read(chunk)) if (part.kind === 'event') yield part.data;
+  for (const part of parser.end()) if (part.kind === 'event') yield part.data;
 }

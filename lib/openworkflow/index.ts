@@ -3,10 +3,15 @@ export type { DurationString } from '../sdk/duration.ts';
 export { NonRetryableError } from '../sdk/errors.ts';
 export type { RetryPolicy } from '../sdk/retry-policy.ts';
 export type { WorkflowRunHandle, WorkflowRunResultOptions } from './handle.ts';
-export { OpenWorkflow, type OpenWorkflowOptions, type RunnableWorkflow, type WorkflowRunOptions } from './open-workflow.ts';
-export type { SentSignal } from './sent-signal.ts';
-export type { StepApi, StepRunOptions, StepSignalOptions, StepWaitOptions, StepWorkflowOptions } from './step.ts';
-export { Worker, type WorkerOptions } from './worker.ts';
+export {
+  OpenWorkflow,
+  type OpenWorkflowOptions,
+  type RunnableWorkflow,
+  Worker,
+  type WorkerOptions,
+  type WorkflowRunOptions,
+} from './open-workflow.ts';
+export type { SentSignal, StepApi, StepRunOptions, StepSignalOptions, StepWaitOptions, StepWorkflowOptions } from './step.ts';
 export {
   type Workflow,
   type WorkflowFunction,

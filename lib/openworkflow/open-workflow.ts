@@ -7,8 +7,7 @@ import { workflowMark } from '../sdk/marks.ts';
 import type { StandardSchema } from '../sdk/standard-schema.ts';
 import type { WorkflowSpec } from '../sdk/workflow.ts';
 import { WorkflowRunHandle } from './handle.ts';
-import { type SentSignal, sharedCorrelation, sentSignal } from './sent-signal.ts';
-import { Worker, type WorkerOptions } from './worker.ts';
+import { type SentSignal, sharedCorrelation, sentSignal } from './step.ts';
 import { type Workflow, type WorkflowFunction, defineWorkflow } from './workflow.ts';
 
 export interface OpenWorkflowOptions {
@@ -154,3 +153,24 @@ const jsonOf = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value) ?
 
 const momentOf = (moment: Date | DurationString): string =>
   (moment instanceof Date ? moment : new Date(Date.now() + parseDuration(moment))).toISOString();
+
+export interface WorkerOptions {
+  readonly concurrency?: number | undefined;
+}
+
+/**
+ * The installation or `stepwell worker start` runs the workflow tasks, from the code that `stepwell deploy` has uploaded. This
+ * class has nothing to do. It exists so that programs that start and stop a worker need no change.
+ */
+export class Worker {
+  /** Has no effect. */
+  async start(): Promise<void> {}
+
+  /** Has no effect: runs continue. */
+  async stop(): Promise<void> {}
+
+  /** @returns the number of claimed runs: 0 */
+  async tick(): Promise<number> {
+    return 0;
+  }
+}

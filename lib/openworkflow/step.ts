@@ -1,11 +1,11 @@
-/** `step` with the library's signatures, over the SDK's. */
+/** `step` and sent signals with the library's signatures, over the SDK's. */
 import type { Duration } from '../sdk/duration.ts';
+import { NonRetryableError } from '../sdk/errors.ts';
 import type { RetryPolicy } from '../sdk/retry-policy.ts';
 import type { StandardSchema } from '../sdk/standard-schema.ts';
 import type { Step } from '../sdk/step.ts';
 import type { Stored } from '../sdk/stored.ts';
 import type { WorkflowSpec } from '../sdk/workflow.ts';
-import { type SentSignal, sharedCorrelation, sentSignal } from './sent-signal.ts';
 
 export interface StepRunOptions {
   readonly name: string;
@@ -33,6 +33,16 @@ export interface StepWaitOptions<Data> {
   /** default: the lifetime of the run */
   readonly timeout?: Duration | Date;
   readonly schema?: StandardSchema<never, Data> | StandardSchema<unknown, Data>;
+}
+
+/** The result of sending a signal. */
+export interface SentSignal {
+  readonly signalId: string;
+  /**
+   * Unknown on this platform: a signal goes to one wait, and is stored for a wait that has not begun.
+   * @throws NonRetryableError `openworkflow_unsupported`, always
+   */
+  readonly workflowRunIds: readonly string[];
 }
 
 export interface StepApi {
@@ -66,3 +76,17 @@ export const stepApi = (step: Step): StepApi => ({
   },
   waitForSignal: (options) => step.waitForSignal({ ...options, correlation: sharedCorrelation }),
 });
+
+/** The correlation of all signals: the library identifies a signal by its name alone. */
+export const sharedCorrelation = 'openworkflow';
+
+export const sentSignal = (signalId: string): SentSignal =>
+  // Not enumerable: storing or printing the result must not call the getter.
+  Object.defineProperty({ signalId, workflowRunIds: [] }, 'workflowRunIds', {
+    enumerable: false,
+    get(): never {
+      throw new NonRetryableError('a signal is stored until a run waits for it, so the runs that it reaches are not known', {
+        code: 'openworkflow_unsupported',
+      });
+    },
+  });

@@ -11,7 +11,7 @@ const bill = (...calls: readonly RecordedCall[]) => billOf(linesOf(...calls));
 const large = 'x'.repeat(1_500);
 
 describe('the write units of a run', () => {
-  test('are told apart by what they are for', () => {
+  test('are counted by purpose', () => {
     expect(
       bill(put({ sk: 'head', gp: 'p', gs: '1' }), put({ sk: 'log#00000002' }), put({ pk: 'due#1#2', sk: partition })),
     ).toMatchObject({
@@ -39,7 +39,7 @@ describe('the write units of a run', () => {
     });
   });
 
-  test('include the index that an update leaves', () => {
+  test('include the index entry that an update removes', () => {
     const out = update('REMOVE #gs', {});
     expect(bill(put({ sk: 'head', gp: 'p', gs: '1' }), out).writeUnits).toEqual({ head: 1, end: 1, byProject: 2 });
   });
@@ -48,7 +48,7 @@ describe('the write units of a run', () => {
     expect(bill(failing).writeUnits).toEqual({});
   });
 
-  test('of an item that nobody has named are refused', () => {
+  test('of an unknown item are refused', () => {
     expect(() => bill(put({ sk: 'novelty#1' }))).toThrow(/no part of the bill matches the keys .*novelty/);
     expect(() => bill(update('SET status = :s', {}, 'NONE'))).toThrow(/UPDATED_NEW/);
   });
@@ -57,7 +57,7 @@ describe('the write units of a run', () => {
 describe('queue requests', () => {
   const Messages = [{ Body: JSON.stringify({ runId }), ReceiptHandle: 'h' }];
 
-  test('belong to the run that the message names, the deletion by its handle too', () => {
+  test('belong to the run of the message; a deletion is found by its receipt handle', () => {
     const lines = linesOf(
       queue('ReceiveMessage', {}, { Messages }),
       queue('DeleteMessageBatch', { Entries: [{ ReceiptHandle: 'h' }] }),
@@ -68,7 +68,7 @@ describe('queue requests', () => {
     ]);
   });
 
-  test('that found nothing are counted apart', () => {
+  test('without a message are counted separately', () => {
     expect(bill(queue('ReceiveMessage', {}))).toMatchObject({ queueRequests: {}, emptyReceives: { 'of any queue': 1 } });
   });
 });

@@ -1,4 +1,4 @@
-/** No handler grows past what a cold start may take without somebody deciding so. */
+/** Each handler stays within a size limit, which bounds its cold start. */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,14 +18,14 @@ test.each(functionNames)('the handler of %s is within its limit', (name) => {
   expect(size?.handlerBytes).toBeLessThanOrEqual(maxBytesOf(name));
 });
 
-test('a limit is no more than a quarter above what there is', () => {
+test('a limit is at most a quarter above the current size', () => {
   for (const { name, handlerBytes } of sizes) {
     if (maxBytesOf(name) > maxBytesOf('api')) expect(maxBytesOf(name), name).toBeLessThan(handlerBytes * 1.25);
   }
 });
 
-test('docs/BENCH.md says the limits', () => {
+test('docs/BENCH.md states the limits', () => {
   const megabytes = (name: (typeof functionNames)[number]): string => `${maxBytesOf(name) / 1_048_576} MB`;
-  const said = `it may have ${megabytes('api')}, the library's ${megabytes('library')} and the worker's ${megabytes('worker')}`;
-  expect(read('docs/BENCH.md')).toContain(said);
+  const sentence = `it may have ${megabytes('api')}, the library's ${megabytes('library')} and the worker's ${megabytes('worker')}`;
+  expect(read('docs/BENCH.md')).toContain(sentence);
 });

@@ -1,4 +1,4 @@
-/** Calls as the embedded cloud records them, for a small cloud of one table. */
+/** Calls in the form that the embedded cloud records, for a small template with one table. */
 import type { RecordedCall } from '../../lib/local/recorder/recorder.ts';
 import type { Resource, Template } from '../../lib/local/template/template.ts';
 import type { WireItem } from '../../bench/item-size.ts';

@@ -8,8 +8,8 @@ describe('a write', () => {
   test.each([
     ['of a whole KB is one unit', [0, 1_024], 1],
     ['of a byte more is two', [0, 1_025], 2],
-    ['is billed by what stood, where that was larger', [3_000, 10], 3],
-    ['of nothing, over nothing, is one', [0, 0], 1],
+    ['is billed by the previous item, if that was larger', [3_000, 10], 3],
+    ['of an empty item over none is one', [0, 0], 1],
   ])('%s', (_name, sizes, units) => {
     expect(writeUnits(...sizes)).toBe(units);
   });
@@ -19,18 +19,18 @@ describe('a read', () => {
   test.each([
     ['of 4 KB is one unit', 4_096, true, 1],
     ['of a byte more is two', 4_097, true, 2],
-    ['of nothing is one', 0, true, 1],
-    ['costs half when it may be late', 4_097, false, 1],
+    ['without an item is one', 0, true, 1],
+    ['costs half if it is eventually consistent', 4_097, false, 1],
   ])('%s', (_name, bytes, isStrong, units) => {
     expect(readUnits(bytes, isStrong)).toBe(units);
   });
 
-  test('of an item is by the item, not by what was asked of it', () => {
+  test('of an item is billed by its size, not by the requested attributes', () => {
     expect(getUnits({ Key: of(10), ConsistentRead: true }, { Item: of(5_000) })).toBe(2);
     expect(getUnits({ Key: of(10) }, {})).toBe(0.5);
   });
 
-  test('of many rounds once, for all together', () => {
+  test('of many items is rounded once, for all together', () => {
     const answer = { Items: [of(1_000), of(1_000), of(1_000)], Count: 3, ScannedCount: 3 };
     expect(queryUnits({ ConsistentRead: true }, answer)).toBe(1);
     expect(queryUnits({ ConsistentRead: true }, { ...answer, ScannedCount: 6 })).toBe(2);
@@ -57,10 +57,10 @@ describe('an index of keys', () => {
 
   test.each([
     ['costs nothing for an item without all of its keys', undefined, outside, 0],
-    ['costs one to enter, whatever else the item holds', outside, inside, 1],
-    ['costs one to leave', inside, outside, 1],
-    ['costs two to move', inside, item({ sp: 'failed', ss: '1' }), 2],
-    ['costs nothing while its keys stay', inside, item({ sp: 'waiting', ss: '1', more: 'y' }), 0],
+    ['costs one to add an item of any size', outside, inside, 1],
+    ['costs one to remove an item', inside, outside, 1],
+    ['costs two to change the key', inside, item({ sp: 'failed', ss: '1' }), 2],
+    ['costs nothing while the keys are unchanged', inside, item({ sp: 'waiting', ss: '1', more: 'y' }), 0],
   ])('%s', (_name, before, after, units) => {
     expect(index === undefined ? undefined : indexUnits(table, index, before, after)).toBe(units);
   });

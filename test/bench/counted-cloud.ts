@@ -1,4 +1,4 @@
-/** An embedded cloud for the tests of one file, and the bills that were counted on it before they begin. */
+/** An embedded cloud for the tests of one file, and the bills that are counted on it before they start. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ import { differences, readGolden } from '../../bench/golden.ts';
 import { type Scenario, count } from '../../bench/scenarios.ts';
 import { preparedFolder } from '../e2e/local-start.ts';
 
-interface Around {
+interface CountingHooks {
   readonly before?: (bench: BenchCloud) => void;
   readonly after?: (bench: BenchCloud) => Promise<void>;
 }
 
 /** @returns the bill of a scenario, once it is counted */
-export function countedCloud(scenarios: readonly Scenario[], { before, after }: Around): (name: string) => Bill {
+export function countedCloud(scenarios: readonly Scenario[], { before, after }: CountingHooks): (name: string) => Bill {
   const directory = preparedFolder(mkdtempSync(join(tmpdir(), 'stepwell-golden-')));
   const warnings: string[] = [];
   const bills = new Map<string, Bill>();

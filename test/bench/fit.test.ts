@@ -1,4 +1,4 @@
-/** The curve of docs/BENCH.md that says whether a step costs more the more there are before it. */
+/** The curve of docs/BENCH.md: whether a step costs more with the number of steps before it. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Curve, type Point, quadraticShare, fitCurve, timeAt } from '../../bench/peers/fit.ts';
@@ -8,7 +8,7 @@ const curves = fc.record({ a: finite(-1_000, 1_000), b: finite(0, 50), c: finite
 const lengths = fc.uniqueArray(fc.integer({ min: 0, max: 25_000 }), { minLength: 3, maxLength: 60 });
 const pointsOn = (curve: Curve, steps: readonly number[]): readonly Point[] =>
   steps.map((length) => ({ steps: length, ms: timeAt(curve, length) }));
-const missed = (curve: Curve, points: readonly Point[]): number =>
+const squaredError = (curve: Curve, points: readonly Point[]): number =>
   points.reduce((sum, { steps, ms }) => sum + (ms - timeAt(curve, steps)) ** 2, 0);
 
 test('points of a curve give that curve', () => {
@@ -25,7 +25,7 @@ test('points of a curve give that curve', () => {
   );
 });
 
-test('no other curve lies nearer to the points', () => {
+test('no other curve is nearer to the points', () => {
   const noise = fc.array(finite(-100, 100), { minLength: 60, maxLength: 60 });
   const away = fc.constantFrom<Curve>({ a: 1, b: 0, c: 0 }, { a: 0, b: 1e-3, c: 0 }, { a: 0, b: 0, c: 1e-7 });
   fc.assert(
@@ -33,12 +33,12 @@ test('no other curve lies nearer to the points', () => {
       const points = noises.map((extra, at) => ({ steps: at * 400, ms: timeAt(curve, at * 400) + extra }));
       const best = fitCurve(points);
       const other = { a: best.a + sign * a, b: best.b + sign * b, c: best.c + sign * c };
-      expect(missed(best, points)).toBeLessThanOrEqual(missed(other, points));
+      expect(squaredError(best, points)).toBeLessThanOrEqual(squaredError(other, points));
     }),
   );
 });
 
-test('the order of the points says nothing', () => {
+test('the order of the points has no effect', () => {
   fc.assert(
     fc.property(curves, lengths, (curve, steps) => {
       fc.pre(Math.max(...steps) - Math.min(...steps) > steps.length * 100);
@@ -49,12 +49,12 @@ test('the order of the points says nothing', () => {
   );
 });
 
-test('two numbers of steps are no curve', () => {
+test('points at two lengths are not enough for a curve', () => {
   const points = [1, 2, 2, 1].map((steps) => ({ steps, ms: steps }));
   expect(() => fitCurve(points)).toThrow(RangeError);
 });
 
-test('what is linear is not bent, and what is square is nothing else', () => {
+test('a linear curve has no quadratic share, and a quadratic one has no other', () => {
   expect(quadraticShare({ a: 5, b: 2, c: 0 }, 1_000)).toBe(0);
   expect(quadraticShare({ a: 0, b: 0, c: 0.5 }, 1_000)).toBe(1);
 });

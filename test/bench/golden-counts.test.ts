@@ -1,4 +1,4 @@
-/** The bills of docs/BENCH.md, counted on the embedded cloud and held against the files of `bench/golden`. */
+/** The bills of docs/BENCH.md, counted on the embedded cloud and compared with the files of `bench/golden`. */
 import { expect, test } from 'vitest';
 import { total } from '../../bench/bill.ts';
 import { scenarios } from '../../bench/scenarios.ts';
@@ -37,12 +37,12 @@ test.each([
   expect([writeUnits['commits'], total(queueRequests)]).toEqual([steps + 1, 3]);
 });
 
-test('ten steps of code that begin together cost one commit for all of their beginnings', () => {
+test('ten steps of code that begin together begin in one commit', () => {
   expect(total(billFor('code-10-together').commits)).toBeLessThanOrEqual(2);
 });
 
 test.each(['cold', 'warm'] as const)(
-  'a start with a key that is %s costs what its golden file says: at most 5 writes and 2 reads',
+  'a start with a key that is %s costs as much as its golden file: at most 5 writes and 2 reads',
   (key) => {
     const bill = starts.find((one) => one.key === key)?.bill;
     if (bill === undefined) throw new Error(`${key} was not counted`);
@@ -53,7 +53,7 @@ test.each(['cold', 'warm'] as const)(
   },
 );
 
-test('what a chain reads does not grow with its length', () => {
+test('the reads of each node of a chain do not grow with its length', () => {
   const reads = (name: string) => total(billFor(name).readUnits, ['api keys']);
   expect([reads('chain-100'), reads('chain-1000')]).toEqual([reads('chain-10'), reads('chain-10')]);
 });

@@ -1,4 +1,4 @@
-/** The bills of loops of growing length and of a lens that speaks, counted on the embedded cloud and held against `bench/golden`. */
+/** The bills of loops of growing length and of a lens that streams, counted on the embedded cloud and compared with `bench/golden`. */
 import { expect, test } from 'vitest';
 import { total } from '../../bench/bill.ts';
 import { slowScenarios } from '../../bench/scenarios.ts';
@@ -11,7 +11,7 @@ const billFor = countedCloud(slowScenarios, {
   before: ({ cloud }) => void cloud.recorder.listen((call) => void writes.push(...writesIn(call))),
 });
 
-/** What a lens costs that speaks for seconds of real time moves a little with the machine: what is promised of it is held below. */
+/** The bill of a lens that streams for seconds of real time varies with the machine. Its limits are tested below. */
 const exact = slowScenarios.map(({ name }) => name).filter((name) => name !== fastLensWorkflow.name);
 
 test.each(exact)('the bill of %s is the golden one', (name) => {
@@ -27,17 +27,17 @@ test.each([
   (name, passes) => {
     const { writeUnits, commits, queueRequests } = billFor(name);
     expect([total(commits), total(queueRequests)]).toEqual([passes + 1, 3]);
-    // In every hundredth commit the results of a hundred passes are put away: some of those weigh a unit more.
+    // Every hundredth commit offloads the results of a hundred iterations. Some of these commits cost a unit more.
     expect(total(writeUnits, ['rate windows'])).toBeLessThanOrEqual(passes * 1.01 + 7);
   },
 );
 
-test('a pass that is alone reads nothing, in a long loop as in a short one', () => {
+test('a sequential iteration reads nothing, in a long loop as in a short one', () => {
   const reads = (name: string) => total(billFor(name).readUnits, ['api keys', 'workflow']);
   expect([reads('loop-100') - reads('loop-10'), reads('loop-1000') - reads('loop-100')]).toEqual([0, 0]);
 });
 
-test('a lens that says 2,000 tokens at 400 a second takes at most 25 writes, and at most four in any second of its stream', () => {
+test('a lens that streams 2,000 tokens at 400 a second takes at most 25 writes, and at most four in any second of its stream', () => {
   const { writeUnits, commits } = billFor(fastLensWorkflow.name);
   expect((writeUnits['streams'] ?? 0) + total(commits)).toBeLessThanOrEqual(25);
   const runs = [...Map.groupBy(writes, ({ runId }) => runId).values()];
@@ -46,7 +46,7 @@ test('a lens that says 2,000 tokens at 400 a second takes at most 25 writes, and
   for (const ofRun of speaking) {
     const ended = ofRun.findLast(({ kind }) => kind === 'commit');
     expect(ofRun.filter(({ kind }) => kind === 'delta').length).toBeGreaterThan(13);
-    // The commit that says it has begun is one of the stream's writes. The one that ends the node, and the stream with it, waits for nothing.
+    // The commit that records the beginning is one of the stream's writes. The commit that ends the node and its stream does not wait.
     expect(maxPerSecond(ofRun.flatMap((write) => (write === ended ? [] : [write.at])))).toBeLessThanOrEqual(4);
   }
 });

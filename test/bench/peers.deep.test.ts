@@ -1,4 +1,4 @@
-/** What `npm run bench -- --peers` compares is the same work: each engine runs the programs, and to the same results. */
+/** `npm run bench -- --peers` compares the same work: each engine runs the programs with the same results. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,31 +33,28 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** What a program comes to where nothing is kept and nobody waits. */
-const plainly: Steps = {
+/** Runs a program without an engine: no step is stored and no wait takes time. */
+const withoutEngine: Steps = {
   run: async (_name, body) => body(),
-  child: () => programs.stamp(plainly),
+  child: () => programs.stamp(withoutEngine),
   signal: async () => undefined,
 };
 
 const ascending = ({ at }: Result): boolean => at.every((time, index) => index === 0 || time >= (at[index - 1] ?? time));
 
-test.each(programNames)(
-  '%s comes to the same on each engine as without any, and its steps ran in their order',
-  async (program) => {
-    const plain = await programs[program](plainly, { run: 'plain', steps: 7, every: 2 });
-    for (const engine of engines) {
-      const run = await engine.start(program, { run: `same-${program}`, steps: 7, every: 2 });
-      // A signal that comes before its wait is dropped by some.
-      if (program === 'waiter') await until(() => run.signal());
-      const result = await run.result();
-      expect([engine.name, result.sum, result.at.length]).toEqual([engine.name, plain.sum, plain.at.length]);
-      expect(ascending(result), engine.name).toBe(true);
-    }
-  },
-);
+test.each(programNames)('%s has the same result on each engine as without one, and its steps run in order', async (program) => {
+  const plain = await programs[program](withoutEngine, { run: 'plain', steps: 7, every: 2 });
+  for (const engine of engines) {
+    const run = await engine.start(program, { run: `same-${program}`, steps: 7, every: 2 });
+    // Some engines drop a signal that arrives before its wait.
+    if (program === 'waiter') await retryUntilAccepted(() => run.signal());
+    const result = await run.result();
+    expect([engine.name, result.sum, result.at.length]).toEqual([engine.name, plain.sum, plain.at.length]);
+    expect(ascending(result), engine.name).toBe(true);
+  }
+});
 
-async function until(act: () => Promise<void>): Promise<void> {
+async function retryUntilAccepted(act: () => Promise<void>): Promise<void> {
   for (let tried = 1; ; tried += 1) {
     try {
       return await act();
@@ -68,7 +65,7 @@ async function until(act: () => Promise<void>): Promise<void> {
   }
 }
 
-test('several runs at once come to the same as one by itself', async () => {
+test('concurrent runs have the same result as a single one', async () => {
   for (const engine of engines) {
     const inputs = [1, 2, 3, 4].map((number) => ({ run: `together-${number}`, steps: 3, every: 1 }));
     const { beganAt, results } = await engine.runAll('chain', inputs, 2);
@@ -77,14 +74,14 @@ test('several runs at once come to the same as one by itself', async () => {
   }
 });
 
-test('the curve of a run has a point for every so many steps, and one for the last', async () => {
+test('the curve of a run has a point at each interval, and one for the last step', async () => {
   const [own] = engines;
   if (own === undefined) throw new Error('no engine');
   const { points } = await measureChain(own, 12, 5, 'test');
   expect(points.map(({ steps }) => steps)).toEqual([0, 5, 10, 11]);
 });
 
-test('no more are at work at once than there may be, and all are done', async () => {
+test('the concurrency is bounded, and every item is processed', async () => {
   let working = 0;
   let most = 0;
   const done = await runPooled([1, 2, 3, 4, 5, 6, 7], 3, async (one) => {
@@ -96,7 +93,7 @@ test('no more are at work at once than there may be, and all are done', async ()
   expect([most, new Set(done)]).toEqual([3, new Set([1, 2, 3, 4, 5, 6, 7])]);
 });
 
-test('each of them begins a round in its turn', () => {
+test('the engines take turns in starting a round', () => {
   expect([0, 1, 2, 3].map((round) => rotate(['a', 'b', 'c'], round).join(''))).toEqual(['abc', 'bca', 'cab', 'abc']);
 });
 
@@ -108,7 +105,7 @@ const samples = (engine: string, measure: string, ...values: readonly number[]):
   values,
 });
 
-test('the table of latencies says how much longer the polling engine takes', () => {
+test('the table of latencies states how much longer the polling engine takes', () => {
   const all = idleMeasures.flatMap((measure) => [
     samples('own', measure, 30, 20, 40),
     samples('polling', measure, 300, 200, 500),
@@ -126,7 +123,7 @@ test('the table of throughput has a row for each number of runs at once', () => 
   );
 });
 
-test('steps are told in bare puts of the same run', () => {
+test('steps are stated in bare puts of the same run', () => {
   const rows = rowTable(['own'], {
     samples: [samples(bareName, stepMeasure, 2, 2), samples('own', stepMeasure, 5, 5)],
     chains: [],
@@ -134,12 +131,12 @@ test('steps are told in bare puts of the same run', () => {
   expect(rows.split('\n').map((line) => line.trim().split(/ +/).at(-1))).toEqual(['puts', '2.5', '1.0']);
 });
 
-test('a curve is told with its terms and its share that is not linear', () => {
+test('a curve is printed with its terms and its quadratic share', () => {
   const line = curveLine({ engine: 'own', steps: 1_000, points: [{ steps: 999, ms: 2_000 }], curve: { a: 0, b: 1, c: 0.001 } });
   expect(line).toBe('  own, 1000 steps in 2.0 s: T(n) = 0 ms + 1.000 ms · n + 1.0e-3 ms · n²; 50.0 % of it from n²');
 });
 
-test('samples are there to be read again', () => {
+test('samples are printed as JSON', () => {
   expect(JSON.parse(rawLines([samples('own', 'x', 1.234, 2)]))).toEqual({
     engine: 'own',
     measure: 'x',

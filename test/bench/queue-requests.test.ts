@@ -16,7 +16,7 @@ test.each([
     1,
   ],
   [
-    'receiving is billed by what is received',
+    'receiving is billed by the received bytes',
     () => readQueueCall('ReceiveMessage', { QueueUrl }, { Messages: [{ Body: 'x'.repeat(70_000), ReceiptHandle: 'h' }] }),
     2,
   ],
@@ -24,10 +24,10 @@ test.each([
   expect(call()).toMatchObject({ queue: 'jobs.fifo', requests, isEmpty: false });
 });
 
-test('a receive that finds nothing is a request, and told apart', () => {
+test('a receive without a message is a request, marked as empty', () => {
   expect(readQueueCall('ReceiveMessage', { QueueUrl }, {})).toMatchObject({ requests: 1, isEmpty: true });
 });
 
-test('what nobody has a price for is refused', () => {
+test('an operation without a price is refused', () => {
   expect(() => readQueueCall('PurgeQueue', { QueueUrl }, {})).toThrow(/PurgeQueue/);
 });

@@ -37,7 +37,8 @@ afterEach(async () => {
   await recorder.close();
 });
 
-const asked = () => recorder.requests.map(({ headers, body }) => [headers['x-amz-target'], bodyShape.parse(JSON.parse(body))]);
+const sentRequests = () =>
+  recorder.requests.map(({ headers, body }) => [headers['x-amz-target'], bodyShape.parse(JSON.parse(body))]);
 
 describe('keys bootstrap', () => {
   test('prints only the key on stdout, and its id and environment on stderr', async () => {
@@ -45,12 +46,12 @@ describe('keys bootstrap', () => {
     expect([printed.exitCode, printed.out]).toEqual([0, `${key}\n`]);
     expect(printed.err).toContain(`Key ${keyId} of production`);
     expect(printed.err).not.toContain(key.slice(-12));
-    expect(asked()).toMatchObject([['secretsmanager.GetSecretValue', { SecretId: arn }]]);
+    expect(sentRequests()).toMatchObject([['secretsmanager.GetSecretValue', { SecretId: arn }]]);
   });
 
   test('finds the secret by its stack name, and ignores a stack with the same prefix', async () => {
     expect(dataIn(await createTestCli().type('--json', 'keys', 'bootstrap'), z.looseObject({ key: z.string() })).key).toBe(key);
-    expect(asked().map(([target]) => target)).toEqual(['secretsmanager.ListSecrets', 'secretsmanager.GetSecretValue']);
+    expect(sentRequests().map(([target]) => target)).toEqual(['secretsmanager.ListSecrets', 'secretsmanager.GetSecretValue']);
     const none = await createTestCli().type('--json', 'keys', 'bootstrap', '--stack', 'Stepwell');
     expect([none.exitCode, errorIn(none).code]).toEqual([1, 'no_secret']);
   });

@@ -77,7 +77,7 @@ describe('confirmation', () => {
     expect((await interactive.type('runs', 'cancel', '--workflow', 'flow')).exitCode).toBe(0);
     expect(await statuses()).toEqual(['cancelled', 'cancelled']);
   });
-  test('no confirmation is asked if no run matches', async () => {
+  test('no confirmation is requested if no run matches', async () => {
     const { exitCode, out } = await admin.type('runs', 'cancel', '--workflow', 'flow');
     expect([exitCode, out]).toEqual([0, 'No run matches.\n']);
   });

@@ -45,8 +45,8 @@ test.each(['', 'Flow', 'flow ', 'y'])('typing %j deletes nothing', async (typed)
 
 test('a non-interactive terminal requires --confirm with the name', async () => {
   const { admin, workflowExists, workflowIsClosed } = await withRun();
-  const asked = await admin.type('--json', 'workflows', 'delete', 'flow');
-  expect([asked.exitCode, errorIn(asked)]).toMatchObject([
+  const unconfirmed = await admin.type('--json', 'workflows', 'delete', 'flow');
+  expect([unconfirmed.exitCode, errorIn(unconfirmed)]).toMatchObject([
     3,
     { code: 'confirmation_required', message: expect.stringMatching(/add --confirm flow\.$/) },
   ]);
@@ -80,6 +80,6 @@ test('a new workflow with the same name ends the wait too', async () => {
 
 test('an unknown name exits with 1', async () => {
   const { admin } = await withRun();
-  const answer = await admin.type('--json', 'workflows', 'delete', 'nobody', '--confirm', 'nobody');
+  const answer = await admin.type('--json', 'workflows', 'delete', 'unknown', '--confirm', 'unknown');
   expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'workflow_not_found']);
 });

@@ -50,13 +50,13 @@ afterEach(() => vi.unstubAllEnvs());
 
 const bodyOf = ({ body }: RequestInit): string => z.string().default('').parse(body);
 
-interface Asked {
+interface SentRequest {
   readonly url: string;
   readonly init: RequestInit;
 }
 
 function account(answers: ReturnType<typeof answersOf> | number, context: Readonly<Record<string, unknown>> = {}) {
-  const asked: Asked[] = [];
+  const requests: SentRequest[] = [];
   const cwd = createFolder();
   const ownSettings = Object.fromEntries(Object.entries(context).map(([name, value]) => [`stepwell:${name}`, value]));
   writeFileSync(join(cwd, 'cdk.json'), JSON.stringify({ context: { ...ownSettings, '@aws-cdk/core:something': true } }));
@@ -65,7 +65,7 @@ function account(answers: ReturnType<typeof answersOf> | number, context: Readon
     env: { HOME: cwd },
     now: () => now,
     fetch: async (url, init = {}) => {
-      asked.push({ url, init });
+      requests.push({ url, init });
       if (typeof answers === 'number') return new Response('{"message":"not authorized"}', { status: answers });
       const { host } = new URL(url);
       if (host.startsWith('lambda.')) return Response.json(answers.lambda);
@@ -73,7 +73,7 @@ function account(answers: ReturnType<typeof answersOf> | number, context: Readon
       return Response.json(bodyOf(init).includes('NextToken') ? answers.servicequotas.next : answers.servicequotas.first);
     },
   });
-  return { type, asked };
+  return { type, requests };
 }
 
 async function runDoctor(
@@ -81,10 +81,10 @@ async function runDoctor(
   context: Readonly<Record<string, unknown>> = {},
   ...options: readonly string[]
 ) {
-  const { type, asked } = account(answers, context);
+  const { type, requests } = account(answers, context);
   const printed = await type('doctor', '--aws', '--json', ...options);
   const { checks } = dataIn(printed, shape);
-  return { exitCode: printed.exitCode, asked, of: (name: string) => checks.find((check) => check.name === name), checks };
+  return { exitCode: printed.exitCode, requests, of: (name: string) => checks.find((check) => check.name === name), checks };
 }
 
 test('a normal account passes with the default settings', async () => {
@@ -150,14 +150,14 @@ test('a missing log role fails, unless the deployment sets it', async () => {
 });
 
 test('every request is signed for the given region', async () => {
-  const { asked } = await runDoctor(normal, {}, '--region', 'ap-south-1');
-  expect(asked.map(({ url }) => url)).toEqual([
+  const { requests } = await runDoctor(normal, {}, '--region', 'ap-south-1');
+  expect(requests.map(({ url }) => url)).toEqual([
     'https://lambda.ap-south-1.amazonaws.com/2016-08-19/account-settings',
     'https://apigateway.ap-south-1.amazonaws.com/account',
     'https://servicequotas.ap-south-1.amazonaws.com/',
     'https://servicequotas.ap-south-1.amazonaws.com/',
   ]);
-  for (const { url, init } of asked) {
+  for (const { url, init } of requests) {
     const headers = Object.fromEntries(new Headers(init.headers));
     const [, scope = '', signed = '', signature = ''] =
       /Credential=operator\/(\S+), SignedHeaders=(\S+), Signature=([0-9a-f]{64})$/.exec(headers['authorization'] ?? '') ?? [];
@@ -173,7 +173,7 @@ test('without credentials it fails and sends nothing', async () => {
   for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
   for (const file of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(file, join(createFolder(), 'none'));
   vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
-  const { type, asked } = account(normal);
+  const { type, requests } = account(normal);
   const printed = await type('doctor', '--aws', '--json');
   expect([printed.exitCode, errorIn(printed)]).toEqual([
     1,
@@ -182,7 +182,7 @@ test('without credentials it fails and sends nothing', async () => {
       message: expect.stringMatching(/^No AWS credentials or no region: .*AWS_PROFILE/),
     }),
   ]);
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
 });
 
 test('a refusal of AWS is reported', async () => {

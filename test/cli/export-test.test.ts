@@ -1,4 +1,4 @@
-/** `runs export-test`: the history of a run comes out of the service as the testing kit reads it, with a test that runs. */
+/** `runs export-test`: writes the history of a run as the testing kit reads it, with a test that runs. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';

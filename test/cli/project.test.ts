@@ -188,7 +188,7 @@ export const plain = defineWorkflow({ name: 'plain' }, () => 3);
     ],
     ['there are two', { 'stepwell.config.ts': config, 'stepwell.config.json': '{}' }, 'config_invalid', /Keep only one of/],
     [
-      'it says what cannot be',
+      'it has invalid values',
       { 'stepwell.config.json': '{"dirs":[],"worker":{"concurrency":0},"colour":1}' },
       'config_invalid',
       /\/dirs: [^]*\/worker\/concurrency: /,

@@ -49,14 +49,14 @@ async function started(
         });
       }),
   };
-  const action = createStartWorker(async () => async (given) => {
-    workerOptions = given;
-    given.log({ level: 'warn', message: 'a message comes back', runId: 'wrun_1', receives: 2 });
+  const action = createStartWorker(async () => async (options) => {
+    workerOptions = options;
+    options.log({ level: 'warn', message: 'a message was redelivered', runId: 'wrun_1', receives: 2 });
     return end;
   });
   const outcome = await action({ args: [], options: { ...defaults, ...options } }, { ...unusedContext, ...context });
   if (workerOptions === undefined) throw new Error('nothing was started');
-  return { told: workerOptions, notes: logLines, outcome };
+  return { workerOptions, logLines, outcome };
 }
 const fail = (): never => {
   throw new Error('the worker does not use this');
@@ -91,8 +91,8 @@ describe('settings', () => {
     const file = write('file.json', settingsOf('file'));
     const environment = { STEPWELL_RUNS_TABLE: 'env', STEPWELL_PROFILE: 'ofenv' };
     const all = { env: environment, options: { settings: file, profile: 'flag' } };
-    const table = async (given: Parameters<typeof started>[0]) =>
-      (await started(given)).told.variables['STEPWELL_RUNS_TABLE'] ?? 'of the environment';
+    const table = async (how: Parameters<typeof started>[0]) =>
+      (await started(how)).workerOptions.variables['STEPWELL_RUNS_TABLE'] ?? 'of the environment';
     expect(await table(all)).toBe('file');
     expect(await table({ ...all, options: { profile: 'flag' } })).toBe('flag-runs');
     expect(await table({ env: environment })).toBe('of the environment');
@@ -113,7 +113,7 @@ describe('settings', () => {
     await expect(started({ options: { profile: 'bare' } })).rejects.toThrow('No worker settings in the profile bare');
     await expect(started({})).rejects.toThrow('No worker settings are configured');
     embedded();
-    expect((await started({})).told.variables).toEqual(settingsOf('local'));
+    expect((await started({})).workerOptions.variables).toEqual(settingsOf('local'));
   });
 
   test.each([
@@ -142,10 +142,10 @@ describe('concurrency', () => {
     write('.stepwell/worker.json', settingsOf('local'));
   });
   test('comes from the option, then the project, then the default of ten', async () => {
-    expect((await started({})).told).toMatchObject({ concurrency: 10, visibilityTimeoutSeconds: 30, drainSeconds: 25 });
+    expect((await started({})).workerOptions).toMatchObject({ concurrency: 10, visibilityTimeoutSeconds: 30, drainSeconds: 25 });
     write('stepwell.config.json', { worker: { concurrency: 4 } });
-    expect((await started({})).told.concurrency).toBe(4);
-    expect((await started({ options: { concurrency: '7' } })).told.concurrency).toBe(7);
+    expect((await started({})).workerOptions.concurrency).toBe(4);
+    expect((await started({ options: { concurrency: '7' } })).workerOptions.concurrency).toBe(7);
   });
   test.each([
     ['--concurrency', '0'],
@@ -164,17 +164,17 @@ describe('output', () => {
     write('.stepwell/worker.json', settingsOf('local'));
   });
   test('log lines are text, or JSON with --json', async () => {
-    const { notes: logLines, outcome } = await started({});
+    const { logLines, outcome } = await started({});
     expect(logLines).toEqual([
       '2026-01-01T00:00:00.000Z info  receiving messages of the embedded cloud of this folder, up to 10 at once',
-      '2026-01-01T00:00:00.000Z warn  a message comes back runId=wrun_1 receives=2',
+      '2026-01-01T00:00:00.000Z warn  a message was redelivered runId=wrun_1 receives=2',
     ]);
     expect(outcome).toEqual({ data: { completed: 3, remaining: 0 }, text: '3 completed.' });
-    const [, line = ''] = (await started({ isJson: true })).notes;
+    const [, line = ''] = (await started({ isJson: true })).logLines;
     expect(z.looseObject({}).parse(JSON.parse(line))).toEqual({
       at: '2026-01-01T00:00:00.000Z',
       level: 'warn',
-      message: 'a message comes back',
+      message: 'a message was redelivered',
       runId: 'wrun_1',
       receives: 2,
     });

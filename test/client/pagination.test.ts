@@ -115,7 +115,7 @@ describe('events', () => {
   });
 
   test.each(['run.completed', 'run.failed', 'run.timed_out', 'run.cancelled'])(
-    '%s is the last, and nothing is asked after it',
+    '%s is the last event, and no request follows it',
     async (type) => {
       const { client, sent, runToEnd } = createTestClient([events(0, ['input.set', type])]);
       expect(await runToEnd(all(client.followRunEvents(runId)))).toHaveLength(2);

@@ -1,6 +1,5 @@
 /** Watching a run: consecutive streams yield every event once, without gaps. */
 import { describe, expect, test } from 'vitest';
-import { FrameReader } from '../../lib/client/frame-reader.ts';
 import { type RunUpdate, TransportComputeClientError, isDelta } from '../../lib/client/index.ts';
 import { attempt, environment, nodeId, nodeKey, nonce, projectId, runId as toRunId, topLevel } from '../../lib/engine/ids.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
@@ -50,26 +49,6 @@ const all = async (updates: AsyncIterable<RunUpdate>): Promise<readonly string[]
 const cursors = (sent: readonly { readonly path: string }[]) =>
   sent.map(({ path }) => new URL(path, 'https://x').searchParams.get('afterEventId'));
 
-describe('frames', () => {
-  test.each([1, 2, 3, 7, 1_000])('are parsed from chunks of %i bytes', async (chunkBytes) => {
-    const text = `retry: 5\n\n${event(1)}${heartbeat}${event(2, 'node.started', { said: 'é😀\r\n"' })}`.replaceAll(
-      '\n\n',
-      '\r\n\r\n',
-    );
-    const reader = new FrameReader();
-    const bytes = new TextEncoder().encode(text);
-    const frames = [];
-    for (let from = 0; from < bytes.length; from += chunkBytes) frames.push(...reader.read(bytes.slice(from, from + chunkBytes)));
-    expect(frames.map(({ id, event: name, retryMs }) => [id, name, retryMs])).toEqual([
-      [undefined, undefined, 5],
-      ['1', 'node.started', undefined],
-      [undefined, 'heartbeat', undefined],
-      ['2', 'node.started', undefined],
-    ]);
-    expect(JSON.parse(frames[3]?.data ?? '')).toMatchObject({ payload: { said: 'é😀\r\n"' } });
-  });
-});
-
 describe('a run that is watched', () => {
   test('is requested as a stream with the key only in a header, and ends after its last event', async () => {
     const { client, sent, runToEnd } = createTestClient([
@@ -82,6 +61,26 @@ describe('a run that is watched', () => {
       accept: 'text/event-stream',
       authorization: 'Bearer sw_test_key',
     });
+  });
+
+  test.each([1, 2, 7])('is read in chunks of %i bytes', async (chunkBytes) => {
+    const text = event(1, 'node.started', { said: 'é😀\r\n"' }) + heartbeat + last(2);
+    const { client, runToEnd } = createTestClient([streaming(text.replaceAll('\n\n', '\r\n\r\n'), { chunkBytes })]);
+    const updates: RunUpdate[] = [];
+    const watch = async (): Promise<void> => {
+      for await (const update of client.watchRun(runId)) updates.push(update);
+    };
+    await runToEnd(watch());
+    expect(updates).toMatchObject([{ eventId: 1, payload: { said: 'é😀\r\n"' } }, { eventId: 2 }]);
+  });
+
+  test('fails after an event that is too long, without another request', async () => {
+    const { client, sent, expectError } = createTestClient([streaming(`${event(1)}data: ${'x'.repeat(17_000_000)}`)]);
+    expect(await expectError(all(client.watchRun(runId)))).toMatchObject({
+      kind: 'response',
+      message: 'listRunEvents: an event of the stream is longer than 16777216 characters',
+    });
+    expect(sent).toHaveLength(1);
   });
 
   test.each(['closed', 'broken'] as const)('continues after a stream that is %s', async (ends) => {

@@ -495,7 +495,10 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/engine/durable/decide.ts',
   ],
   'Deliveries of a message': [count(maxDeliveries), fetchRuns],
-  'Wait before another delivery': [`${count(numberIn(fetchRuns, 'const maxBackoffMs = ') / 1_000)} s`, fetchRuns],
+  'Wait before another delivery': [
+    `${count(numberIn(fetchRuns, 'const deliveryBackoff: Backoff = { baseMs: 1_000, maxMs: ') / 1_000)} s`,
+    fetchRuns,
+  ],
   'Published message': [
     bytes(numberIn('lib/api/deployment-routes.ts', 'const messageLimitBytes = ')),
     'lib/api/deployment-routes.ts',
@@ -549,7 +552,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/service/run-log/append.ts',
   ],
   'Tries of one put': [
-    count(numberIn('lib/service/run-log/append.ts', 'const maxPutAttempts = ')),
+    count(numberIn('lib/service/run-log/append.ts', 'const unknownOutcomeLimits: RetryLimits = { attempts: ')),
     'lib/service/run-log/append.ts',
   ],
   'Heartbeat of an attempt': [seconds(numberIn(attempt, 'const heartbeatInterval = ')), attempt],

@@ -1,7 +1,7 @@
-/** What comparisons look at is counted for each node and each decision, and each takes time in proportion to it. */
+/** The work of comparisons is counted for each node and each decision, and takes time in proportion to it. */
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
-import { beside, chain, completes, drawn, failedBy, hold } from './hold.ts';
-import { stage } from './play.ts';
+import { beside, chain, completes, definition, failedBy, checkScenarios } from './scenarios.ts';
+import { createRunner } from './run-workflow.ts';
 
 const comparing = (id: string, operator: string, count: number, rightValue: JsonValue, leftValue: JsonValue): JsonObject => ({
   id,
@@ -21,7 +21,7 @@ const compare = (
   leftValue: JsonValue = '{{ctx.input.value}}',
 ): JsonObject => chain(comparing('c', operator, count, rightValue, leftValue));
 const tooCostly = failedBy('comparison_too_costly', 'invalid');
-/** A script's output goes over edges with conditions, five to each of the nodes behind it. */
+/** Edges with conditions on a script's output, five to each following node. */
 const conditional = (edges: number, code: string, condition: JsonObject): JsonObject => ({
   name: 'hostile',
   nodes: [
@@ -44,11 +44,11 @@ const zeros = Array.from({ length: 200_000 }, () => 0);
 const beginning = 'a'.repeat(50_000);
 const slow = { withinMs: 20_000 };
 
-hold('comparisons', stage(), [
-  drawn('a text that differs from what repeats in its middle', compare('contains', 1, `{{ctx.input.part}}`), completes, {
+checkScenarios('comparisons', createRunner(), [
+  definition('a repetitive text that differs in the middle', compare('contains', 1, `{{ctx.input.part}}`), completes, {
     input: { value: 'a'.repeat(800_000), part: `${beginning}b${beginning}` },
   }),
-  drawn(
+  definition(
     'the same by the condition of an edge',
     {
       name: 'hostile',
@@ -69,34 +69,37 @@ hold('comparisons', stage(), [
     },
     completes,
   ),
-  drawn(
-    'conditions of 9,900 edges that look for a text in one output',
+  definition(
+    'conditions of 9,900 edges that search a text in one output',
     conditional(9_900, `return { value: 'a'.repeat(800_000) }`, { type: 'contains', value: `${'a'.repeat(80)}b` }),
     tooCostly,
     slow,
   ),
-  drawn(
-    'conditions of 9,900 edges that look for an item in one output',
+  definition(
+    'conditions of 9,900 edges that search an item in one output',
     conditional(9_900, `return { value: Array.from({ length: 100_000 }, () => 0) }`, { type: 'contains', value: 1 }),
     tooCostly,
     slow,
   ),
-  drawn(
-    'conditions of 50 edges that look for a text in one output',
+  definition(
+    'conditions of 50 edges that search a text in one output',
     conditional(50, `return { value: 'a'.repeat(800_000) }`, { type: 'contains', value: 'b' }),
     completes,
   ),
-  drawn('10,000 looks for an item in 200,000', compare('contains', 10_000, 1), tooCostly, { input: { value: zeros }, ...slow }),
-  drawn('10,000 comparisons of 200,000 items', compare('equals', 10_000, '{{ctx.input.other}}'), tooCostly, {
+  definition('10,000 searches of an item in 200,000', compare('contains', 10_000, 1), tooCostly, {
+    input: { value: zeros },
+    ...slow,
+  }),
+  definition('10,000 comparisons of 200,000 items', compare('equals', 10_000, '{{ctx.input.other}}'), tooCostly, {
     input: { value: zeros, other: [...zeros.slice(1), 1] },
     ...slow,
   }),
-  drawn('10,000 texts of spaces as numbers', compare('greater_than', 10_000, 1), tooCostly, {
+  definition('10,000 texts of spaces as numbers', compare('greater_than', 10_000, 1), tooCostly, {
     input: { value: ' '.repeat(400_000) },
     ...slow,
   }),
-  drawn(
-    'twenty nodes that look through 200,000 items ten times',
+  definition(
+    'twenty nodes that search 200,000 items ten times',
     beside(Array.from({ length: 20 }, (_, n) => comparing(`n${n}`, 'contains', 10, 1, '{{ctx.input.value}}'))),
     completes,
     { input: { value: zeros }, ...slow },

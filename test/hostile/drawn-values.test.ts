@@ -1,6 +1,6 @@
 /**
- * Values drawn by their depth, their size and their sums, wherever one enters a run: outputs of nodes, answers over HTTP, results
- * of scripts and steps, answers of bundles, signals. Each is kept as it is or refused with a code, and its run ends.
+ * Random values by depth, size and sum at each place where one enters a run: outputs of nodes, HTTP responses, results of scripts and
+ * steps, answers of bundles, signals. Each is stored unchanged or refused with a code, and its run ends.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -54,8 +54,8 @@ const trees: fc.Arbitrary<Tree> = fc
   });
 const runs = { numRuns: 60 } as const;
 
-describe('a drawn value', () => {
-  it('is found by its depth, and its place leads to it', () => {
+describe('a random value', () => {
+  it('that is too deep is found, with a JSON pointer to it', () => {
     fc.assert(
       fc.property(trees, ({ value, depth }) => {
         const fault = findOutputError(value);
@@ -67,10 +67,10 @@ describe('a drawn value', () => {
     );
   });
 
-  it('is counted below its length, and not by far', () => {
+  it('has an estimated length slightly below its length', () => {
     fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 6 }), (drawn) => {
-        const text = JSON.stringify(drawn);
+      fc.property(fc.jsonValue({ maxDepth: 6 }), (randomValue) => {
+        const text = JSON.stringify(randomValue);
         const value: JsonValue = JSON.parse(text);
         const least = minJsonLength(value, Infinity);
         expect(least).toBeLessThanOrEqual(text.length + 1);
@@ -107,7 +107,7 @@ describe('a drawn value', () => {
     );
   });
 
-  it('as an answer of a bundle, or a turn of code, is taken or refused', () => {
+  it('as an answer of a bundle, or in a command batch, is accepted or refused', () => {
     fc.assert(
       fc.property(
         trees.filter(({ depth }) => depth <= 1_000),
@@ -125,7 +125,7 @@ describe('a drawn value', () => {
     );
   });
 
-  it('as the payload of a signal is taken or refused with its place', async () => {
+  it('as the payload of a signal is accepted, or refused with its JSON pointer', async () => {
     const api = http();
     const key = await api.key(['admin'], { rateLimitPerMinute: null });
     await fc.assert(
@@ -152,7 +152,7 @@ describe('over HTTP', () => {
   afterAll(() => server.stop());
   const ask = createAttemptRunner(createRunners({ networkAccess: reachOf() }));
 
-  it('a drawn answer is an output, or a failure with its code', async () => {
+  it('a random response is an output, or a failure with its code', async () => {
     await fc.assert(
       fc.asyncProperty(
         trees.filter(({ depth }) => depth <= 1_000),
@@ -171,7 +171,7 @@ describe('over HTTP', () => {
     );
   });
 
-  it('a drawn result of a script is the same, or refused', async () => {
+  it('a random result of a script is unchanged, or refused', async () => {
     await fc.assert(
       fc.asyncProperty(
         trees.filter(({ depth }) => depth <= 1_000),
@@ -191,7 +191,7 @@ describe('over HTTP', () => {
   });
 });
 
-describe('the words of an event', () => {
+describe('the texts of an event', () => {
   const words = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 100 }),
     fc.constantFrom('語'.repeat(5_000), '\u0001'.repeat(3_000), 'x'.repeat(30_000)),
@@ -210,7 +210,7 @@ describe('the words of an event', () => {
     ),
   });
 
-  it('are bounded, whoever made it', () => {
+  it('are bounded, for every kind of event', () => {
     const ofNode = { nodeId: nodeId('a'), iteration: topLevel, attempt: attempt(1), startedAt: instant(0), endedAt: instant(0) };
     fc.assert(
       fc.property(failures, fc.array(words, { maxLength: 300 }), (failure, printed) => {

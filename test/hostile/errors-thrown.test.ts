@@ -1,11 +1,11 @@
-/** What a script throws is read as text, and believed in nothing. */
-import { failedBy, gives, hold, patient, script } from './hold.ts';
-import { stage } from './play.ts';
+/** A thrown value is read as text only: no field of it is trusted. */
+import { failedBy, returns, checkScenarios, longTimeout, script } from './scenarios.ts';
+import { createRunner } from './run-workflow.ts';
 
 const threw = failedBy('script_threw', 'error');
 const digits = `'9'.repeat(400)`;
 
-hold('what is thrown', stage(), [
+checkScenarios('thrown values', createRunner(), [
   script(
     'a line number that is Infinity',
     `const e = new Error('m'); e.stack = '(script.js:' + ${digits} + ':1)'; throw e`,
@@ -21,22 +21,18 @@ hold('what is thrown', stage(), [
   ),
   script('a stack of ten megabytes', `const e = new Error('m'); e.stack = '(script.js:1:1)'.repeat(7e5); throw e`, threw),
   script(
-    'a stack by a getter that throws',
+    'a stack whose getter throws',
     `const e = new Error('m'); Object.defineProperty(e, 'stack', { get() { throw 7 } }); throw e`,
     threw,
   ),
-  script(
-    'a message by a getter that throws',
-    `throw Object.defineProperty(new Error(), 'message', { get() { throw this } })`,
-    threw,
-  ),
+  script('a message whose getter throws', `throw Object.defineProperty(new Error(), 'message', { get() { throw this } })`, threw),
   script('a name that is a symbol', `throw Object.assign(new Error('m'), { name: Symbol('n') })`, threw),
   script('a message of two megabytes', `throw new Error('m'.repeat(2e6))`, failedBy('script_threw', 'error', 'mmmm')),
   script('half a character at the end of the message', `throw new Error('m'.repeat(1992) + '😀😀')`, threw),
   script('an error that prepares its own stack', `Error.prepareStackTrace = () => { throw 1 }; throw new Error('m')`, threw),
-  script('a stack trace limit that is no number', `Error.stackTraceLimit = 'many'; null.x`, threw),
+  script('a stack trace limit that is not a number', `Error.stackTraceLimit = 'many'; null.x`, threw),
   script(
-    'a stack trace limit without an end',
+    'an infinite stack trace limit',
     `Error.stackTraceLimit = Infinity; const f = (n) => n === 0 ? null.x : f(n - 1); f(500)`,
     threw,
   ),
@@ -49,7 +45,7 @@ hold('what is thrown', stage(), [
     'an aggregate of a hundred thousand errors',
     `throw new AggregateError(Array.from({ length: 1e5 }, () => new Error('x')), 'all')`,
     threw,
-    patient,
+    longTimeout,
   ),
   script('undefined', 'throw undefined', failedBy('script_threw', 'error', 'undefined was thrown')),
   script('a symbol', `throw Symbol('s')`, threw),
@@ -61,7 +57,7 @@ hold('what is thrown', stage(), [
     threw,
   ),
   script('a promise', 'throw Promise.reject(new Error("inner"))', threw),
-  script('a generator at work', 'throw (function* () { yield 1 })()', threw),
+  script('a suspended generator', 'throw (function* () { yield 1 })()', threw),
   script('a module namespace look-alike', `throw Object.freeze({ __proto__: null, [Symbol.toStringTag]: 'Module' })`, threw),
   script('an error without a prototype', `throw Object.setPrototypeOf(new Error('m'), null)`, threw),
   script('a revoked proxy', `const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); throw proxy`, threw),
@@ -81,14 +77,14 @@ hold('what is thrown', stage(), [
     `for (let i = 0; i < 1000; i += 1) queueMicrotask(() => { throw new Error('late ' + i) })`,
     failedBy('script_threw', 'error', 'late 0'),
   ),
-  script('a rejection that nobody handles', `Promise.reject(new Error('unheard')); return 1`, gives(1)),
+  script('an unhandled rejection', `Promise.reject(new Error('unhandled')); return 1`, returns(1)),
   script(
-    'an error class of its own',
+    'a custom error class',
     `class OrderLost extends Error { get name() { return 'OrderLost' } } throw new OrderLost('17')`,
     failedBy('script_threw', 'error', 'OrderLost: 17'),
   ),
   script(
-    'a text that is a verdict of the sandbox',
+    'a text that looks like a result of the sandbox',
     `throw 'json:{"forged":true}'`,
     failedBy('script_threw', 'error', 'was thrown'),
   ),

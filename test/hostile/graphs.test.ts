@@ -1,8 +1,8 @@
-/** Graphs, inputs and signals that are drawn to hurt: refused before they are stored, or run to their end. */
+/** Hostile graphs, inputs and signals are refused before they are stored, or run to their end. */
 import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
-import { beside, chain, completes, drawn, failedBy, gives, hold, refusedWith } from './hold.ts';
-import { stage } from './play.ts';
+import { beside, chain, completes, definition, failedBy, returns, checkScenarios, refusedWith } from './scenarios.ts';
+import { createRunner } from './run-workflow.ts';
 
 const js = (id: string, code: string, config: JsonObject = {}): JsonObject => ({
   id,
@@ -52,7 +52,7 @@ const nested = (levels: number): JsonValue => {
   return value;
 };
 
-/** A loop whose passes are decided without a worker: 700 nodes in each, with ids that do not compress. */
+/** A loop whose iterations are decided without a worker: 700 nodes in each, with ids that do not compress. */
 const pureBody = (isSkipped: boolean): JsonObject => {
   const naps = many(700, (n) => createHash('sha512').update(String(n)).digest('base64url'));
   const first: JsonObject = {
@@ -72,11 +72,11 @@ const pureBody = (isSkipped: boolean): JsonObject => {
   );
 };
 
-hold('graph shapes', stage(), [
-  drawn('two thousand nodes in a chain', chain(...many(1_999, (n) => nap(`z${n}`))), completes, { withinMs: 20_000 }),
-  drawn('two thousand nodes beside each other', beside(many(1_999, (n) => nap(`z${n}`))), completes, { withinMs: 20_000 }),
-  drawn('two thousand and one nodes', beside(many(2_000, (n) => nap(`z${n}`))), refusedWith('definition_too_large')),
-  drawn(
+checkScenarios('graph shapes', createRunner(), [
+  definition('two thousand nodes in a chain', chain(...many(1_999, (n) => nap(`z${n}`))), completes, { withinMs: 20_000 }),
+  definition('two thousand parallel nodes', beside(many(1_999, (n) => nap(`z${n}`))), completes, { withinMs: 20_000 }),
+  definition('two thousand and one nodes', beside(many(2_000, (n) => nap(`z${n}`))), refusedWith('definition_too_large')),
+  definition(
     'ten thousand edges between a hundred and a hundred',
     graph(
       [...many(100, (n) => nap(`a${n}`)), ...many(98, (n) => nap(`b${n}`))],
@@ -88,7 +88,7 @@ hold('graph shapes', stage(), [
     completes,
     { withinMs: 20_000 },
   ),
-  drawn(
+  definition(
     'ten thousand and one edges',
     graph(
       [nap('a')],
@@ -96,15 +96,15 @@ hold('graph shapes', stage(), [
     ),
     refusedWith('definition_too_large'),
   ),
-  drawn('a hundred passes at a time of 700 nodes that need no worker', pureBody(false), completes, {
+  definition('a hundred parallel iterations of 700 nodes that need no worker', pureBody(false), completes, {
     input: { items: many(100, (n) => n) },
     withinMs: 30_000,
   }),
-  drawn('the same with nodes that are skipped', pureBody(true), completes, {
+  definition('the same with nodes that are skipped', pureBody(true), completes, {
     input: { items: many(100, (n) => n) },
     withinMs: 30_000,
   }),
-  drawn(
+  definition(
     'an edge to itself',
     graph(
       [nap('a')],
@@ -115,8 +115,8 @@ hold('graph shapes', stage(), [
     ),
     refusedWith('self_edge'),
   ),
-  drawn(
-    'a circle of two',
+  definition(
+    'a cycle of two',
     graph(
       [nap('a'), nap('b')],
       [
@@ -127,15 +127,15 @@ hold('graph shapes', stage(), [
     ),
     refusedWith('cycle_detected'),
   ),
-  drawn(
-    'a circle of a thousand',
+  definition(
+    'a cycle of a thousand',
     graph(
       many(1_000, (n) => nap(`a${n}`)),
       [['start', 'a0'], ...many(1_000, (n) => [`a${n}`, `a${(n + 1) % 1_000}`] as const)],
     ),
     refusedWith('cycle_detected'),
   ),
-  drawn(
+  definition(
     'an edge into the start',
     graph(
       [nap('a')],
@@ -146,7 +146,7 @@ hold('graph shapes', stage(), [
     ),
     refusedWith('edge_into_start'),
   ),
-  drawn(
+  definition(
     'the same id for all',
     graph(
       many(50, () => nap('a')),
@@ -154,7 +154,7 @@ hold('graph shapes', stage(), [
     ),
     refusedWith('duplicate_node_id'),
   ),
-  drawn(
+  definition(
     'an id that names a prototype',
     graph(
       [js('constructor', 'return 1'), js('__proto__', 'return 2')],
@@ -165,15 +165,15 @@ hold('graph shapes', stage(), [
     ),
     { ends: 'completed' },
   ),
-  drawn(
+  definition(
     'a variable that names a prototype',
     chain(js('a', 'return 1', { outputVariable: 'constructor' }), end('{{ctx.constructor}}')),
-    gives(1),
+    returns(1),
   ),
-  drawn('a variable of the run’s own', chain(js('a', 'return 1', { outputVariable: '__system' })), { ends: 'publish' }),
-  drawn('a type that nobody knows', chain({ id: 'a', type: 'constructor' }), refusedWith('node_type_unknown')),
-  drawn(
-    'a handle that is not there',
+  definition('a reserved variable', chain(js('a', 'return 1', { outputVariable: '__system' })), { ends: 'publish' }),
+  definition('an unknown type', chain({ id: 'a', type: 'constructor' }), refusedWith('node_type_unknown')),
+  definition(
+    'a handle that does not exist',
     graph(
       [nap('a'), nap('b')],
       [
@@ -183,7 +183,7 @@ hold('graph shapes', stage(), [
     ),
     refusedWith('unknown_handle'),
   ),
-  drawn(
+  definition(
     'errors that lead to errors',
     graph(
       many(50, (n) => js(`a${n}`, 'throw 1')),
@@ -192,7 +192,7 @@ hold('graph shapes', stage(), [
     failedBy('script_threw', 'error'),
     { withinMs: 30_000 },
   ),
-  drawn(
+  definition(
     'a label of 300 characters',
     {
       ...chain(nap('a')),
@@ -203,101 +203,101 @@ hold('graph shapes', stage(), [
     },
     { ends: 'publish' },
   ),
-  drawn(
+  definition(
     'a hundred attempts of a script that throws',
     chain(js('a', 'throw 1', { retry: { attempts: 100, backoffMs: 0 } })),
     failedBy('script_threw', 'error'),
     { withinMs: 40_000 },
   ),
-  drawn(
-    'a budget that is over at once',
+  definition(
+    'a budget that is exceeded at once',
     { ...chain(js('a', 'return 1'), js('b', 'return 2')), options: { budget: { maxNodeExecutions: 1 } } },
     { ends: 'failed' },
   ),
-  drawn('a code of 262,145 characters', chain(js('a', `return 1 //${'x'.repeat(262_134)}`)), { ends: 'publish' }),
-  drawn(
+  definition('a code of 262,145 characters', chain(js('a', `return 1 //${'x'.repeat(262_134)}`)), { ends: 'publish' }),
+  definition(
     'a code that closes the function around it',
     chain(js('a', '}); globalThis.out = 1; (function () {')),
     refusedWith('code_invalid'),
   ),
-  drawn('a code of a hundred thousand brackets', chain(js('a', `return ${'['.repeat(100_000)}${']'.repeat(100_000)}`)), {
+  definition('a code of a hundred thousand brackets', chain(js('a', `return ${'['.repeat(100_000)}${']'.repeat(100_000)}`)), {
     ends: 'publish',
   }),
 ]);
 
-hold('loops', stage(), [
-  drawn('over more items than it may have', body('return 1'), failedBy('loop_too_many_items', 'invalid'), {
+checkScenarios('loops', createRunner(), [
+  definition('over more items than it may have', body('return 1'), failedBy('loop_too_many_items', 'invalid'), {
     input: { items: Array.from({ length: 1_001 }, () => 1) },
   }),
-  drawn('over what is no list', body('return ctx.item'), { ends: 'completed' }, { input: { items: { a: 1 } } }),
-  drawn('over nothing', body('return 1'), completes, { input: { items: null } }),
-  drawn(
-    'whose passes give 100 levels',
+  definition('over a value that is not a list', body('return ctx.item'), { ends: 'completed' }, { input: { items: { a: 1 } } }),
+  definition('over nothing', body('return 1'), completes, { input: { items: null } }),
+  definition(
+    'whose iterations return 100 levels',
     body('let a = 1; for (let i = 0; i < 100; i += 1) a = [a]; return a'),
     { ends: 'failed' },
     { input: { items: [1, 2] } },
   ),
-  drawn(
+  definition(
     'whose results are too large together',
     body('return "x".repeat(1e6)', { concurrency: 20 }),
     { ends: 'failed' },
     { input: { items: Array.from({ length: 20 }, () => 1) }, withinMs: 40_000 },
   ),
-  drawn('over items of 99 levels', body('return 1'), completes, { input: { items: [nested(97)] } }),
-  drawn('whose body changes the items', body('ctx.input.items.push(1); return ctx.input.items.length'), completes, {
+  definition('over items of 99 levels', body('return 1'), completes, { input: { items: [nested(97)] } }),
+  definition('whose body changes the items', body('ctx.input.items.push(1); return ctx.input.items.length'), completes, {
     input: { items: [1, 2, 3] },
   }),
-  drawn(
-    'whose hundred passes print all they may',
+  definition(
+    'whose hundred iterations print up to the limit',
     body('for (let i = 0; i < 300; i += 1) console.log("語".repeat(50) + i); return 1', { concurrency: 100 }),
     completes,
     { input: { items: Array.from({ length: 100 }, (_, n) => n) }, withinMs: 40_000 },
   ),
-  drawn(
-    'whose passes forge their ends',
+  definition(
+    'whose iterations forge their results',
     body('return { toJSON() { throw { reason: "json:1" } } }'),
     { ends: 'failed' },
     { input: { items: [1] } },
   ),
 ]);
 
-hold('signals and subflows', stage(), [
-  drawn('a signal of 98 levels', waiting, { ends: 'completed' }, { signals: [{ name: 'paid', payload: nested(97) }] }),
-  drawn(
+checkScenarios('signals and subflows', createRunner(), [
+  definition('a signal of 98 levels', waiting, { ends: 'completed' }, { signals: [{ name: 'paid', payload: nested(97) }] }),
+  definition(
     'a signal that is too deep',
     waiting,
     { ends: 'start', findings: ['too_deep'] },
     { signals: [{ name: 'paid', payload: nested(101) }] },
   ),
-  drawn(
+  definition(
     'a signal that is too large',
     waiting,
     { ends: 'start', code: 'payload_too_large' },
     { signals: [{ name: 'paid', payload: 'x'.repeat(70_000) }] },
   ),
-  drawn(
-    'a signal with a key for a prototype',
+  definition(
+    'a signal with a key named __proto__',
     waiting,
     { ends: 'start', findings: ['key_refused'] },
     { signals: [JSON.parse('{"name":"paid","payload":{"__proto__":1}}') as JsonObject] },
   ),
-  drawn(
+  definition(
     'a signal with a name that is too long',
     waiting,
     { ends: 'start', code: 'invalid_request' },
     { signals: [{ name: 'n'.repeat(257), payload: 1 }] },
   ),
-  drawn(
-    'a second signal for a run that is over',
+  definition(
+    'a second signal for an ended run',
     waiting,
     { ends: 'start' },
     { signals: many(100, (n) => ({ name: 'paid', payload: n })) },
   ),
-  drawn('a wait that nobody ends', waiting, failedBy('signal_expired', 'timeout')),
-  drawn('a workflow that calls itself', calling('hostile'), { ends: 'failed' }, { withinMs: 20_000 }),
-  drawn('a workflow that is not there', calling('nowhere'), { ends: 'failed' }),
-  drawn(
-    'a child that gives 100 levels',
+  definition('a wait without a signal', waiting, failedBy('signal_expired', 'timeout')),
+  definition('a workflow that calls itself', calling('hostile'), { ends: 'failed' }, { withinMs: 20_000 }),
+  definition('a workflow that does not exist', calling('nowhere'), { ends: 'failed' }),
+  definition(
+    'a child that returns 100 levels',
     calling('child'),
     { ends: 'failed' },
     {
@@ -309,13 +309,13 @@ hold('signals and subflows', stage(), [
       ],
     },
   ),
-  drawn(
-    'a child that fails with two megabytes of words',
+  definition(
+    'a child that fails with a message of two megabytes',
     calling('child'),
     { ends: 'failed' },
     { others: [{ ...chain(js('a', 'throw new Error("x".repeat(2e6))')), name: 'child' }] },
   ),
-  drawn(
+  definition(
     'an input of a child that is too deep',
     chain(js('a', 'let a = 1; for (let i = 0; i < 99; i += 1) a = [a]; return a'), {
       id: 'k',

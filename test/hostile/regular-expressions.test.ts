@@ -1,7 +1,7 @@
-/** Regular expressions have a budget for each node, each decision and each definition, which is counted and not timed. */
+/** Regular expressions have a budget for each node, each decision and each definition. It counts steps, not time. */
 import type { JsonObject } from '../../lib/engine/json.ts';
-import { beside, chain, completes, drawn, failedBy, hold, refusedWith } from './hold.ts';
-import { stage } from './play.ts';
+import { beside, chain, completes, definition, failedBy, checkScenarios, refusedWith } from './scenarios.ts';
+import { createRunner } from './run-workflow.ts';
 
 const matching = (id: string, patterns: readonly string[], leftValue = '{{ctx.input.text}}'): JsonObject => ({
   id,
@@ -20,8 +20,8 @@ const many = (count: number, one: (n: number) => string): readonly string[] => A
 const text = { input: { text: 'ab'.repeat(50_000) } };
 const slow = { ...text, withinMs: 60_000 };
 
-hold('regular expressions', stage(), [
-  drawn(
+checkScenarios('regular expressions', createRunner(), [
+  definition(
     '500 patterns over 100,000 characters in one node',
     chain(
       matching(
@@ -32,14 +32,14 @@ hold('regular expressions', stage(), [
     failedBy('regex_too_costly', 'invalid'),
     slow,
   ),
-  drawn(
+  definition(
     '500 nodes of one pattern over 100,000 characters',
     beside(many(500, (n) => `n${n}`).map((id) => matching(id, ['(a|b)+c$']))),
     completes,
     slow,
   ),
-  drawn(
-    'a hundred patterns over 100,000 characters, within the bound',
+  definition(
+    'a hundred patterns over 100,000 characters, within the limit',
     chain(
       matching(
         'c',
@@ -49,8 +49,8 @@ hold('regular expressions', stage(), [
     completes,
     slow,
   ),
-  drawn(
-    'patterns that the input brings',
+  definition(
+    'patterns from the input',
     chain(
       matching(
         'c',
@@ -60,13 +60,13 @@ hold('regular expressions', stage(), [
     failedBy('regex_too_costly', 'invalid'),
     { input: { text: 'a'.repeat(30_000), pattern: '(a?){200}b' }, withinMs: 60_000 },
   ),
-  drawn('a pattern of a thousand classes', chain(matching('c', [String.raw`\p{L}`.repeat(199)])), completes, slow),
-  drawn('a pattern within patterns', chain(matching('c', ['((a{0,9}){0,9}){0,9}b'])), completes, slow),
-  drawn('the pattern that backtracking never ends', chain(matching('c', ['(a+)+$'])), completes, {
+  definition('a pattern of a thousand classes', chain(matching('c', [String.raw`\p{L}`.repeat(199)])), completes, slow),
+  definition('a pattern within patterns', chain(matching('c', ['((a{0,9}){0,9}){0,9}b'])), completes, slow),
+  definition('a pattern whose backtracking never ends', chain(matching('c', ['(a+)+$'])), completes, {
     input: { text: `${'a'.repeat(50_000)}b` },
   }),
-  drawn('a text that is too long', chain(matching('c', ['a'])), completes, { input: { text: 'a'.repeat(100_001) } }),
-  drawn(
+  definition('a text that is too long', chain(matching('c', ['a'])), completes, { input: { text: 'a'.repeat(100_001) } }),
+  definition(
     '10,000 patterns to validate',
     beside(
       many(100, (n) => `n${n}`).map((id) =>
@@ -78,7 +78,7 @@ hold('regular expressions', stage(), [
     ),
     refusedWith('definition_too_large'),
   ),
-  drawn(
+  definition(
     'the same pattern ten thousand times',
     beside(
       many(100, (n) => `n${n}`).map((id) =>
@@ -91,7 +91,7 @@ hold('regular expressions', stage(), [
     refusedWith('definition_too_large'),
     { input: { text: 'a' }, withinMs: 30_000 },
   ),
-  drawn(
+  definition(
     '60 patterns of 1,000 characters',
     chain(
       matching(
@@ -101,14 +101,14 @@ hold('regular expressions', stage(), [
     ),
     refusedWith('definition_too_large'),
   ),
-  drawn('a look-behind', chain(matching('c', ['(?<=a)b'])), refusedWith('regex_unsupported')),
-  drawn('a back-reference', chain(matching('c', [String.raw`(a)\1`])), refusedWith('regex_unsupported')),
-  drawn('a repetition of a billion', chain(matching('c', ['a{1000000000}'])), { ends: 'publish' }),
-  drawn('a pattern of 1,001 characters that a template brings', chain(matching('c', ['{{ctx.input.pattern}}'])), completes, {
+  definition('a look-behind', chain(matching('c', ['(?<=a)b'])), refusedWith('regex_unsupported')),
+  definition('a back-reference', chain(matching('c', [String.raw`(a)\1`])), refusedWith('regex_unsupported')),
+  definition('a repetition of a billion', chain(matching('c', ['a{1000000000}'])), { ends: 'publish' }),
+  definition('a pattern of 1,001 characters from a template', chain(matching('c', ['{{ctx.input.pattern}}'])), completes, {
     input: { text: 'a', pattern: 'a'.repeat(1_001) },
   }),
-  drawn('a pattern that a template brings and that is none', chain(matching('c', ['{{ctx.input.pattern}}'])), completes, {
+  definition('an invalid pattern from a template', chain(matching('c', ['{{ctx.input.pattern}}'])), completes, {
     input: { text: 'a', pattern: '((((' },
   }),
-  drawn('a pattern that is an object', chain(matching('c', ['{{ctx.input}}'])), completes, { input: { text: 'a' } }),
+  definition('a pattern that is an object', chain(matching('c', ['{{ctx.input}}'])), completes, { input: { text: 'a' } }),
 ]);

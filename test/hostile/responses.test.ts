@@ -1,11 +1,20 @@
-/** Answers of a hostile server: whatever it sends, the node ends, and what is stored of it is bounded. */
+/** Responses of a hostile server: the node always ends, and stores a bounded part. */
 import type { ServerResponse } from 'node:http';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll } from 'vitest';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { OtherSide } from '../nodes/other-side.ts';
-import { type Entry, type Expected, chain, completes, drawn, failedBy, hold, patient } from './hold.ts';
-import { stage } from './play.ts';
+import {
+  type Scenario,
+  type Expected,
+  chain,
+  completes,
+  definition,
+  failedBy,
+  checkScenarios,
+  longTimeout,
+} from './scenarios.ts';
+import { createRunner } from './run-workflow.ts';
 
 const server = new OtherSide();
 /** A hundred megabytes of space. */
@@ -76,7 +85,7 @@ const replies: Readonly<Record<string, (response: ServerResponse) => void>> = {
   deepError: (response) =>
     response.writeHead(400, { 'content-type': 'application/json' }).end(`${'['.repeat(20_000)}${']'.repeat(20_000)}`),
   retryNever: (response) => response.writeHead(429, { 'retry-after': '99999999999999999999' }).end(),
-  retryInWords: (response) => response.writeHead(503, { 'retry-after': 'soon' }).end(),
+  retryInWords: (response) => response.writeHead(503, { 'retry-after': 'defaultWithinMs' }).end(),
   noContentType: (response) => response.end('{"a":1}'),
   jsonThatIsNone: json('{"a":'),
   halfUtf8: (response) => {
@@ -84,7 +93,7 @@ const replies: Readonly<Record<string, (response: ServerResponse) => void>> = {
     response.end(Buffer.from([0xc3, 0x28, 0xf0, 0x9f]));
   },
   oddCharset: (response) => {
-    response.setHeader('content-type', 'text/plain;charset=x-nobody-knows');
+    response.setHeader('content-type', 'text/plain;charset=x-unknown');
     response.end('ok');
   },
   status999: (response) => {
@@ -105,21 +114,21 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** The port is known when the server has begun: it comes with the input. */
+/** The port is known after the server has started, so it is part of the input. */
 const answer = (
   name: string,
   path: keyof typeof replies,
   expected: Expected,
   config: JsonObject = {},
   withinMs = 8_000,
-): Entry => {
+): Scenario => {
   const node = {
     id: 'h',
     type: 'http',
     config: { url: `http://api.test:{{ctx.input.port}}/${path}`, retry: { attempts: 1 }, timeoutMs: 2_000, ...config },
   };
   return {
-    ...drawn(
+    ...definition(
       name,
       chain(node, {
         id: 'end',
@@ -136,7 +145,7 @@ const answer = (
 };
 const deep = failedBy('output_too_deep', 'invalid', 'nested more than 100 levels');
 
-hold('responses', stage(), [
+checkScenarios('responses', createRunner(), [
   answer('20,000 nested arrays', 'deep', deep),
   answer('20,000 nested objects', 'deepObjects', deep),
   answer('4,400 levels, enough for a small stack', 'smallStack', deep),
@@ -153,31 +162,37 @@ hold('responses', stage(), [
     'a hundred megabytes in a hundred kilobytes',
     'zipBomb',
     failedBy('response_too_large', 'invalid'),
-    patient.config,
-    patient.withinMs,
+    longTimeout.config,
+    longTimeout.withinMs,
   ),
-  answer('fifty megabytes, deflated', 'deflateBomb', failedBy('response_too_large', 'invalid'), patient.config, patient.withinMs),
-  answer('an encoding that it is not in', 'wrongEncoding', { ends: 'failed' }),
+  answer(
+    'fifty megabytes, deflated',
+    'deflateBomb',
+    failedBy('response_too_large', 'invalid'),
+    longTimeout.config,
+    longTimeout.withinMs,
+  ),
+  answer('a false content encoding', 'wrongEncoding', { ends: 'failed' }),
   answer('a hundred headers', 'manyHeaders', completes),
   answer('a header of 100,000 characters', 'headersTooLarge', { ends: 'failed' }),
   answer('a hundred cookies', 'manyCookies', completes),
-  answer('a circle of redirects', 'loopOfRedirects', failedBy('too_many_redirects', 'invalid')),
-  answer('a redirect to the metadata of the machine', 'redirectInside', failedBy('address_forbidden', 'forbidden')),
+  answer('a loop of redirects', 'loopOfRedirects', failedBy('too_many_redirects', 'invalid')),
+  answer('a redirect to the metadata service', 'redirectInside', failedBy('address_forbidden', 'forbidden')),
   answer('a redirect to a file', 'redirectToFile', failedBy('protocol_forbidden', 'forbidden')),
-  answer('a redirect to what is no address', 'redirectNowhere', completes),
-  answer('no answer at all', 'hangs', { ends: 'failed', cause: 'timeout' }),
-  answer('an answer that drips and never ends', 'dripping', { ends: 'failed', cause: 'timeout' }),
-  answer('an answer that is cut off', 'cutOff', { ends: 'failed' }),
-  answer('a length that is a lie', 'lengthOfALie', { ends: 'failed' }),
+  answer('a redirect to an invalid address', 'redirectNowhere', completes),
+  answer('no response', 'hangs', { ends: 'failed', cause: 'timeout' }),
+  answer('a slow response that never ends', 'dripping', { ends: 'failed', cause: 'timeout' }),
+  answer('a truncated response', 'cutOff', { ends: 'failed' }),
+  answer('a false content length', 'lengthOfALie', { ends: 'failed' }),
   answer('another protocol', 'noHttp', { ends: 'failed' }),
   answer('an error of almost a megabyte', 'errorOfMegabytes', { ends: 'failed' }),
   answer('an error of 20,000 levels', 'deepError', { ends: 'failed', code: 'http_status' }),
-  answer('a wait of three thousand million years', 'retryNever', { ends: 'failed' }, { retry: { attempts: 2, backoffMs: 0 } }),
-  answer('a wait in words', 'retryInWords', { ends: 'failed' }),
-  answer('JSON that does not say so', 'noContentType', { ends: 'completed', output: { got: '{"a":1}' } }),
-  answer('JSON that is none', 'jsonThatIsNone', { ends: 'completed', output: { got: '{"a":' } }),
-  answer('half of a character in UTF-8', 'halfUtf8', completes),
-  answer('a charset that nobody knows', 'oddCharset', completes),
+  answer('a Retry-After of three billion years', 'retryNever', { ends: 'failed' }, { retry: { attempts: 2, backoffMs: 0 } }),
+  answer('a Retry-After that is not a number', 'retryInWords', { ends: 'failed' }),
+  answer('JSON without a content type', 'noContentType', { ends: 'completed', output: { got: '{"a":1}' } }),
+  answer('invalid JSON', 'jsonThatIsNone', { ends: 'completed', output: { got: '{"a":' } }),
+  answer('half a character in UTF-8', 'halfUtf8', completes),
+  answer('an unknown charset', 'oddCharset', completes),
   answer('a status of 999', 'status999', { ends: 'failed' }),
-  answer('a secret that is looked for in a deep answer', 'deep', deep, { headers: { authorization: '{{secret:token}}' } }),
+  answer('a deep response that is searched for a secret', 'deep', deep, { headers: { authorization: '{{secret:token}}' } }),
 ]);

@@ -1,8 +1,8 @@
-/** What templates come to is counted for all of a node before any of it is made. */
+/** The size of all templates of a node is counted before any of them is resolved. */
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../lib/engine/json.ts';
-import { beside, chain, completes, drawn, failedBy, hold } from './hold.ts';
-import { stage } from './play.ts';
+import { beside, chain, completes, definition, failedBy, checkScenarios } from './scenarios.ts';
+import { createRunner } from './run-workflow.ts';
 
 const tooLarge = failedBy('context_too_large', 'invalid');
 const outputTooLarge = failedBy('output_too_large', 'invalid');
@@ -30,27 +30,27 @@ const request = (config: JsonObject): JsonObject => ({
 });
 const child: JsonObject = { name: 'child', nodes: [{ id: 'start', type: 'start' }], edges: [] };
 const many = <Item>(count: number, one: (n: number) => Item): readonly Item[] => Array.from({ length: count }, (_, n) => one(n));
-/** Text that no compression makes small. */
+/** Text that does not compress. */
 const noise = (bytes: number): string => {
   let text = '';
   for (let n = 0; text.length < bytes; n += 1) text += createHash('sha256').update(String(n)).digest('base64');
   return text.slice(0, bytes);
 };
 
-hold('sums of templates', stage(), [
-  drawn('200 outputs, each fifteen times a text of 1 MB', chain(end(200, fifteen)), tooLarge, nearly),
-  drawn('200 outputs, each the text itself', chain(end(200, '{{ctx.input.big}}')), outputTooLarge, nearly),
-  drawn('200 outputs, each all of the context', chain(end(200, '{{ctx}}')), outputTooLarge, nearly),
-  drawn('200 outputs, each all of the context in words', chain(end(200, 'all: {{ctx}}')), tooLarge, nearly),
-  drawn('one output of fifteen is the largest that can be', chain(end(1, fifteen)), completes, nearly),
-  drawn(
-    'thirty ends decided in one commit, fifteen megabytes each',
+checkScenarios('sums of templates', createRunner(), [
+  definition('200 outputs, each fifteen times a text of 1 MB', chain(end(200, fifteen)), tooLarge, nearly),
+  definition('200 outputs, each the text itself', chain(end(200, '{{ctx.input.big}}')), outputTooLarge, nearly),
+  definition('200 outputs, each all of the context', chain(end(200, '{{ctx}}')), outputTooLarge, nearly),
+  definition('200 outputs, each with the context as text', chain(end(200, 'all: {{ctx}}')), tooLarge, nearly),
+  definition('one output of fifteen is the largest that can be', chain(end(1, fifteen)), completes, nearly),
+  definition(
+    'thirty end nodes decided in one commit, fifteen megabytes each',
     beside(many(30, (n) => end(1, fifteen, `e${n}`))),
     outputTooLarge,
     { ...nearly, withinMs: 60_000 },
   ),
-  drawn(
-    'a hundred ends that each keep all of the input',
+  definition(
+    'a hundred end nodes that each keep the whole input',
     beside(many(100, (n) => end(1, '{{ctx.input}}', `e${n}`))),
     outputTooLarge,
     {
@@ -58,7 +58,7 @@ hold('sums of templates', stage(), [
       withinMs: 30_000,
     },
   ),
-  drawn(
+  definition(
     'a subflow whose input is two hundred times the text',
     chain({
       id: 'k',
@@ -71,7 +71,7 @@ hold('sums of templates', stage(), [
     tooLarge,
     { ...nearly, others: [child] },
   ),
-  drawn(
+  definition(
     'a subflow whose input is two hundred times the value',
     chain({
       id: 'k',
@@ -81,64 +81,69 @@ hold('sums of templates', stage(), [
     failedBy('input_too_large', 'invalid'),
     { ...nearly, others: [child] },
   ),
-  drawn('a comparison of texts that templates made', chain(compare(fifteen, 'equals', fifteen, 100)), tooLarge, nearly),
-  drawn(
+  definition('a comparison of resolved templates', chain(compare(fifteen, 'equals', fifteen, 100)), tooLarge, nearly),
+  definition(
     'a comparison of values by reference is free',
     chain(compare('{{ctx.input.big}}', 'equals', '{{ctx.input.none}}', 100)),
     completes,
     nearly,
   ),
-  drawn(
+  definition(
     'a search in the JSON of an object, a hundred times',
     chain(compare('{{ctx.input}}', 'starts_with', 'nothing', 100)),
     tooLarge,
     nearly,
   ),
-  drawn('a body of an http node', chain(request({ body: many(200, () => ({ a: fifteen })) })), tooLarge, nearly),
-  drawn(
+  definition('a body of an http node', chain(request({ body: many(200, () => ({ a: fifteen })) })), tooLarge, nearly),
+  definition(
     'a body that is two hundred times the value',
     chain(request({ body: many(200, () => ({ a: '{{ctx.input.big}}' })) })),
     tooLarge,
     nearly,
   ),
-  drawn(
+  definition(
     'headers of an http node',
     chain(request({ headers: Object.fromEntries(many(50, (n) => [`x-${n}`, '{{ctx.input.big}}'])) })),
     tooLarge,
     nearly,
   ),
-  drawn(
+  definition(
     'a query of an http node',
     chain(request({ query: Object.fromEntries(many(50, (n) => [`q${n}`, '{{ctx.input.big}}'])) })),
     tooLarge,
     nearly,
   ),
-  drawn('an address of a megabyte', chain(request({ url: 'http://api.test:1/{{ctx.input.big}}' })), { ends: 'failed' }, nearly),
-  drawn(
+  definition(
+    'an address of a megabyte',
+    chain(request({ url: 'http://api.test:1/{{ctx.input.big}}' })),
+    { ends: 'failed' },
+    nearly,
+  ),
+  definition(
     'a name of a signal that is a megabyte',
     chain({ id: 'w', type: 'signal', config: { name: '{{ctx.input.big}}' } }),
     failedBy('signal_invalid', 'invalid'),
     nearly,
   ),
-  drawn(
+  definition(
     'a name of a signal that is an object',
     chain({ id: 'w', type: 'signal', config: { name: '{{ctx.input}}' } }),
     failedBy('signal_invalid', 'invalid'),
     nearly,
   ),
-  drawn(
-    'a delay until a megabyte of text',
+  definition(
+    'a delay until a text of a megabyte',
     chain({ id: 'z', type: 'delay', config: { delayType: 'until', untilTime: '{{ctx.input.big}}' } }),
     failedBy('delay_invalid', 'invalid'),
     nearly,
   ),
-  drawn(
+  definition(
     'a delay whose length is infinite',
     chain({ id: 'z', type: 'delay', config: { delayType: 'dynamic', delayVariable: '{{ctx.input.n}}' } }),
     failedBy('delay_too_long', 'invalid'),
     { input: { n: 1e300 } },
   ),
-  drawn(
+  definition(
     'a loop over a text of a megabyte',
     {
       ...chain({ id: 'l', type: 'loop', config: { sourceVariable: '{{ctx.input.big}}' } }, end(1, '{{ctx.item}}')),
@@ -150,32 +155,32 @@ hold('sums of templates', stage(), [
     { ends: 'publish' },
     nearly,
   ),
-  drawn('a template of 60,000 characters of braces', chain(end(1, '{{'.repeat(30_000))), {
+  definition('a template of 60,000 characters of braces', chain(end(1, '{{'.repeat(30_000))), {
     ends: 'publish',
     code: 'definition_invalid',
     findings: ['template_invalid'],
   }),
-  drawn('a template that looks up ten thousand paths', chain(end(1, '{{ctx.a}}'.repeat(7_000))), completes),
-  drawn('a path of twenty thousand steps', chain(end(1, `{{ctx${'.a'.repeat(20_000)}}}`)), completes),
-  drawn('a path to a prototype', chain(end(1, '{{ctx.constructor.prototype}}{{ctx.__proto__}}{{ctx["toString"]}}')), {
+  definition('a template that looks up ten thousand paths', chain(end(1, '{{ctx.a}}'.repeat(7_000))), completes),
+  definition('a path of twenty thousand steps', chain(end(1, `{{ctx${'.a'.repeat(20_000)}}}`)), completes),
+  definition('a path to a prototype', chain(end(1, '{{ctx.constructor.prototype}}{{ctx.__proto__}}{{ctx["toString"]}}')), {
     ends: 'completed',
     output: { o0: '' },
   }),
-  drawn(
+  definition(
     'a value that is a template',
     chain(end(1, '{{ctx.input.t}}')),
     { ends: 'completed', output: { o0: '{{ctx.input.t}}' } },
     { input: { t: '{{ctx.input.t}}' } },
   ),
-  drawn(
-    'an input of more than a start may have',
+  definition(
+    'an input above the limit of a start',
     chain(end(1, '{{ctx.input}}')),
     { ends: 'start', code: 'payload_too_large' },
     { input: big(2) },
   ),
 ]);
 
-/** Characters of three bytes each, in no order that a compression finds. */
+/** Characters of three bytes each that do not compress. */
 const words = (count: number, length: number, seed: number): readonly string[] => {
   let state = seed;
   const letter = (): string => {
@@ -195,26 +200,26 @@ const delaysOf = (from: string): readonly JsonObject[] =>
 const written = (count: number, length: number): string =>
   `let s = 7; const one = () => { s = (Math.imul(s, 1664525) + 1013904223) >>> 0; return String.fromCharCode(0x4e00 + (s >>> 16) % 20000) }; const list = (n) => Array.from({ length: n }, () => Array.from({ length: ${length} }, one).join('')); return { a: list(${count}), b: list(${count}) }`;
 
-hold('words in one commit', stage(), [
-  drawn('600 signals with long names and correlations', beside(signalsOf('ctx.input')), completes, {
+checkScenarios('texts in one commit', createRunner(), [
+  definition('600 signals with long names and correlations', beside(signalsOf('ctx.input')), completes, {
     input: { a: words(600, 250, 1), b: words(600, 250, 2) },
     withinMs: 60_000,
   }),
-  drawn('600 signals behind a script', behindScript(written(600, 250), signalsOf('ctx.jsResult')), completes, {
+  definition('600 signals after a script', behindScript(written(600, 250), signalsOf('ctx.jsResult')), completes, {
     withinMs: 60_000,
   }),
-  drawn('1,900 delays until what is no time', beside(delaysOf('ctx.input')), failedBy('delay_invalid', 'invalid'), {
+  definition('1,900 delays until an invalid time', beside(delaysOf('ctx.input')), failedBy('delay_invalid', 'invalid'), {
     input: { a: words(1_900, 120, 3) },
     withinMs: 60_000,
   }),
-  drawn(
+  definition(
     '1,900 delays behind a script',
     behindScript(written(1_300, 100), delaysOf('ctx.jsResult')),
     failedBy('delay_invalid', 'invalid'),
     { withinMs: 60_000 },
   ),
-  drawn(
-    'a thousand conditions with labels that no compression makes small',
+  definition(
+    'a thousand conditions with labels that do not compress',
     beside(
       many(1_000, (n) => ({
         id: `c${n}`,
@@ -233,14 +238,14 @@ hold('words in one commit', stage(), [
     completes,
     { withinMs: 60_000 },
   ),
-  drawn(
-    'a thousand ends whose outputs are small and many',
+  definition(
+    'a thousand end nodes with many small outputs',
     beside(many(1_000, (n) => end(3, `{{ctx.input.a[${n}]}}`, `e${n}`))),
     completes,
     { input: { a: words(1_000, 250, 4) }, withinMs: 60_000 },
   ),
-  drawn(
-    'forty scripts that print all they may and then throw',
+  definition(
+    'forty scripts that print up to the limit and then throw',
     beside(
       many(40, (n) => ({
         id: `s${n}`,

@@ -140,13 +140,13 @@ describe('signals', () => {
 describe('a run', () => {
   test('has the same properties in each replay', async () => {
     const seen: string[] = [];
-    const told = defineWorkflow({ name: 'told' }, async ({ step, run }) => {
+    const reporting = defineWorkflow({ name: 'reporting' }, async ({ step, run }) => {
       seen.push(JSON.stringify(run));
       await step.sleep('one', '1h');
       await step.sleep('two', '1h');
       return run.id;
     });
-    const run = await new WorkflowTest({ workflows: [told] }).start(told);
+    const run = await new WorkflowTest({ workflows: [reporting] }).start(reporting);
     expect(await run.result()).toBe(run.id);
     expect(seen.length).toBeGreaterThan(1);
     expect(new Set(seen).size).toBe(1);

@@ -35,8 +35,8 @@ async function play(testBackend: TestBackend, run: WorkflowRun, worker: string):
   const begun = data.find(({ stepName }) => stepName === 'only');
   const step = begun ?? (await testBackend.step(run.id, { stepName: 'only', workerId: worker }));
   if (step.status !== 'completed') {
-    const asked = { workflowRunId: run.id, workerId: worker, stepAttemptId: step.id };
-    await testBackend.backend.completeStepAttempt({ ...asked, output: worker });
+    const stepRef = { workflowRunId: run.id, workerId: worker, stepAttemptId: step.id };
+    await testBackend.backend.completeStepAttempt({ ...stepRef, output: worker });
   }
   await testBackend.complete(run.id, worker);
 }

@@ -39,7 +39,7 @@ class Player {
   }
 
   async #play(run: WorkflowRun): Promise<void> {
-    const asked = { workflowRunId: run.id, workerId: this.worker };
+    const runRef = { workflowRunId: run.id, workerId: this.worker };
     if (run.workflowName === 'child' && run.attempts === 1) {
       await this.testBackend.fail(run.id, thrice, this.worker);
       return;
@@ -52,13 +52,13 @@ class Player {
       await this.testBackend.park(run.id, farMs, this.worker);
       return;
     }
-    await this.testBackend.backend.extendWorkflowRunLease({ ...asked, leaseDurationMs: lease });
+    await this.testBackend.backend.extendWorkflowRunLease({ ...runRef, leaseDurationMs: lease });
     await this.testBackend.complete(run.id, this.worker);
   }
 
   async #child(run: WorkflowRun): Promise<boolean> {
     const { id: workflowRunId } = run;
-    const asked = { workflowRunId, workerId: this.worker };
+    const runRef = { workflowRunId, workerId: this.worker };
     const step = await this.#step(run, 'child', () =>
       this.testBackend.step(workflowRunId, {
         stepName: 'child',
@@ -74,11 +74,11 @@ class Player {
       parentStepAttemptNamespaceId: step.namespaceId,
       parentStepAttemptId: step.id,
     });
-    const link = { ...asked, stepAttemptId: step.id, childWorkflowRunNamespaceId: 'team', childWorkflowRunId: child.id };
+    const link = { ...runRef, stepAttemptId: step.id, childWorkflowRunNamespaceId: 'team', childWorkflowRunId: child.id };
     if (step.childWorkflowRunId === null) await this.testBackend.backend.setStepAttemptChildWorkflowRun(link);
     const { status, output } = await this.testBackend.run(child.id);
     if (status !== 'completed') return false;
-    await this.testBackend.backend.completeStepAttempt({ ...asked, stepAttemptId: step.id, output });
+    await this.testBackend.backend.completeStepAttempt({ ...runRef, stepAttemptId: step.id, output });
     return true;
   }
 
@@ -149,9 +149,9 @@ async function expectWhole({ store, clock, survivor }: Awaited<ReturnType<typeof
 const { writes } = await scenario();
 
 test('without a crash the scenario completes', async () => {
-  const told = await scenario();
-  expect(told.hasCrashed).toBeUndefined();
-  await expectWhole(told);
+  const outcome = await scenario();
+  expect(outcome.hasCrashed).toBeUndefined();
+  await expectWhole(outcome);
 });
 
 test('the scenario has many writes', () => {
@@ -163,7 +163,7 @@ const crashPoints = Array.from({ length: writes }, (_, index) =>
 ).flat();
 
 test.each(crashPoints)('a crash at write $atWrite, written: $isWritten', async (crashPoint) => {
-  const told = await scenario(crashPoint);
-  expect(told.hasCrashed).toBeDefined();
-  await expectWhole(told);
+  const outcome = await scenario(crashPoint);
+  expect(outcome.hasCrashed).toBeDefined();
+  await expectWhole(outcome);
 });

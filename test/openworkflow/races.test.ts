@@ -70,8 +70,8 @@ describe.each([1, 2, 3, 4, 5])('seed %i', (seed) => {
       const run = await one.claimed('old');
       const step = await one.step(run.id, { workerId: 'old' });
       one.clock.advance(durationMs(lease + 1));
-      const asked = { workflowRunId: run.id, workerId: 'old', stepAttemptId: step.id, output: 'old' };
-      const [done, claimed] = await Promise.allSettled([one.backend.completeStepAttempt(asked), two.claim('new')]);
+      const completion = { workflowRunId: run.id, workerId: 'old', stepAttemptId: step.id, output: 'old' };
+      const [done, claimed] = await Promise.allSettled([one.backend.completeStepAttempt(completion), two.claim('new')]);
       if (claimed.status === 'fulfilled' && claimed.value !== null) expect(claimed.value).toMatchObject({ workerId: 'new' });
       const seen = await two.backend.getStepAttempt({ stepAttemptId: step.id });
       expect(seen?.status).toBe(done.status === 'fulfilled' ? 'completed' : 'running');

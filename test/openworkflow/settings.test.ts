@@ -156,16 +156,16 @@ describe('connect', () => {
 describe('a failing poll', () => {
   const failing = () => {
     const store = new MemoryExternalRuns();
-    const state: { error: Error | undefined; asked: number } = { error: undefined, asked: 0 };
+    const state: { error: Error | undefined; polls: number } = { error: undefined, polls: 0 };
     const warnings: string[] = [];
     const flaky: ExternalRuns = new Proxy(store, {
       get(target, name) {
         const method: unknown = Reflect.get(target, name);
         if (typeof method !== 'function') return method;
-        return (...given: readonly unknown[]): unknown => {
-          if (name === 'reminders') state.asked += 1;
+        return (...args: readonly unknown[]): unknown => {
+          if (name === 'reminders') state.polls += 1;
           if (state.error !== undefined) return Promise.reject(state.error);
-          return Reflect.apply(method, target, given);
+          return Reflect.apply(method, target, args);
         };
       },
     });
@@ -173,7 +173,7 @@ describe('a failing poll', () => {
   };
 
   /** Polls ten times a second for this long. */
-  async function asked(testBackend: TestBackend, forSeconds: number): Promise<{ readonly thrown: readonly unknown[] }> {
+  async function pollFor(testBackend: TestBackend, forSeconds: number): Promise<{ readonly thrown: readonly unknown[] }> {
     const thrown: unknown[] = [];
     for (let tick = 0; tick < forSeconds * 10; tick += 1) {
       const claims = await Promise.allSettled([testBackend.claim('a'), testBackend.claim('b')]);
@@ -187,11 +187,11 @@ describe('a failing poll', () => {
   test('is retried with backoff, with one log line at the start and one with the count at the end', async () => {
     const { testBackend, state, warnings } = failing();
     state.error = new Unavailable('table runs', { cause: new Error('connect ECONNREFUSED') });
-    expect(await asked(testBackend, 120)).toEqual({ thrown: [] });
-    expect(state.asked).toBeLessThan(13);
+    expect(await pollFor(testBackend, 120)).toEqual({ thrown: [] });
+    expect(state.polls).toBeLessThan(13);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain('table runs is not available now (Error: connect ECONNREFUSED)');
-    const failed = state.asked;
+    const failed = state.polls;
     state.error = undefined;
     const run = await testBackend.create();
     testBackend.clock.advance(seconds(30));
@@ -204,9 +204,9 @@ describe('a failing poll', () => {
     const { testBackend, state, warnings } = failing();
     const run = await testBackend.create();
     state.error = new BackendError('permission_missing', 'Table runs: no permission');
-    const { thrown } = await asked(testBackend, 60);
+    const { thrown } = await pollFor(testBackend, 60);
     expect(thrown).toEqual([state.error]);
-    expect(state.asked).toBeLessThan(13);
+    expect(state.polls).toBeLessThan(13);
     state.error = undefined;
     testBackend.clock.advance(seconds(30));
     expect((await testBackend.claim())?.id).toBe(run.id);
@@ -228,7 +228,7 @@ describe('a failing poll', () => {
     expect(await testBackend.claim()).toBeNull();
     testBackend.clock.set(instant(testBackend.clock.now() - hours(1)));
     expect(await testBackend.claim()).toBeNull();
-    expect(state.asked).toBe(2);
+    expect(state.polls).toBe(2);
   });
 
   test('does not make the published worker print more than one line', async () => {
@@ -241,8 +241,8 @@ describe('a failing poll', () => {
       await vi.waitFor(() => expect(printed).toHaveBeenCalled());
       for (let turn = 0; turn < 5; turn += 1) {
         testBackend.clock.advance(seconds(30));
-        const before = state.asked;
-        await vi.waitFor(() => expect(state.asked).toBeGreaterThan(before), { timeout: 5_000 });
+        const before = state.polls;
+        await vi.waitFor(() => expect(state.polls).toBeGreaterThan(before), { timeout: 5_000 });
       }
       await worker.stop();
       expect(printed).toHaveBeenCalledTimes(1);

@@ -166,16 +166,16 @@ async function play(testBackend: TestBackend, worker: string): Promise<void> {
         if (call.status === 'completed') return true;
         const link = { parentStepAttemptNamespaceId: call.namespaceId, parentStepAttemptId: call.id };
         const child = await testBackend.create({ workflowName: 'child', idempotencyKey: `child:${call.id}`, ...link });
-        const asked = { workflowRunId, workerId: worker, stepAttemptId: call.id };
+        const stepRef = { workflowRunId, workerId: worker, stepAttemptId: call.id };
         if (call.childWorkflowRunId === null)
           await testBackend.backend.setStepAttemptChildWorkflowRun({
-            ...asked,
+            ...stepRef,
             childWorkflowRunNamespaceId: testBackend.namespaceId,
             childWorkflowRunId: child.id,
           });
         const { status, output } = await testBackend.run(child.id);
         if (status !== 'completed') return false;
-        await testBackend.backend.completeStepAttempt({ ...asked, output });
+        await testBackend.backend.completeStepAttempt({ ...stepRef, output });
         return true;
       }),
     );

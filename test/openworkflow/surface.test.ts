@@ -84,7 +84,7 @@ describe('a workflow', () => {
 });
 
 describe('runs', () => {
-  interface Asked {
+  interface ReceivedRequest {
     readonly path: string;
     readonly body: unknown;
     readonly key: string | null;
@@ -105,8 +105,8 @@ describe('runs', () => {
   });
 
   /** A client of a service with configured responses, and the requests that it received. */
-  const speaking = (...answers: readonly object[]) => {
-    const asked: Asked[] = [];
+  const createService = (...answers: readonly object[]) => {
+    const requests: ReceivedRequest[] = [];
     const left = [...answers];
     const client = new StepwellClient({
       baseUrl: 'http://127.0.0.1:1',
@@ -121,7 +121,7 @@ describe('runs', () => {
       fetchImpl: async (url, init) => {
         const { pathname } = new URL(url);
         const { body } = init;
-        asked.push({
+        requests.push({
           path: `${init.method} ${pathname}`,
           body: typeof body === 'string' ? JSON.parse(body) : undefined,
           key: new Headers(init.headers).get('idempotency-key'),
@@ -131,25 +131,25 @@ describe('runs', () => {
         return Response.json(answer, { status });
       },
     });
-    return { ow: new OpenWorkflow({ client }), asked };
+    return { ow: new OpenWorkflow({ client }), requests };
   };
   const id = 'wrun_01KDVDNA0001ZPGCE7HQSG6B6B';
   const started = { runId: id, status: 'pending', deploymentId: 'd' };
 
   test('are started with their input, time, deadline and key', async () => {
-    const { ow: testBackend, asked } = speaking(started);
+    const { ow: testBackend, requests } = createService(started);
     const workflow = testBackend.defineWorkflow({ name: 'orders', version: 'v1' }, () => 1);
     const [availableAt, deadlineAt] = [new Date('2027-01-01T00:00:00Z'), new Date('2027-02-01T00:00:00Z')];
     const handle = await workflow.run({ n: 1, none: undefined }, { availableAt, deadlineAt, idempotencyKey: 'k' });
     expect(handle.workflowRun).toEqual({ id, workflowName: 'orders', version: 'v1' });
     const times = { availableAt: availableAt.toISOString(), deadlineAt: deadlineAt.toISOString() };
-    expect(asked).toEqual([{ path: 'POST /v1/runs', key: 'k', body: { workflowName: 'orders', input: { n: 1 }, ...times } }]);
+    expect(requests).toEqual([{ path: 'POST /v1/runs', key: 'k', body: { workflowName: 'orders', input: { n: 1 }, ...times } }]);
     await testBackend.runWorkflow({ name: 'orders' });
-    expect(asked[1]?.body).toEqual({ workflowName: 'orders' });
+    expect(requests[1]?.body).toEqual({ workflowName: 'orders' });
   });
 
   test('an input that the schema refuses starts no run', async () => {
-    const { ow: testBackend, asked } = speaking(started);
+    const { ow: testBackend, requests } = createService(started);
     const schema = {
       '~standard': {
         version: 1,
@@ -158,7 +158,7 @@ describe('runs', () => {
       },
     } as const;
     await expect(testBackend.runWorkflow({ name: 'orders', schema }, 1)).rejects.toThrow('too small; too blue');
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   test.each([
@@ -168,31 +168,35 @@ describe('runs', () => {
     ],
     [{ status: 'cancelled' }, 'Workflow orders was canceled'],
   ])('that do not complete reject with the reason: %j', async (facts, message) => {
-    const { ow: testBackend } = speaking(started, ended(facts));
+    const { ow: testBackend } = createService(started, ended(facts));
     await expect((await testBackend.runWorkflow({ name: 'orders' })).result()).rejects.toThrow(message);
   });
 
   test('that complete return their output; that do not end in time reject with a timeout', async () => {
-    const { ow: testBackend } = speaking(started, ended({ status: 'running' }), ended({ status: 'completed', output: { a: 1 } }));
+    const { ow: testBackend } = createService(
+      started,
+      ended({ status: 'running' }),
+      ended({ status: 'completed', output: { a: 1 } }),
+    );
     expect(await (await testBackend.runWorkflow({ name: 'orders' })).result()).toEqual({ a: 1 });
-    const slow = speaking(started, ended({ status: 'running' }));
+    const slow = createService(started, ended({ status: 'running' }));
     const handle = await slow.ow.runWorkflow({ name: 'orders' });
     await expect(handle.result({ timeoutMs: 5 })).rejects.toThrow(`Timed out waiting for workflow run ${id} to finish`);
   });
 
   test('can be cancelled by their handle and by their id', async () => {
-    const { ow: testBackend, asked } = speaking(started, { runId: id, status: 'cancelled' });
+    const { ow: testBackend, requests } = createService(started, { runId: id, status: 'cancelled' });
     await (await testBackend.runWorkflow({ name: 'orders' })).cancel();
     await testBackend.cancelWorkflowRun(id);
-    expect(asked.slice(1).map(({ path }) => path)).toEqual([`POST /v1/runs/${id}/cancel`, `POST /v1/runs/${id}/cancel`]);
+    expect(requests.slice(1).map(({ path }) => path)).toEqual([`POST /v1/runs/${id}/cancel`, `POST /v1/runs/${id}/cancel`]);
   });
 
   test('a signal has the same correlation as in workflows, and its key', async () => {
-    const { ow: testBackend, asked } = speaking({ signalId: 's', delivered: false });
+    const { ow: testBackend, requests } = createService({ signalId: 's', delivered: false });
     const sent = await testBackend.sendSignal({ signal: 'go', data: { by: 'Ada' }, idempotencyKey: 'k' });
     expect(sent.signalId).toBe('s');
     const body = { name: 'go', correlation: 'openworkflow', payload: { by: 'Ada' } };
-    expect(asked).toEqual([{ path: 'POST /v1/signals', key: 'k', body }]);
+    expect(requests).toEqual([{ path: 'POST /v1/signals', key: 'k', body }]);
     expect(() => sent.workflowRunIds).toThrow(NonRetryableError);
   });
 });

@@ -18,6 +18,8 @@ const moduleRules = {
   base: { modules: [], packages: [], node: [] },
   // Pure: no package, no Node, nothing but itself.
   engine: { modules: [], packages: [], node: [] },
+  // Parses server-sent events: bytes in, events out.
+  'event-stream': { modules: [], packages: [], node: [] },
   // Interfaces of stores and services, in the engine's terms.
   ports: { modules: ['engine'], packages: [], node: [] },
   // Names shared by the infrastructure and the functions.
@@ -47,7 +49,7 @@ const moduleRules = {
     node: 'any',
   },
   // Model and moderation providers over HTTP, the deterministic model, and their configuration.
-  models: { modules: ['contract', 'engine', 'nodes', 'ports'], packages: ['undici', 'zod'], node: [] },
+  models: { modules: ['contract', 'engine', 'event-stream', 'nodes', 'ports'], packages: ['undici', 'zod'], node: [] },
   // The HTTP contract: declarations only.
   api: {
     modules: ['artifact', 'contract', 'engine', 'ports'],
@@ -55,7 +57,7 @@ const moduleRules = {
     node: ['crypto', 'zlib'],
   },
   // The typed client of the API. It runs outside Node too, so it uses little of Node.
-  client: { modules: ['api', 'engine'], packages: ['canonicalize', 'zod'], node: ['crypto'] },
+  client: { modules: ['api', 'engine', 'event-stream'], packages: ['canonicalize', 'zod'], node: ['crypto'] },
   // The API of the package openworkflow over the SDK and the client, and a backend for its own workers.
   openworkflow: {
     modules: ['aws', 'client', 'codec', 'engine', 'ports', 'sdk'],

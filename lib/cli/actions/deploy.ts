@@ -3,7 +3,8 @@ import * as z from 'zod';
 import { type Artifact, packDirectory, readArtifact } from './artifact.ts';
 import { compareDeployments, formatChange, readActiveDeploymentId } from './compare-deployments.ts';
 import { workflowsIn } from './deployments.ts';
-import { type Action, CliError, type CommandContext, exitCodes, type Outcome, usageError } from '../command.ts';
+import { type Action, CliError, type CommandContext, exitCodes, type Outcome, pause, usageError } from '../command.ts';
+import { retryOutcome } from '../../base/retry.ts';
 import { quantity } from '../format.ts';
 import { deploymentId, file, parseOptions } from '../parse-command-line.ts';
 import type { StepwellClient } from '../../client/index.ts';
@@ -90,39 +91,47 @@ export interface Upload {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const maxAttempts = 3;
-const firstPauseMs = 500;
+type UploadOutcome =
+  | { readonly kind: 'uploaded' }
+  | { readonly kind: 'refused'; readonly status: number; readonly errorCode: string }
+  | { readonly kind: 'no_response' };
 
 export async function upload(
   context: Pick<CommandContext, 'fetch' | 'sleep' | 'signal'>,
-  { method, url, headers }: Upload,
+  target: Upload,
   archive: Uint8Array<ArrayBuffer>,
 ): Promise<void> {
-  for (let previousAttempts = 0; ; previousAttempts += 1) {
-    const isLastAttempt = previousAttempts === maxAttempts - 1;
-    try {
-      const response = await context.fetch(url, {
-        method,
-        headers: { ...headers },
-        body: archive,
-        signal: context.signal,
-        redirect: 'manual',
-      });
-      if (response.ok) return;
-      const errorCode = (await response.text()).match(/<Code>(\w+)<\/Code>/)?.[1] ?? '';
-      const isTransient = response.status >= 500 || response.status === 429;
-      if (!isTransient || isLastAttempt)
-        throw new CliError(
-          'upload_refused',
-          `The upload was refused: ${[response.status, errorCode].join(' ').trim()}. Run the deploy command again.`,
-        );
-    } catch (error) {
-      context.signal.throwIfAborted();
-      if (error instanceof CliError) throw error;
-      if (isLastAttempt)
-        throw new CliError('unreachable', 'The upload got no response. Run the deploy command again.', exitCodes.unreachable);
-    }
-    await context.sleep(firstPauseMs * 2 ** previousAttempts, context.signal);
-    context.signal.throwIfAborted();
+  const outcome = await retryOutcome(
+    () => uploadOnce(context, target, archive),
+    {
+      attempts: 3,
+      backoff: { baseMs: 500 },
+      isRetryable: (each) =>
+        each.kind === 'no_response' || (each.kind === 'refused' && (each.status >= 500 || each.status === 429)),
+    },
+    { sleep: (ms) => pause(context, ms) },
+  );
+  if (outcome.kind === 'no_response')
+    throw new CliError('unreachable', 'The upload got no response. Run the deploy command again.', exitCodes.unreachable);
+  if (outcome.kind === 'refused')
+    throw new CliError(
+      'upload_refused',
+      `The upload was refused: ${[outcome.status, outcome.errorCode].join(' ').trim()}. Run the deploy command again.`,
+    );
+}
+
+async function uploadOnce(
+  { fetch, signal }: Pick<CommandContext, 'fetch' | 'signal'>,
+  { method, url, headers }: Upload,
+  archive: Uint8Array<ArrayBuffer>,
+): Promise<UploadOutcome> {
+  try {
+    const response = await fetch(url, { method, headers: { ...headers }, body: archive, signal, redirect: 'manual' });
+    if (response.ok) return { kind: 'uploaded' };
+    const errorCode = (await response.text()).match(/<Code>(\w+)<\/Code>/)?.[1] ?? '';
+    return { kind: 'refused', status: response.status, errorCode };
+  } catch {
+    signal.throwIfAborted();
+    return { kind: 'no_response' };
   }
 }

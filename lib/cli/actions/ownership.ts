@@ -1,8 +1,5 @@
 /** `stepwell validate-ownership` and `stepwell check-config`. */
 import { lookup } from 'node:dns/promises';
-import { existsSync, readFileSync } from 'node:fs';
-import { extname, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import { diagnosticsPath } from '../../app-host/app-host.ts';
 import { defaultTargetWorld, expectedWorldVariable, tokenVariable } from '../../app-host/environment.ts';
@@ -14,15 +11,18 @@ import {
   type Connection,
   exitCodes,
   type Outcome,
+  pause,
   usageError,
 } from '../command.ts';
+import { type ConfigFile, readConfigFile } from '../config-file.ts';
 import { messageOf } from '../describe-error.ts';
 import { file, parseOptions } from '../parse-command-line.ts';
 import { defined } from '../../base/defined.ts';
+import { retryOutcome } from '../../base/retry.ts';
 import { checkConfig as configChecks, isLoopback, isPlainHttp } from '../../ownership/check-config.ts';
 import { checkActiveDeployment, checkApp, checkHealth, type Probe } from '../../ownership/check-ownership.ts';
 import { type Check, createCheck, formatCheck, worstResult } from '../../ownership/check.ts';
-import { type Config, readConfig, type ReadConfigResult, serviceUrlOf } from '../../ownership/config.ts';
+import { type Config, serviceUrlOf } from '../../ownership/config.ts';
 
 const validateOwnershipOptions = z.object({
   appUrl: z.url({ protocol: /^https?$/, error: 'must be an address of http or https' }).optional(),
@@ -31,21 +31,21 @@ const validateOwnershipOptions = z.object({
   config: file.optional(),
 });
 
-const defaultRetryPolicy: RetryPolicy = { timeoutMs: 10_000, retries: 2 };
+const defaultProbeLimits: ProbeLimits = { timeoutMs: 10_000, retries: 2 };
 
 export const validateOwnership: Action = async (commandLine, context) => {
   const { appUrl, strict, diagnosticsToken, config: path } = parseOptions(commandLine, validateOwnershipOptions);
   if (strict && appUrl === undefined) throw usageError('--strict requires --app-url.');
   const config = path === undefined ? undefined : await readValidConfig(context, path);
-  const retryPolicy = config?.execution ?? defaultRetryPolicy;
+  const probeLimits = config?.execution ?? defaultProbeLimits;
   const { url, apiKey } = await resolveService(commandLine, context, config);
-  const health = checkHealth(await probeWithRetry(context, `${url}/v1/health`, undefined, retryPolicy));
+  const health = checkHealth(await probeWithRetry(context, `${url}/v1/health`, undefined, probeLimits));
   const checks: Check[] = [health];
   // The key is sent only after the health check has identified the service.
   if (health.result === 'pass') {
     const path = `${url}/v1/deployments/active`;
     checks.push(
-      checkActiveDeployment(apiKey === undefined ? undefined : await probeWithRetry(context, path, apiKey, retryPolicy)),
+      checkActiveDeployment(apiKey === undefined ? undefined : await probeWithRetry(context, path, apiKey, probeLimits)),
     );
   }
   if (appUrl !== undefined) {
@@ -53,7 +53,7 @@ export const validateOwnership: Action = async (commandLine, context) => {
     const token = diagnosticsToken ?? (context.env[tokenVariable] || undefined);
     if (isPlainHttp(base)) checks.push(createCheck('warn', 'app_https', `${base} is not https: the token is sent unencrypted`));
     const expected = config?.remoteWorldTarget ?? (context.env[expectedWorldVariable] || defaultTargetWorld);
-    checks.push(...checkApp(await probeWithRetry(context, base + diagnosticsPath, token, retryPolicy), expected, strict));
+    checks.push(...checkApp(await probeWithRetry(context, base + diagnosticsPath, token, probeLimits), expected, strict));
   }
   return checksOutcome(checks);
 };
@@ -108,59 +108,26 @@ async function canResolveHost(
   return isKnown;
 }
 
-const configNames = ['stepwell.config.json', 'stepwell.config.ts'] as const;
-const moduleShape = z.object({ default: z.unknown().optional() });
-
-export interface ConfigFile {
-  readonly path: string;
-  readonly read: ReadConfigResult;
-}
-
-/** Reads the configuration; a .ts file is imported, and so executed. @param requestedPath default: the file in `cwd` */
-export async function readConfigFile(cwd: string, requestedPath: string | undefined): Promise<ConfigFile> {
-  const existingNames = configNames.filter((name) => existsSync(join(cwd, name)));
-  const path = requestedPath ?? existingNames[0];
-  if (path === undefined)
-    return invalidConfig(configNames[0], `neither it nor ${configNames[1]} exists here: name the file with --config`);
-  if (requestedPath === undefined && existingNames.length > 1)
-    return invalidConfig(path, `${configNames[1]} exists too: keep only one of them`);
-  const file = resolve(cwd, path);
-  try {
-    return { path, read: readConfig(extname(file) === '.json' ? readJsonFile(file) : await importDefault(file)) };
-  } catch (error) {
-    return invalidConfig(path, `cannot be read: ${messageOf(error)}`);
-  }
-}
-
-const invalidConfig = (path: string, message: string): ConfigFile => ({
-  path,
-  read: { kind: 'invalid', errors: [{ pointer: path, message }] },
-});
-
-const readJsonFile = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
-const importDefault = async (file: string): Promise<unknown> => moduleShape.parse(await import(pathToFileURL(file).href)).default;
-
-export interface RetryPolicy {
+export interface ProbeLimits {
   readonly timeoutMs: number;
   readonly retries: number;
 }
 
-const firstPauseMs = 250;
-
-export async function probeWithRetry(
+export const probeWithRetry = (
   context: Pick<CommandContext, 'fetch' | 'signal' | 'sleep'>,
   url: string,
   token: string | undefined,
-  { timeoutMs, retries }: RetryPolicy,
-): Promise<Probe> {
-  for (let previousAttempts = 0; ; previousAttempts += 1) {
-    const probe = await probeOnce(context, url, token, timeoutMs);
-    const isTransient = probe.kind === 'no_response' || probe.status === 429 || probe.status >= 500;
-    if (!isTransient || previousAttempts === retries) return probe;
-    await context.sleep(firstPauseMs * 2 ** previousAttempts, context.signal);
-    context.signal.throwIfAborted();
-  }
-}
+  { timeoutMs, retries }: ProbeLimits,
+): Promise<Probe> =>
+  retryOutcome(
+    () => probeOnce(context, url, token, timeoutMs),
+    {
+      attempts: retries + 1,
+      backoff: { baseMs: 250 },
+      isRetryable: (probe) => probe.kind === 'no_response' || probe.status === 429 || probe.status >= 500,
+    },
+    { sleep: (ms) => pause(context, ms) },
+  );
 
 async function probeOnce(
   context: Pick<CommandContext, 'fetch' | 'signal'>,

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { type Action, CliError, type CommandContext, exitCodes, type Outcome } from '../command.ts';
-import { defaultConcurrency } from '../commands/worker.ts';
+import { defaultConcurrency } from '../commands/code.ts';
 import { localDirectory } from '../connection.ts';
 import { file, integerBetween, parseOptions } from '../parse-command-line.ts';
 import { profilePath, readProfiles } from '../profile-file.ts';

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { type DeletionProgress, formatDeletionProgress, formatFindings, type WorkflowBody } from './definitions.ts';
 import { formatEndedRun, formatEvent } from './format-run.ts';
-import { type Action, CliError, type CommandContext, exitCodes, usageError } from '../command.ts';
+import { type Action, CliError, type CommandContext, exitCodes, pause, usageError } from '../command.ts';
 import {
   file,
   inputOptions,
@@ -120,8 +120,7 @@ export const deleteWorkflow: Action = async (commandLine, context) => {
   for (let lastPrinted = ''; ;) {
     const line = formatDeletionProgress(deletion);
     if (line !== lastPrinted) context.log((lastPrinted = line));
-    await context.sleep(pauseMs, context.signal);
-    context.signal.throwIfAborted();
+    await pause(context, pauseMs);
     const next = await readProgress(client, name, deletion, context);
     if (next === undefined) return { data: { name, deleted: true }, text: `${name} is deleted.` };
     deletion = next;

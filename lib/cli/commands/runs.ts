@@ -18,7 +18,13 @@ const addBulkOptions = (command: Command): Command =>
 
 export const registerRuns: Register = (program, createHandler) => {
   const runs = program.command('runs').description('start, watch and control runs');
+  addStartAndReadCommands(runs, createHandler);
+  addControlCommands(runs, createHandler);
+  addInspectionCommands(runs, createHandler);
+};
 
+/** From the start of a run to its result. */
+const addStartAndReadCommands: Register = (runs, createHandler) => {
   runs
     .command('start <workflow>')
     .description('start a run')
@@ -63,7 +69,10 @@ export const registerRuns: Register = (program, createHandler) => {
     .description('wait until a run ends and print its output; exit code 1 unless it completed')
     .option('--timeout <seconds>', 'stop waiting after this time; the run continues')
     .action(createHandler(async () => (await import('../actions/runs.ts')).result));
+};
 
+/** Commands that change an open run, or repeat an ended one. */
+const addControlCommands: Register = (runs, createHandler) => {
   addBulkOptions(
     addFilterOptions(runs.command('cancel [runId]').description('cancel a run, or all open runs that match the filters'), [
       'pending',
@@ -101,7 +110,10 @@ export const registerRuns: Register = (program, createHandler) => {
   addSignalOptions(
     runs.command('signal <runId> <name>').description('send a signal to a run that waits for it now or later'),
   ).action(createHandler(async () => (await import('../actions/signals.ts')).signalRun));
+};
 
+/** Commands for authors: what a run found, its history as a test, its templates, and the end of a test run. */
+const addInspectionCommands: Register = (runs, createHandler) => {
   runs
     .command('tags <runId>')
     .description('list the tags of a run: notable findings')

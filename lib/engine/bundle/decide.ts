@@ -3,6 +3,7 @@
  * delivered, and how the run ends.
  */
 import { defined } from '../../base/defined.ts';
+import { type Backoff, backoffMs } from '../../base/retry.ts';
 import type { Fact } from '../graph/facts.ts';
 import { type Attempt, type NodeId, type NodeRef, commitNo, firstAttempt, nodeKey, topLevel } from '../ids.ts';
 import { type JsonValue, type Payload, inline } from '../json.ts';
@@ -11,7 +12,7 @@ import { type RunState, applyEvent, emptyState, fork, isTerminal } from '../log/
 import type { OpenNode } from '../log/node-state.ts';
 import { openNodeAt } from '../log/open-node-at.ts';
 import { deadlineExceeded } from '../retry/deadline.ts';
-import { type DurationMs, type Instant, after, durationMs } from '../time.ts';
+import { type Instant, after, durationMs } from '../time.ts';
 import { type Message, isStepMessage, messageKey, storedMessage } from './message.ts';
 import type { MessageResult } from './message-result.ts';
 
@@ -62,9 +63,8 @@ interface Draft {
 export const maxDeliveries = 50;
 /** An artifact that could not be loaded several times will not load later. */
 const maxLoads = 5;
-const maxBackoffMs = 900_000;
-/** Part of the backoff that is random, so that messages that failed together are not retried together. */
-const jitter = 0.25;
+/** 1, 2, 4 … seconds, at most 15 minutes. A part is random, so that messages that failed together are not retried together. */
+const deliveryBackoff: Backoff = { baseMs: 1_000, maxMs: 900_000, jitter: 0.25 };
 
 const openDraft = (state: RunState, tools: BundleTools): Draft => ({ state: fork(state), events: [], tools });
 
@@ -184,7 +184,7 @@ function applyAnswer(draft: Draft, fact: AnsweredMessage): void {
 function retryMessage(draft: Draft, fact: AnsweredMessage, failure: Failure): void {
   const times = { startedAt: fact.startedAt, endedAt: fact.endedAt };
   const limit = failure.code === 'artifact_unusable' ? maxLoads : maxDeliveries;
-  const delayMs = backoff(fact.attempt, draft.tools.random());
+  const delayMs = durationMs(Math.round(backoffMs(deliveryBackoff, fact.attempt, 1 - draft.tools.random())));
   const retryAt = after(draft.tools.now, delayMs);
   if (fact.attempt >= limit || retryAt > draft.tools.deadlineAt) {
     if (failure.code === 'artifact_unusable' && isStepMessage(fact.node.nodeId))
@@ -202,10 +202,6 @@ function retryMessage(draft: Draft, fact: AnsweredMessage, failure: Failure): vo
     via: 'queue',
   });
 }
-
-/** 1, 2, 4 … seconds, at most 15 minutes, less up to a quarter; whole milliseconds. */
-const backoff = (attempt: Attempt, random: number): DurationMs =>
-  durationMs(Math.round(Math.min(maxBackoffMs, 1_000 * 2 ** (attempt - 1)) * (1 - jitter * random)));
 
 /** A message that cannot be delivered fails the run, because only the code knows what the message was for. */
 function failMessage(

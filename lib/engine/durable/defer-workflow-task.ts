@@ -1,4 +1,5 @@
 /** Defers a workflow task that cannot run now, with growing delay and without a limit, because the run has not failed. */
+import { backoffMs } from '../../base/retry.ts';
 import { type Instant, after, durationMs, instant, minutes, seconds } from '../time.ts';
 import type { Failure } from '../log/events.ts';
 import type { OpenNode } from '../log/node-state.ts';
@@ -17,7 +18,7 @@ export function deferWorkflowTask(
   { failure, startedAt, endedAt }: { readonly failure: Failure; readonly startedAt: Instant; readonly endedAt: Instant },
 ): void {
   const { now, deadlineAt } = draft.tools;
-  const delayMs = durationMs(Math.min(maxDelay, minDelay * 2 ** Math.min(attempt - 1, 20)));
+  const delayMs = durationMs(backoffMs({ baseMs: minDelay, maxMs: maxDelay }, attempt));
   // The deadline is handled at its time in any case.
   const retryAt = instant(Math.min(after(now, delayMs), Math.max(now, deadlineAt)));
   emit(draft, { type: 'NODE_RETRIED', nodeId, iteration, attempt, failure, delayMs, retryAt, via: 'queue', startedAt, endedAt });

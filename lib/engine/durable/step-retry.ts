@@ -2,6 +2,7 @@
  * Whether a failed step or workflow is retried. Formula and defaults of the code document:
  * `min(initial × coefficient^(attempt − 1), maximum)`, without jitter.
  */
+import { backoffMs } from '../../base/retry.ts';
 import type { Failure } from '../log/events.ts';
 import { type DurationMs, type Instant, after, durationMs, seconds } from '../time.ts';
 import type { StepRetry } from './step.ts';
@@ -45,13 +46,12 @@ export function decideRetry(
   return retryAt >= deadlineAt ? { kind: 'give_up' } : { kind: 'retry', delayMs, retryAt };
 }
 
-/** The exponent is bounded so that the power stays finite. */
 const intervalAfter = (
   { initialIntervalMs, backoffCoefficient, maximumIntervalMs }: Required<StepRetry>,
   failedAttempt: number,
 ) =>
   durationMs(
-    Math.round(Math.min(maximumIntervalMs, initialIntervalMs * backoffCoefficient ** Math.min(failedAttempt - 1, 1_000))),
+    Math.round(backoffMs({ baseMs: initialIntervalMs, factor: backoffCoefficient, maxMs: maximumIntervalMs }, failedAttempt)),
   );
 
 /** Whether no retry can succeed. */

@@ -1,4 +1,5 @@
 /** Decides requests of workers and clients about external-worker runs: a fact to commit, no change, or a refusal. */
+import { backoffMs } from '../../base/retry.ts';
 import type { JsonValue } from '../json.ts';
 import { type DurationMs, type Instant, after, durationMs } from '../time.ts';
 import type { ExternalFact } from './entry.ts';
@@ -78,8 +79,8 @@ export function decideFailure(state: ExternalState, failure: FailureReport, now:
 
 /** `min(initial × coefficient^(attempts − 1), maximum)`, without jitter. */
 function retryDelay({ initialInterval, backoffCoefficient, maximumInterval }: ExternalRetry, attempts: number): DurationMs {
-  const wait = Math.min(initialInterval * backoffCoefficient ** Math.max(0, attempts - 1), maximumInterval);
-  return durationMs(Math.max(0, Math.round(wait)));
+  const backoff = { baseMs: initialInterval, factor: backoffCoefficient, maxMs: maximumInterval };
+  return durationMs(Math.max(0, Math.round(backoffMs(backoff, Math.max(1, attempts)))));
 }
 
 export const decideReschedule = (state: ExternalState, workerId: string, error: ErrorRecord, availableAt: Instant): Decision =>

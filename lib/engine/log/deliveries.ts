@@ -5,6 +5,7 @@
  * (docs/decisions/worker-crashes.md)
  */
 import { defined } from '../../base/defined.ts';
+import { backoffMs } from '../../base/retry.ts';
 import type { RunId, NodeKey } from '../ids.ts';
 import { type DurationMs, type Instant, between, durationMs, hours, instant, minutes, seconds } from '../time.ts';
 import type { Failure } from './events.ts';
@@ -104,7 +105,7 @@ export function redeliveryPauseAfter(deliveries: Deliveries, lastHeartbeatAt: In
   const { begun, lost } = deliveries;
   if ((begun?.lastHeartbeatAt ?? lost.at(-1)?.noticedAt) !== lastHeartbeatAt) return undefined;
   if (lost.length < 2) return minRedeliveryPause;
-  const pause = Math.min(maxRedeliveryPause, minRedeliveryPause * 2 ** (lost.length - 1));
+  const pause = backoffMs({ baseMs: minRedeliveryPause, maxMs: maxRedeliveryPause }, lost.length);
   return durationMs(Math.round(pause * (1 + hashedJitter(lastHeartbeatAt + lost.length))));
 }
 

@@ -3,6 +3,7 @@
  * stuck one. A heartbeat timeout never fails a node: a node in a queue backlog sends no heartbeat either.
  */
 import { defined } from '../../base/defined.ts';
+import { backoffMs } from '../../base/retry.ts';
 import { type Attempt, type NodeKey, type NodeRef, nodeId, nodeKey, iterationKeyOf, topLevel } from '../ids.ts';
 import {
   type DurationMs,
@@ -87,7 +88,7 @@ export function heartbeatStateOf(node: OpenNode, heartbeat: Heartbeat | undefine
     redeliveryPause ??
     (node.status === 'waiting' && resends === 0
       ? timerGrace
-      : durationMs(Math.min(maxHeartbeatTimeout, baseHeartbeatTimeout * 2 ** resends)));
+      : durationMs(backoffMs({ baseMs: baseHeartbeatTimeout, maxMs: maxHeartbeatTimeout }, resends + 1)));
   const lastSeenAt = instant(Math.max(expectedAt, current?.at ?? expectedAt));
   return now - lastSeenAt >= timeout
     ? defined({ kind: 'timed_out', node, resends, heartbeat: current })

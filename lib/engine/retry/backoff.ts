@@ -1,4 +1,5 @@
 /** The delay before the next attempt. Formula and defaults of the graph and lens documents. */
+import { backoffMs } from '../../base/retry.ts';
 import { invariant } from '../invariant.ts';
 import { type DurationMs, durationMs } from '../time.ts';
 import type { RetryPolicy } from './policy.ts';
@@ -16,7 +17,7 @@ export function backoff(
   requestedDelayMs: number = 0,
 ): DurationMs {
   invariant(failedAttempt >= 1 && random >= 0 && random <= 1, `no backoff for attempt ${failedAttempt} with random ${random}`);
-  const full = Math.min(policy.maxBackoffMs, policy.backoffMs * 2 ** Math.min(failedAttempt - 1, 40));
-  const wait = policy.jitter === 'half' ? full * (0.5 + random * 0.5) : full;
+  const jitter = policy.jitter === 'half' ? 0.5 : 0;
+  const wait = backoffMs({ baseMs: policy.backoffMs, maxMs: policy.maxBackoffMs, jitter }, failedAttempt, random);
   return durationMs(Math.round(Math.max(wait, requestedDelayMs)));
 }

@@ -4,6 +4,7 @@
  * https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
  */
 import * as z from 'zod';
+import { type Backoff, type RetryLimits, nextAttempt } from '../../base/retry.ts';
 import { lastPart } from '../aws-environment.ts';
 import type { Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
@@ -45,9 +46,9 @@ export function readAsyncInvokeConfigs(template: Template): ReadonlyMap<string, 
 }
 
 /** One minute before the first retry of a failed invocation, two before the second. */
-const failureBackoffMs = [60_000, 120_000] as const;
-/** A throttled event is retried after 1 s, 2 s, 4 s and so on, at most every five minutes. */
-const throttleBackoffMs = (throttles: number): number => Math.min(300_000, 1_000 * 2 ** (throttles - 1));
+const failureBackoff: Backoff = { baseMs: 60_000 };
+/** A throttled event is retried after 1 s, 2 s, 4 s and so on, at most every five minutes, until it is too old. */
+const throttlingLimits: RetryLimits = { attempts: Infinity, backoff: { baseMs: 1_000, maxMs: 300_000 } };
 
 type AsyncTarget = Pick<LambdaFunction, 'name' | 'invoke' | 'asyncInvoke'>;
 
@@ -64,22 +65,19 @@ export function invokeAsync(
   let throttles = 0;
 
   const drop = (reason: string): void => warn(`${target.name}: an asynchronous event was dropped: ${reason}`);
-  const scheduleRetry = (delayMs: number): void => {
-    if (Date.now() + delayMs - acceptedAt > maxAgeMs) drop(`it is older than ${maxAgeMs / 1_000} s`);
+  const retryOrDrop = (limits: RetryLimits, failedAttempt: number): void => {
+    const next = nextAttempt(limits, failedAttempt, { remainingMs: acceptedAt + maxAgeMs - Date.now() });
     // A stopping process does not wait for the timer: queued events are lost with the embedded cloud.
-    else setTimeout(attempt, delayMs).unref();
+    if (next.kind === 'retry') setTimeout(attempt, next.delayMs).unref();
+    else if (next.reason === 'deadline') drop(`it is older than ${maxAgeMs / 1_000} s`);
+    else drop(`the function failed, and ${retries} retries are configured`);
   };
-  const onFailure = (): void => {
-    const delayMs = failureBackoffMs[failures];
-    failures += 1;
-    if (failures > retries || delayMs === undefined) drop(`the function failed, and ${retries} retries are configured`);
-    else scheduleRetry(delayMs);
-  };
+  const onFailure = (): void => retryOrDrop({ attempts: retries + 1, backoff: failureBackoff }, ++failures);
   function attempt(): void {
     target.invoke(event, cause).then((outcome) => {
       if (outcome.kind === 'failed') onFailure();
       else if (outcome.kind === 'refused' && outcome.code === 'TooManyRequestsException')
-        scheduleRetry(throttleBackoffMs(++throttles));
+        retryOrDrop(throttlingLimits, ++throttles);
       else if (outcome.kind === 'refused') drop(outcome.message);
     }, onFailure);
   }

@@ -1,4 +1,5 @@
 /** Fires schedules when they are due, retries failed deliveries, and removes completed schedules. Delivery is at least once. */
+import { type Backoff, nextAttempt } from '../../base/retry.ts';
 import { arns } from '../aws-environment.ts';
 import { timingOf } from './expression.ts';
 import type { Definition, Schedule, ScheduleStore } from './schedule-store.ts';
@@ -32,7 +33,7 @@ const defaultMaxAgeSeconds = 86_400;
 const maxTimerMs = 2_147_483_647;
 
 /** A failed delivery is retried after 1, 2, 4 … seconds, a minute at most. */
-const backoffMs = (failures: number): number => Math.min(60_000, 1_000 * 2 ** Math.min(failures - 1, 6));
+const deliveryBackoff: Backoff = { baseMs: 1_000, maxMs: 60_000 };
 
 /** The payload for a target: its input with the context attributes filled in, or the default event. */
 function inputOf({ group, name, definition, dueAt, failures }: Schedule, executionId: string): string {
@@ -84,12 +85,15 @@ export function createRunner({ store, deliver, warn, now = Date.now }: RunnerPar
     } catch (error) {
       const failures = schedule.failures + 1;
       const { MaximumRetryAttempts = defaultRetries, MaximumEventAgeInSeconds = defaultMaxAgeSeconds } = Target.RetryPolicy ?? {};
-      const tryAt = now() + backoffMs(failures);
-      const isGivenUp = failures > MaximumRetryAttempts || tryAt - (schedule.dueAt ?? 0) > MaximumEventAgeInSeconds * 1_000;
+      const failedAt = now();
+      const next = nextAttempt({ attempts: MaximumRetryAttempts + 1, backoff: deliveryBackoff }, failures, {
+        remainingMs: (schedule.dueAt ?? 0) + MaximumEventAgeInSeconds * 1_000 - failedAt,
+      });
+      const isGivenUp = next.kind === 'give-up';
       warn(
         `schedule ${schedule.name}: ${error instanceof Error ? error.message : String(error)}${isGivenUp ? '; given up' : ''}`,
       );
-      storeResult(schedule, isGivenUp ? advance(schedule, now()) : { ...schedule, failures, tryAt });
+      storeResult(schedule, isGivenUp ? advance(schedule, now()) : { ...schedule, failures, tryAt: failedAt + next.delayMs });
     }
   }
 

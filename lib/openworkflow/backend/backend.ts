@@ -8,15 +8,23 @@ import { parseExternalRunId, runOfStep } from '../../engine/external/ids.ts';
 import { retainUntil } from '../../engine/external/run.ts';
 import { durationMs } from '../../engine/time.ts';
 import type { ExternalRunAddress } from '../../ports/external-runs.ts';
-import { copyOf, toWorkflowRun, statusOf, toStepAttempt } from './to-library-types.ts';
-import { contextOf, creationOf, errorOf, jsonOf, momentOf, retryOf } from './from-library-types.ts';
+import {
+  contextOf,
+  copyOf,
+  creationOf,
+  errorRecordOf,
+  jsonOf,
+  momentOf,
+  retryOf,
+  statusOf,
+  toStepAttempt,
+  toWorkflowRun,
+} from './library-types.ts';
 import { RunClaimer } from './run-claimer.ts';
 import type * as contract from './contract.ts';
-import { createRun } from './create-run.ts';
 import { EntryEffects } from './entry-effects.ts';
-import { type Change, RunLogs } from './run-logs.ts';
-import { countRuns, listRuns } from './list-runs.ts';
-import { pageOf, parsePageRequest } from './pages.ts';
+import { countRuns, listRuns, pageOf, parsePageRequest } from './lists.ts';
+import { type Change, RunLogs, createRun } from './run-logs.ts';
 import type { BackendDeps } from './deps.ts';
 import { sendSignal } from './send-signal.ts';
 import { SharedPoll } from './shared-poll.ts';
@@ -102,7 +110,7 @@ export class ExternalRunsBackend {
     const { workflowRunId, workerId, attempts, deadlineAt } = options;
     const failure = {
       workerId,
-      error: errorOf(options.error),
+      error: errorRecordOf(options.error),
       retry: retryOf(options.retryPolicy),
       attempts,
       deadlineAt: deadlineAt instanceof Date ? momentOf(deadlineAt) : deadlineAt,
@@ -118,7 +126,7 @@ export class ExternalRunsBackend {
   }: Readonly<
     contract.WorkerRunRef & { error: Readonly<contract.SerializedError>; availableAt: Date }
   >): Promise<contract.WorkflowRun> {
-    const [written, at] = [errorOf(error), momentOf(availableAt)];
+    const [written, at] = [errorRecordOf(error), momentOf(availableAt)];
     return this.#changed('reschedule workflow run after failed step attempt', workflowRunId, (state) =>
       decide.decideReschedule(state, workerId, written, at),
     );
@@ -182,7 +190,7 @@ export class ExternalRunsBackend {
     error,
     ...step
   }: Readonly<contract.StepRef & { error: Readonly<contract.SerializedError> }>): Promise<contract.StepAttempt> {
-    const written = errorOf(error);
+    const written = errorRecordOf(error);
     return this.#stepChanged('mark step attempt failed', step, (state) => decide.decideStepFailure(state, step, written));
   }
 

@@ -6,6 +6,7 @@ import { DynamoExternalRuns } from '../../aws/external-runs.ts';
 import { settingsErrorOf } from '../../aws/settings-error.ts';
 import { SystemClock } from '../../aws/system-clock.ts';
 import { Table } from '../../aws/table.ts';
+import { type RetryLimits, retry } from '../../base/retry.ts';
 import { durationMs } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { ExternalRunsBackend } from './backend.ts';
@@ -26,8 +27,7 @@ export interface ConnectOptions {
 /** All slots wait for one poll, so a request without a response must time out soon. */
 const requestTimeoutMs = 2_000;
 /** The SDK itself makes up to three attempts for each call. */
-const maxConnectAttempts = 5;
-const initialBackoffMs = 250;
+const connectLimits: RetryLimits = { attempts: 5, backoff: { baseMs: 250 } };
 
 /** A `Backend` for `new OpenWorkflow({ backend })` of the package `openworkflow`. */
 export class BackendStepwell extends ExternalRunsBackend {
@@ -71,23 +71,33 @@ const emitWarning = (line: string): void => process.emitWarning(line, { type: 'S
 
 async function connectWithRetry(check: () => Promise<void>, tableName: string, clock: SystemClock, warn: (line: string) => void) {
   const startedAt = clock.now();
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await check();
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      const reason = error.cause instanceof Error ? `${error.cause.name}: ${error.cause.message}` : error.message;
-      if (attempt === maxConnectAttempts) {
-        const elapsedSeconds = ((clock.now() - startedAt) / 1_000).toFixed(1);
-        const message = `Table ${tableName} did not respond to ${attempt} attempts in ${elapsedSeconds} s (${reason}). Check AWS_REGION, AWS_ENDPOINT_URL and the network.`;
-        throw new BackendError('unreachable', message, { cause: error });
-      }
-      if (attempt === 1)
-        warn(`Table ${tableName} does not respond (${reason}). The connection is retried up to ${maxConnectAttempts} times.`);
-      await clock.sleep(durationMs(initialBackoffMs * 2 ** (attempt - 1)));
-    }
+  const { attempts } = connectLimits;
+  try {
+    await retry(
+      check,
+      {
+        ...connectLimits,
+        isRetryable: (error) => error instanceof Unavailable,
+        onRetry: (error, failedAttempt) => {
+          if (failedAttempt === 1)
+            warn(`Table ${tableName} does not respond (${reasonOf(error)}). The connection is retried up to ${attempts} times.`);
+        },
+      },
+      { sleep: (ms) => clock.sleep(durationMs(ms)) },
+    );
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    const elapsedSeconds = ((clock.now() - startedAt) / 1_000).toFixed(1);
+    const message = `Table ${tableName} did not respond to ${attempts} attempts in ${elapsedSeconds} s (${reasonOf(error)}). Check AWS_REGION, AWS_ENDPOINT_URL and the network.`;
+    throw new BackendError('unreachable', message, { cause: error });
   }
 }
+
+/** The SDK's error says more than `Unavailable`. */
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.cause.name}: ${error.cause.message}` : error.message;
+};
 
 /** The store, with errors that say which setting is wrong. */
 const withSettingsErrors = (store: DynamoExternalRuns, tableName: string): DynamoExternalRuns =>

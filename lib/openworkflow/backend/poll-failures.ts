@@ -2,12 +2,12 @@
  * Failing polls: the table is unavailable, or a setting has become wrong. Polls are retried with backoff. The log has one line
  * when they begin to fail, and one with their number when they work again.
  */
-import { type Instant, after, between, durationMs, seconds } from '../../engine/time.ts';
+import { type Backoff, backoffMs } from '../../base/retry.ts';
+import { type Instant, after, between, durationMs } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { BackendError } from './backend-error.ts';
 
-const initialBackoffMs = 250;
-const maxBackoff = seconds(30);
+const pollBackoff = { baseMs: 250, maxMs: 30_000 } as const satisfies Backoff;
 
 interface Outage {
   readonly since: Instant;
@@ -40,12 +40,12 @@ export class PollFailures {
     const isTemporary = error instanceof Unavailable;
     const kind = isTemporary ? 'unavailable' : error.code;
     const polls = (previousOutage?.polls ?? 0) + 1;
-    const wait = durationMs(Math.min(maxBackoff, initialBackoffMs * 2 ** Math.min(polls - 1, 20)));
+    const wait = durationMs(backoffMs(pollBackoff, polls));
     this.#outage = { since: previousOutage?.since ?? now, polls, failedAt: now, retryAt: after(now, wait), reportedKind: kind };
     if (previousOutage?.reportedKind === kind) return false;
     if (isTemporary)
       this.#warn(
-        `The poll for runs failed: ${error.message}${causeOf(error)}. It is retried at least every ${maxBackoff / 1_000} s, without another line.`,
+        `The poll for runs failed: ${error.message}${causeOf(error)}. It is retried at least every ${pollBackoff.maxMs / 1_000} s, without another line.`,
       );
     return !isTemporary;
   }

@@ -1,4 +1,5 @@
 /** Claims the run of a due reminder. A run past its deadline is failed instead, and missing effects of an entry are done. */
+import { backoffMs } from '../../base/retry.ts';
 import { Unreadable } from '../../codec/unreadable.ts';
 import { decideClaim } from '../../engine/external/decide.ts';
 import type { ExternalState } from '../../engine/external/fold.ts';
@@ -10,7 +11,6 @@ import type { BackendDeps } from './deps.ts';
 
 /** The process that has just changed the run may still be writing the entry, or replacing the reminders. */
 const settlingTime = seconds(5);
-const initialDeferral = minutes(1);
 const maxDeferral = days(1);
 
 export interface Claim {
@@ -77,7 +77,7 @@ export class RunClaimer {
 
   async #defer(run: ExternalRunAddress, reminder: Reminder): Promise<void> {
     const { store, clock } = this.#deps;
-    const wait = durationMs(Math.min(initialDeferral * 2 ** Math.min(reminder.deferrals, 20), maxDeferral));
+    const wait = durationMs(backoffMs({ baseMs: minutes(1), maxMs: maxDeferral }, reminder.deferrals + 1));
     const deferred = { ...reminder, at: after(clock.now(), wait), deferrals: reminder.deferrals + 1 };
     await store.addReminder(run.namespaceId, deferred, instant(Math.max(deferred.at, reminder.endOfLife) + maxDeferral));
     await store.deleteReminder(run.namespaceId, reminder);

@@ -3,13 +3,15 @@
  * writer with an older state is refused, reads the new entries and decides again (optimistic concurrency). So a worker whose run was
  * claimed by another finds out from the log, without locks or transactions.
  */
+import { type RetryLimits, retry } from '../../base/retry.ts';
 import { nonce } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
 import type { Decision } from '../../engine/external/decide.ts';
 import { type ExternalCreation, type ExternalEntry, type ExternalFact, mayShareEntry } from '../../engine/external/entry.ts';
 import { type NumberedFact, type ExternalState, foldExternal, withFact } from '../../engine/external/fold.ts';
 import { retainUntil, hasEnded } from '../../engine/external/run.ts';
-import type { Instant } from '../../engine/time.ts';
+import { externalRunId } from '../../engine/external/ids.ts';
+import { type Instant, durationMs, hours, instant } from '../../engine/time.ts';
 import type { ExternalRunAddress } from '../../ports/external-runs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { type EntryEffects, beforeEntry } from './entry-effects.ts';
@@ -28,8 +30,9 @@ type Prepare = (state: ExternalState, number: number) => Promise<void>;
 
 /** Size of the cache of states, least recently used first out. */
 const maxCachedStates = 500;
-/** Puts of the same entry while its result is unknown. */
-const maxPutAttempts = 3;
+/** Puts of the same entry while its result is unknown. The client of the store has waited before each. */
+const unknownOutcomeLimits: RetryLimits = { attempts: 3, backoff: { baseMs: 0 } };
+
 export class RunLogs {
   readonly #deps: BackendDeps;
   readonly #effects: EntryEffects;
@@ -155,14 +158,12 @@ export class RunLogs {
     return putResult;
   }
 
-  async #append(run: ExternalRunAddress, entry: ExternalEntry, expiresAt: Instant): Promise<'written' | 'taken'> {
-    for (let remaining = maxPutAttempts - 1; ; remaining -= 1) {
-      try {
-        return await this.#deps.store.append(run, entry, expiresAt);
-      } catch (error) {
-        if (!(error instanceof Unavailable) || remaining === 0) throw error;
-      }
-    }
+  #append(run: ExternalRunAddress, entry: ExternalEntry, expiresAt: Instant): Promise<'written' | 'taken'> {
+    return retry(
+      () => this.#deps.store.append(run, entry, expiresAt),
+      { ...unknownOutcomeLimits, isRetryable: (error) => error instanceof Unavailable },
+      { sleep: (ms) => this.#deps.sleep(durationMs(ms)) },
+    );
   }
 
   async #read(run: ExternalRunAddress, cached: ExternalState | undefined): Promise<ExternalState | undefined> {
@@ -229,3 +230,27 @@ function batchSharedFacts(
 }
 
 const cacheKeyOf = ({ namespaceId, runId }: ExternalRunAddress): string => `${runId}#${namespaceId}`;
+
+const keyLifetime = hours(24);
+
+/** Creates a run; with an idempotency key at most once a day. */
+export async function createRun(
+  { store, clock, newId }: BackendDeps,
+  runLogs: RunLogs,
+  namespaceId: string,
+  creation: ExternalCreation,
+): Promise<ExternalState> {
+  const newRunId = externalRunId(newId());
+  const { idempotencyKey, workflowName, parent, deadlineAt } = creation;
+  if (idempotencyKey === null) return runLogs.create({ namespaceId, runId: newRunId }, creation);
+  const now = clock.now();
+  // A step has one child, also when a later replay requests it again.
+  const notBefore = parent === null ? instant(now - keyLifetime) : instant(0);
+  const key = JSON.stringify([workflowName, idempotencyKey]);
+  const expiresAt = retainUntil({ createdAt: now, deadlineAt });
+  const reservation = await store.reserveKey(namespaceId, key, { runId: newRunId, at: now }, notBefore, expiresAt);
+  const run = { namespaceId, runId: reservation.kind === 'reserved' ? newRunId : reservation.by.runId };
+  // The first holder of the key may have crashed before it created the run: create it now, under the same id.
+  const existing = reservation.kind === 'reserved' ? undefined : await runLogs.state(run);
+  return existing ?? runLogs.create(run, creation);
+}

@@ -5,6 +5,7 @@
  * Only the log of a run decides a claim. The poll may see a reminder late, twice or not at all: then another process or a later
  * poll claims the run.
  */
+import { type Backoff, backoffMs } from '../../base/retry.ts';
 import type { ExternalState } from '../../engine/external/fold.ts';
 import { type DurationMs, type Instant, between, durationMs } from '../../engine/time.ts';
 import type { Reminder } from '../../ports/external-runs.ts';
@@ -25,8 +26,7 @@ const claimConcurrency = 24;
  * The wait after empty polls doubles each time. The maximum bounds the reads of an idle process: four units for a poll, 19,200 an
  * hour.
  */
-const initialBackoff = durationMs(50);
-const maxBackoff = durationMs(750);
+const emptyPollBackoff: Backoff = { baseMs: 50, maxMs: 750 };
 
 interface Slot {
   readonly claim: Claim;
@@ -179,8 +179,7 @@ export class SharedPoll {
   }
 }
 
-const waitAfter = (emptyPolls: number): DurationMs =>
-  emptyPolls === 0 ? durationMs(0) : durationMs(Math.min(maxBackoff, initialBackoff * 2 ** Math.min(emptyPolls - 1, 10)));
+const waitAfter = (emptyPolls: number): DurationMs => durationMs(emptyPolls === 0 ? 0 : backoffMs(emptyPollBackoff, emptyPolls));
 
 /** Processes the items with bounded concurrency. */
 async function forEachConcurrently<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {

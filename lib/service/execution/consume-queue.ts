@@ -3,6 +3,7 @@
  * timeout of each message while it is processed. It does what an event source mapping does for a Lambda function: receive, invoke,
  * delete, and release for redelivery.
  */
+import { backoffMs } from '../../base/retry.ts';
 import type { Hops } from '../../engine/hops.ts';
 import { type DurationMs, type Instant, after, between, durationMs, seconds } from '../../engine/time.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -57,9 +58,8 @@ interface InFlight {
   readonly settled: AbortController;
 }
 
-const initialDelay = seconds(1);
-const maxDelayMs = 30_000;
-const delayAfter = (tries: number): DurationMs => durationMs(Math.min(maxDelayMs, initialDelay * 2 ** Math.min(tries, 10)));
+/** @param tries failures before this one */
+const delayAfter = (tries: number): DurationMs => durationMs(backoffMs({ baseMs: 1_000, maxMs: 30_000 }, tries + 1));
 /** Long-poll time. A stop waits for the current receive, so it is short; a longer one would save only a few cents a month. */
 const receiveWait = seconds(5);
 /** Extensions per visibility timeout, so that two may be missed. */

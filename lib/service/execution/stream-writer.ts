@@ -2,6 +2,7 @@
  * Writes a node's partial output to its stream while the node runs. It coalesces fast tokens into few writes and never blocks the node.
  * Deltas are best effort: if they cannot be written, the node's completion still contains the whole output.
  */
+import { type RetryLimits, retry } from '../../base/retry.ts';
 import type { Attempt, Nonce, NodeKey, RunAddress } from '../../engine/ids.ts';
 import { type Instant, durationMs } from '../../engine/time.ts';
 import type { Delta, DeltaPut } from '../../ports/streams.ts';
@@ -18,7 +19,7 @@ const maxDeltaLength = 65_536;
 /** Appended but not yet written. A longer backlog means that writes fail, so the writer stops instead of using more memory. */
 const maxPendingLength = 1_048_576;
 /** Attempts at one put while its outcome is unknown. */
-const maxPutAttempts = 5;
+const putLimits: RetryLimits = { attempts: 5, backoff: { baseMs: minWriteInterval, factor: 1 } };
 /** Rounds in which the old owner may write before the new owner does. */
 const maxTakeovers = 5;
 
@@ -104,14 +105,15 @@ function deltaWriterOf(
   let hasWritten = false;
 
   async function put(delta: Delta): Promise<DeltaPut | undefined> {
-    for (let attempts = 1; ; attempts += 1) {
-      try {
-        return await streams.put(run, node, delta, expiresAt);
-      } catch (reason) {
-        if (!(reason instanceof Unavailable)) throw reason;
-        if (attempts === maxPutAttempts || ending.aborted) return undefined;
-        await clock.sleep(minWriteInterval, ending);
-      }
+    try {
+      return await retry(
+        () => streams.put(run, node, delta, expiresAt),
+        { ...putLimits, isRetryable: (error) => error instanceof Unavailable && !ending.aborted },
+        { sleep: (ms) => clock.sleep(durationMs(ms), ending) },
+      );
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      return undefined;
     }
   }
   return async (text: string): Promise<boolean> => {

@@ -6,18 +6,19 @@
  * - When the store refuses the put, the writer compares nonces.
  * - When the outcome is unknown, the writer repeats the same item under the same number until the answer is definite.
  */
+import type { RetryLimits } from '../../base/retry.ts';
 import type { LoadedPayloads } from '../../engine/graph/context-at.ts';
 import { invariant } from '../../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../../engine/json.ts';
 import { type Commit, nextCommitNo } from '../../engine/log/commit.ts';
 import type { Failure, RunEvent } from '../../engine/log/events.ts';
 import { applyCommit } from '../../engine/log/fold.ts';
-import { type DurationMs, durationMs } from '../../engine/time.ts';
 import type { PutResult } from '../../ports/run-log.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import { CommitTooLarge, offloadEvents, withPayloads } from './payloads.ts';
 import { type RunFold, readTail } from './read-run-fold.ts';
+import { retryUnavailable } from './retry-unavailable.ts';
 
 export type AppendResult =
   | {
@@ -31,8 +32,7 @@ export type AppendResult =
 /** Lost puts before the caller's message is redelivered. `collect` limits contention, so in practice a writer loses far fewer. */
 const maxLostPuts = 50;
 /** Attempts at one put while its outcome is unknown. */
-const maxPutAttempts = 6;
-const initialBackoffMs = 50;
+const unknownOutcomeLimits: RetryLimits = { attempts: 6, backoff: { baseMs: 50 } };
 
 /**
  * Commits the events that `decide` returns for the run, and advances the fold to the last known commit.
@@ -104,16 +104,6 @@ const runFailedEvents = (error: Failure): readonly RunEvent[] => [
 export const isWon = (result: PutResult, commit: Pick<Commit, 'nonce'>): boolean =>
   result.kind === 'stored' || result.nonce === commit.nonce;
 
-/** Repeats the same put, with exponential backoff, while its outcome is unknown. */
-export async function putUntilOutcomeKnown(deps: Pick<Deps, 'clock'>, put: () => Promise<PutResult>): Promise<PutResult> {
-  let backoff: DurationMs = durationMs(initialBackoffMs);
-  for (let attempts = 1; ; attempts += 1) {
-    try {
-      return await put();
-    } catch (error) {
-      if (!(error instanceof Unavailable) || attempts === maxPutAttempts) throw error;
-      await deps.clock.sleep(backoff);
-      backoff = durationMs(backoff * 2);
-    }
-  }
-}
+/** Repeats the same put while its outcome is unknown. */
+export const putUntilOutcomeKnown = ({ clock }: Pick<Deps, 'clock'>, put: () => Promise<PutResult>): Promise<PutResult> =>
+  retryUnavailable(clock, put, unknownOutcomeLimits);

@@ -2,6 +2,7 @@
  * Reads and writes the heartbeat item of an attempt, which records the attempt's deliveries. `engine/log/deliveries.ts` decides what
  * follows from these records; `admit-attempt.ts` acts on it.
  */
+import type { RetryLimits } from '../../base/retry.ts';
 import { type NodeRef, nodeKey } from '../../engine/ids.ts';
 import {
   type Deliveries,
@@ -20,7 +21,7 @@ import { type Heartbeat, belongsToAttempt } from '../../engine/log/heartbeat-tim
 import type { Instant } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
-import { retryUnavailable } from './retry-unavailable.ts';
+import { retryUnavailable, throttlingLimits } from './retry-unavailable.ts';
 import type { RunFold } from './read-run-fold.ts';
 
 /**
@@ -66,7 +67,7 @@ export async function recordAttemptError(
 }
 
 /** 3.5 seconds in total: less than the time that an invocation reserves for its last writes. */
-const maxReleaseTries = 4;
+const releaseLimits: RetryLimits = { ...throttlingLimits, attempts: 4 };
 
 /**
  * Records that the worker stops this attempt but did not crash. Without this record the next delivery counts a crash. A first
@@ -92,7 +93,7 @@ export async function releaseAttempt(
     });
   };
   try {
-    await retryUnavailable(clock, record, maxReleaseTries);
+    await retryUnavailable(clock, record, releaseLimits);
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
   }

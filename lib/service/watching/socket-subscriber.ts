@@ -1,14 +1,16 @@
 /** One subscribed socket. It has its own queue of frames, so that a slow socket does not delay the others. */
-import { type DurationMs, type Instant, durationMs } from '../../engine/time.ts';
+import type { RetryLimits } from '../../base/retry.ts';
+import type { Instant } from '../../engine/time.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Posts } from '../../ports/posts.ts';
 import type { WatchCursor, Membership } from '../../ports/sockets.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
+import { retryUnavailable } from '../run-log/retry-unavailable.ts';
 import { type FramePosition, type SocketFrame, joinedMessageOf } from './socket-frames.ts';
 
 /** Attempts to post one frame; the poster bounds the time of each attempt. */
 export const maxPosts = 3;
-const postRetryDelay: DurationMs = durationMs(250);
+const postLimits: RetryLimits = { attempts: maxPosts, backoff: { baseMs: 250, factor: 1 } };
 /** Maximum size of one queue. A socket that falls further behind is closed; the client can reconnect at its cursor. */
 export const maxQueuedBytes = 8_388_608;
 /** Maximum queue size to which a replay adds frames. */
@@ -153,14 +155,11 @@ export class SocketSubscriber {
   }
 
   async #post(text: string): Promise<'posted' | 'gone' | 'stuck'> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#posts.post(this.member.connectionId, text);
-      } catch (error) {
-        if (!(error instanceof Unavailable)) throw error;
-        if (tries === maxPosts) return 'stuck';
-        await this.#clock.sleep(postRetryDelay);
-      }
+    try {
+      return await retryUnavailable(this.#clock, () => this.#posts.post(this.member.connectionId, text), postLimits);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      return 'stuck';
     }
   }
 }

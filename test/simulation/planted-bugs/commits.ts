@@ -56,8 +56,9 @@ export const commitBugs: readonly PlantedBug[] = [
   {
     name: 'a put with an unknown result counts as stored',
     file: append,
-    find: 'if (!(error instanceof Unavailable) || attempts === maxPutAttempts) throw error;',
-    replace: "if (error instanceof Unavailable) return { kind: 'stored' };\n      if (attempts === maxPutAttempts) throw error;",
+    find: 'retryUnavailable(clock, put, unknownOutcomeLimits);',
+    replace:
+      "put().catch((error: unknown) => {\n    if (error instanceof Unavailable) return { kind: 'stored' };\n    throw error;\n  });",
     within: 20,
     isSlow: true,
   },

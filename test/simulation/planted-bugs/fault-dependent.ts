@@ -7,9 +7,9 @@ export const faultDependentBugs: readonly PlantedBug[] = [
   {
     name: 'a put counts as stored after its last refused retry',
     file: 'lib/service/run-log/append.ts',
-    find: 'if (!(error instanceof Unavailable) || attempts === maxPutAttempts) throw error;',
+    find: 'retryUnavailable(clock, put, unknownOutcomeLimits);',
     replace:
-      "if (!(error instanceof Unavailable)) throw error;\n      if (attempts === maxPutAttempts) return { kind: 'stored' };",
+      "retryUnavailable(clock, put, unknownOutcomeLimits).catch((error: unknown) => {\n    if (error instanceof Unavailable) return { kind: 'stored' };\n    throw error;\n  });",
     within: 20,
     faultProfile: 'throttled stores',
   },

@@ -47,7 +47,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
   {
     name: 'the redelivery delay of an attempt grows without a limit',
     file: deliveries,
-    find: 'const pause = Math.min(maxRedeliveryPause, minRedeliveryPause * 2 ** (lost.length - 1));',
+    find: 'const pause = backoffMs({ baseMs: minRedeliveryPause, maxMs: maxRedeliveryPause }, lost.length);',
     replace: 'const pause = minRedeliveryPause * 12 ** (lost.length - 1);',
     within: 40,
     ...poison,

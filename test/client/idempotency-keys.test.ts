@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { contentKey } from '../../lib/client/content-key.ts';
+import { contentKey } from '../../lib/client/idempotency-keys.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { createTestClient } from './test-client.ts';
 

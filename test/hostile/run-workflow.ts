@@ -1,6 +1,6 @@
 /**
- * Plays one hostile workflow from publishing it to its end: the HTTP functions, the service, the real node types and sandbox,
- * a world in memory whose time is moved by hand, and a log that takes no commit that is larger than one may be.
+ * Runs one hostile workflow from its publication to its end, with the HTTP functions, the service, the real node types and the sandbox. The
+ * stores are in memory, time is virtual, and the log refuses a commit above the size limit.
  */
 import { gzipSync } from 'node:zlib';
 import * as z from 'zod';
@@ -28,7 +28,7 @@ const storedBytes = (events: readonly RunEvent[]): number => {
   return text.length < maxCommitBytes / 3 ? text.length : gzipSync(text, { level: 1 }).length;
 };
 
-/** The log of the world, which refuses what the table might refuse. */
+/** The log, which refuses commits that the table could refuse. */
 const strict = (log: RunLog): RunLog =>
   new Proxy(log, {
     get: (target, name) => {
@@ -38,7 +38,7 @@ const strict = (log: RunLog): RunLog =>
         const [first, second] = given;
         const written = name === 'create' ? commitOf(first) : name === 'put' ? eventsOf(second) : [];
         const bytes = storedBytes(written);
-        if (bytes > maxCommitBytes) throw new Error(`a commit of ${bytes} bytes is larger than one may be`);
+        if (bytes > maxCommitBytes) throw new Error(`a commit of ${bytes} bytes exceeds the limit`);
         return Reflect.apply(member, target, given);
       };
     },
@@ -57,10 +57,10 @@ const runShape = z.looseObject({
 const refusalShape = z.looseObject({ code: z.string(), message: z.string() });
 const startedShape = z.looseObject({ runId: z.string() });
 
-export interface Played {
-  /** `ended`: the run reached its end; otherwise what the API refused, and where */
+export interface Outcome {
+  /** `ended`: the run ended; otherwise the request that the API refused */
   readonly at: 'ended' | 'publish' | 'start';
-  /** of the refusing answer, or 200 */
+  /** of the refusal, or 200 */
   readonly httpStatus: number;
   /** of the run, or the code of the refusal */
   readonly status: string;
@@ -68,40 +68,42 @@ export interface Played {
   readonly cause: string | undefined;
   readonly message: string;
   readonly output: unknown;
-  /** all of the events, in their order */
+  /** all events, in order */
   readonly events: readonly RunEvent[];
   /** of a refusal */
   readonly body: JsonObject;
   readonly tookMs: number;
 }
 
-export interface Stage {
-  play(drawn: Drawn): Promise<Played>;
+export interface WorkflowRunner {
+  run(workflow: HostileWorkflow): Promise<Outcome>;
 }
 
-export interface Drawn {
+export interface HostileWorkflow {
   readonly workflow: JsonObject;
   /** workflows that it calls */
   readonly others?: readonly JsonObject[];
   readonly input?: JsonObject;
-  /** what is sent to the run once it has started, as bodies of `POST /v1/signals` */
+  /** signals sent after the start, as bodies of `POST /v1/signals` */
   readonly signals?: readonly JsonObject[];
 }
 
-/** One set of runners for many plays: as in a worker, what one script leaves behind would meet the next. */
-export function stage(options: RunnerOptions = {}): Stage {
+/** All workflows share one set of runners, as in a worker, so that a script could affect the next one. */
+export function createRunner(options: RunnerOptions = {}): WorkflowRunner {
   const runAttempt = createAttemptRunner(createRunners({ networkAccess: reachOf(), ...options }), {
-    secret: async (_scope, name) =>
-      name === 'token' ? { kind: 'secret', text: 'a-secret-of-the-house' } : { kind: 'not_allowed' },
+    secret: async (_scope, name) => (name === 'token' ? { kind: 'secret', text: 'a-secret-value' } : { kind: 'not_allowed' }),
   });
-  return { play: (drawn) => play(drawn, runAttempt) };
+  return { run: (workflow) => runWorkflow(workflow, runAttempt) };
 }
 
-async function play({ workflow, others = [], input = {}, signals = [] }: Drawn, runAttempt: RunAttempt): Promise<Played> {
-  const begunAt = performance.now();
+async function runWorkflow(
+  { workflow, others = [], input = {}, signals = [] }: HostileWorkflow,
+  runAttempt: RunAttempt,
+): Promise<Outcome> {
+  const startedAt = performance.now();
   const api = http(({ log }) => ({ log: strict(log) }));
   const key = await api.key(['admin'], { rateLimitPerMinute: null });
-  const ended = (more: Pick<Played, 'at' | 'httpStatus' | 'status'> & Partial<Played>): Played => ({
+  const ended = (more: Pick<Outcome, 'at' | 'httpStatus' | 'status'> & Partial<Outcome>): Outcome => ({
     code: undefined,
     cause: undefined,
     message: '',
@@ -109,9 +111,12 @@ async function play({ workflow, others = [], input = {}, signals = [] }: Drawn, 
     events: [],
     body: {},
     ...more,
-    tookMs: performance.now() - begunAt,
+    tookMs: performance.now() - startedAt,
   });
-  const refused = (at: 'publish' | 'start', { status, body }: { readonly status: number; readonly body: JsonObject }): Played => {
+  const refused = (
+    at: 'publish' | 'start',
+    { status, body }: { readonly status: number; readonly body: JsonObject },
+  ): Outcome => {
     const { code, message } = refusalShape.parse(body);
     return ended({ at, httpStatus: status, status: code, code, message, body });
   };
@@ -120,15 +125,15 @@ async function play({ workflow, others = [], input = {}, signals = [] }: Drawn, 
     const published = await api.call('POST', '/v1/workflows', { key, body });
     if (published.status !== 201) return refused('publish', published);
   }
-  const asked = { workflowName: workflow['name'] ?? '', input };
-  const started = await api.call('POST', '/v1/runs', { key, headers: { 'Idempotency-Key': 'k' }, body: asked });
+  const startBody = { workflowName: workflow['name'] ?? '', input };
+  const started = await api.call('POST', '/v1/runs', { key, headers: { 'Idempotency-Key': 'k' }, body: startBody });
   if (started.status !== 202) return refused('start', started);
   const { runId: id } = startedShape.parse(started.body);
   for (const body of signals) {
     const sent = await api.call('POST', `/v1/runs/${id}/signals`, { key, body });
     if (sent.status !== 202) return refused('start', sent);
   }
-  await workOff(api, runAttempt);
+  await processMessages(api, runAttempt);
   const { body } = await api.call('GET', `/v1/runs/${id}`, { key });
   const run = runShape.parse(body);
   return ended({
@@ -151,11 +156,11 @@ async function eventsIn({ world }: Http, id: string): Promise<readonly RunEvent[
   return [...head.commit.events, ...later.flatMap(({ events }) => events)];
 }
 
-/** Takes messages until none is left, moving the clock to the next one. */
-async function workOff({ world }: Http, runAttempt: RunAttempt): Promise<void> {
+/** Processes messages until none is left, and moves the clock to the next one. */
+async function processMessages({ world }: Http, runAttempt: RunAttempt): Promise<void> {
   const clock: Clock = {
     now: () => world.clock.now(),
-    // the wait before another attempt passes at once; what watches a node sleeps until the node is done
+    // A wait before another attempt ends at once. The watcher of a node sleeps until the node has ended.
     sleep: async (wait, signal) => (signal === undefined ? world.clock.advance(wait) : world.clock.sleep(wait, signal)),
   };
   const worker: Worker = {

@@ -1,11 +1,11 @@
-/** Holds a table of hostile workflows: for each its end, its cause, and the time within which it has to come. */
+/** Tables of hostile workflows: for each the expected end, its cause, and its time limit. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import { printedLimits } from '../../lib/engine/log/printed-lines.ts';
-import type { Drawn, Played, Stage } from './play.ts';
+import type { HostileWorkflow, Outcome, WorkflowRunner } from './run-workflow.ts';
 
 export interface Expected {
-  /** the run's end, or `publish` or `start` where the API is to refuse it there */
+  /** how the run ends; `publish` or `start`: the API refuses the workflow or its start */
   readonly ends: 'completed' | 'failed' | 'publish' | 'start';
   /** of the run's failure, or of the refusal */
   readonly code?: string;
@@ -14,21 +14,21 @@ export interface Expected {
   readonly findings?: readonly string[];
   readonly output?: JsonValue;
   /** a part of the message */
-  readonly says?: string;
+  readonly messagePart?: string;
 }
 
-export interface Entry extends Drawn {
+export interface Scenario extends HostileWorkflow {
   readonly name: string;
   readonly expected: Expected;
-  /** generous: four times what it takes on a busy machine of two cores */
+  /** time limit: four times the duration on a busy machine with two cores */
   readonly withinMs: number;
 }
 
-/** Far above what any of them takes; none may reach the minutes in which a hang would show. */
-const soon = 6_000;
+/** Far above the duration of any scenario, and below the minutes that a hang takes. */
+const defaultWithinMs = 6_000;
 
-/** For scripts that reach another limit than that of time, with room for a busy machine. */
-export const patient = { config: { timeoutMs: 20_000 }, withinMs: 25_000 } as const;
+/** For scripts that must reach another limit before their time limit, also on a busy machine. */
+export const longTimeout = { config: { timeoutMs: 20_000 }, withinMs: 25_000 } as const;
 
 /** A workflow of one script, and its expected end. Its run's output is the script's. */
 export const script = (
@@ -36,12 +36,12 @@ export const script = (
   code: string,
   expected: Expected,
   more: { readonly input?: JsonObject; readonly config?: JsonObject; readonly withinMs?: number } = {},
-): Entry => ({
+): Scenario => ({
   name,
   workflow: scripted(code, more.config),
   ...(more.input === undefined ? {} : { input: more.input }),
   expected,
-  withinMs: more.withinMs ?? soon,
+  withinMs: more.withinMs ?? defaultWithinMs,
 });
 
 const scripted = (code: string, config: JsonObject = {}): JsonObject => ({
@@ -57,35 +57,35 @@ const scripted = (code: string, config: JsonObject = {}): JsonObject => ({
   ],
 });
 
-/** Nodes in a chain behind a start. */
+/** A chain of nodes after a start. */
 export const chain = (...nodes: readonly JsonObject[]): JsonObject => ({
   name: 'hostile',
   nodes: [{ id: 'start', type: 'start' }, ...nodes],
   edges: nodes.map((node, at) => ({ source: nodes[at - 1]?.['id'] ?? 'start', target: node['id'] ?? '' })),
 });
 
-/** Nodes beside each other behind a start. */
+/** Parallel nodes after a start. */
 export const beside = (nodes: readonly JsonObject[]): JsonObject => ({
   name: 'hostile',
   nodes: [{ id: 'start', type: 'start' }, ...nodes],
   edges: nodes.map((node) => ({ source: 'start', target: node['id'] ?? '' })),
 });
 
-export const drawn = (name: string, workflow: JsonObject, expected: Expected, more: Partial<Entry> = {}): Entry => ({
+export const definition = (name: string, workflow: JsonObject, expected: Expected, more: Partial<Scenario> = {}): Scenario => ({
   name,
   workflow,
   expected,
-  withinMs: soon,
+  withinMs: defaultWithinMs,
   ...more,
 });
 
-export const failedBy = (code: string, cause: string, says?: string): Expected => ({
+export const failedBy = (code: string, cause: string, messagePart?: string): Expected => ({
   ends: 'failed',
   code,
   cause,
-  ...(says === undefined ? {} : { says }),
+  ...(messagePart === undefined ? {} : { messagePart }),
 });
-export const gives = (got: JsonValue): Expected => ({ ends: 'completed', output: { got } });
+export const returns = (got: JsonValue): Expected => ({ ends: 'completed', output: { got } });
 export const completes: Expected = { ends: 'completed' };
 export const refusedWith = (...findings: readonly string[]): Expected => ({
   ends: 'publish',
@@ -93,18 +93,18 @@ export const refusedWith = (...findings: readonly string[]): Expected => ({
   findings,
 });
 
-export function hold(what: string, stage: Stage, entries: readonly Entry[]): void {
-  describe(what, () => {
-    it.each(entries.map((entry) => [entry.name, entry] as const))('%s', async (_name, entry) => {
-      const played = await stage.play(entry);
-      expect(shownOf(played)).toMatchObject(expectedOf(entry.expected));
-      holdBounds(played);
-      expect(played.tookMs).toBeLessThan(entry.withinMs);
+export function checkScenarios(name: string, runner: WorkflowRunner, scenarios: readonly Scenario[]): void {
+  describe(name, () => {
+    it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
+      const outcome = await runner.run(scenario);
+      expect(shownOf(outcome)).toMatchObject(expectedOf(scenario.expected));
+      expectBounds(outcome);
+      expect(outcome.tookMs).toBeLessThan(scenario.withinMs);
     });
   });
 }
 
-const shownOf = ({ at, status, code, cause, message, output, body }: Played) => ({
+const shownOf = ({ at, status, code, cause, message, output, body }: Outcome) => ({
   ends: at === 'ended' ? status : at,
   code,
   cause,
@@ -113,21 +113,21 @@ const shownOf = ({ at, status, code, cause, message, output, body }: Played) => 
   found: codesIn(body),
 });
 
-const expectedOf = ({ ends, code, cause, findings, output, says }: Expected): object => ({
+const expectedOf = ({ ends, code, cause, findings, output, messagePart }: Expected): object => ({
   ends,
   ...(code === undefined ? {} : { code }),
   ...(cause === undefined ? {} : { cause }),
   ...(output === undefined ? {} : { output }),
-  ...(says === undefined ? {} : { message: expect.stringContaining(says) }),
+  ...(messagePart === undefined ? {} : { message: expect.stringContaining(messagePart) }),
   ...(findings === undefined ? {} : { found: expect.arrayContaining([...findings]) }),
 });
 
 const codesIn = (body: JsonObject): readonly string[] =>
   [...JSON.stringify(body).matchAll(/"code":"([a-z_]+)"/g)].map(([, code = '']) => code);
 
-/** What holds for every run, whatever it does. */
-function holdBounds({ events, at, code, cause }: Played): void {
-  // A refusal is one of the caller's faults, and a failure has a cause that is not ours.
+/** Bounds of every run. */
+function expectBounds({ events, at, code, cause }: Outcome): void {
+  // A refusal names an error of the caller, and a failure has a cause outside the product.
   expect([code, cause]).not.toContain('internal');
   if (at !== 'ended') return;
   for (const event of events) {
