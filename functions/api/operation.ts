@@ -21,6 +21,7 @@ import { Authenticator } from '../../lib/service/access/authenticator.ts';
 import { FailureBudget } from '../../lib/service/access/failure-budget.ts';
 import { RateLimiter } from '../../lib/service/access/rate-limiter.ts';
 import type { Decider } from '../../lib/service/commit/decide-run.ts';
+import { type Instant, iso } from '../../lib/engine/time.ts';
 
 /** The authenticated caller of a request. */
 export interface CallerContext {
@@ -134,3 +135,15 @@ export const toolsOf = ({ decider, inspect, logger }: Pick<Tools, 'decider' | 'i
   rates: new RateLimiter(decider.deps),
   failures: new FailureBudget(decider.deps.clock),
 });
+
+/** Formats optional times for a response: an absent time is an absent key. */
+export const times = <Name extends string>(
+  instants: Readonly<Record<Name, Instant | undefined>>,
+): { readonly [Key in Name]?: string } => {
+  const formatted: { [Key in Name]?: string } = {};
+  for (const name in instants) {
+    const time = instants[name];
+    if (time !== undefined) formatted[name] = iso(time);
+  }
+  return formatted;
+};

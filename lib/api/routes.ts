@@ -11,7 +11,7 @@ import { keyRoutes } from './key-routes.ts';
 import { ok, type Route } from './route.ts';
 import { signalRoutes, tagRoutes, testRunRoutes, ticketRoutes } from './run-routes.ts';
 import { scheduleRoutes } from './schedule-routes.ts';
-import * as audit from './schemas/audit.ts';
+import * as audit from './schemas/keys.ts';
 import * as runs from './schemas/runs.ts';
 import * as service from './schemas/service.ts';
 import * as versions from './schemas/versions.ts';

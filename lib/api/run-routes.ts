@@ -2,9 +2,9 @@
 import { canonicalDefinition, canonicalStart } from './aliases.ts';
 import { ok, type Route } from './route.ts';
 import * as runs from './schemas/runs.ts';
-import * as signals from './schemas/signals.ts';
-import * as tags from './schemas/tags.ts';
-import * as tests from './schemas/test-runs.ts';
+import * as signals from './schemas/run-control.ts';
+import * as tags from './schemas/run-control.ts';
+import * as tests from './schemas/run-control.ts';
 import { definitionLimits } from '../engine/graph/findings.ts';
 
 export const ticketRoutes = [

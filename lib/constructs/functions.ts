@@ -4,14 +4,16 @@ import type * as kms from 'aws-cdk-lib/aws-kms';
 import type * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct, type IDependable } from 'constructs';
 import { minConcurrency } from '../contract/concurrency.ts';
-import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
+import { type EnvironmentName, type FunctionName, environmentNames, functionNames } from '../contract/environment.ts';
 import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
-import { bundledFunctions } from './bundled-functions.ts';
-import { CodeRole } from './code-role.ts';
+import { CodeRole } from './code-access.ts';
 import { functionShapes } from './function-shapes.ts';
 import type { ProductResources } from './permissions.ts';
 import { type Network, ProductFunction } from './product-function.ts';
 import type { StoredSetting } from './stored-settings.ts';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 
 export interface FunctionsProps {
   readonly directory: string;
@@ -186,3 +188,19 @@ const pascalCase = (name: string) =>
     .split('-')
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('');
+
+/** `npm run build:functions` writes the second, `npm run build` the first. */
+const candidates = ['../functions', '../../dist/functions'];
+
+export function functionsDirectory(): string {
+  const found = candidates
+    .map((candidate) => fileURLToPath(new URL(candidate, import.meta.url)))
+    .find((candidate) => existsSync(candidate));
+  if (found === undefined) throw new Error('No function bundles were found. Run `npm run build:functions`.');
+  return found;
+}
+
+/** The functions that a directory of bundles contains: those with `<directory>/<name>/index.mjs`. */
+export function bundledFunctions(directory: string): readonly FunctionName[] {
+  return functionNames.filter((name) => existsSync(join(directory, name, 'index.mjs')));
+}

@@ -12,10 +12,8 @@ import { Construct } from 'constructs';
 import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
 import { checkEnvironmentSize } from './environment-size.ts';
 import { type FunctionShape, commonEnvironment } from './function-shapes.ts';
-import { keyStatement } from './key-statement.ts';
-import { acknowledgeDynamicResources } from './dynamic-resources.ts';
-import { type ProductResources, permissions, statementsOf } from './permissions.ts';
-import { acknowledgeWildcard } from './wildcards.ts';
+import { acknowledgeWildcard, keyStatement } from './statements.ts';
+import { type ProductResources, acknowledgeDynamicResources, permissions, statementsOf } from './permissions.ts';
 
 export interface Network {
   readonly vpc: ec2.IVpc;

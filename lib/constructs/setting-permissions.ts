@@ -1,7 +1,7 @@
 /** Permissions for large settings of the installation and for the secrets, models and databases that they name. */
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { StoredSettingName } from '../contract/stored-settings.ts';
-import { allow, partitionCondition } from './allow.ts';
+import { allow, partitionCondition } from './statements.ts';
 import type { Permission, ProductResources } from './permissions.ts';
 
 /**

@@ -8,8 +8,14 @@ import { Construct } from 'constructs';
 import type * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
 import { corsOrigins } from '../api/schemas/cors-origins.ts';
-import { clusterArnsIn, databaseSecretArnsIn, databaseSetting } from '../api/schemas/database-setting.ts';
-import { type secretSetting, secretArnsIn, parseSecretSetting } from '../api/schemas/secret-setting.ts';
+import {
+  clusterArnsIn,
+  databaseSecretArnsIn,
+  databaseSetting,
+  parseSecretSetting,
+  secretArnsIn,
+  type secretSetting,
+} from '../api/schemas/project-settings.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { defaultConcurrency } from '../contract/concurrency.ts';
 import type { FunctionName } from '../contract/environment.ts';
@@ -17,13 +23,11 @@ import { traceSetting } from '../api/schemas/trace-setting.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
 import { Alarms } from './alarms.ts';
-import { bundledFunctions } from './bundled-functions.ts';
-import { grantCodeWorker } from './code-worker.ts';
+import { Functions, bundledFunctions, functionsDirectory } from './functions.ts';
+import { grantCodeWorker } from './code-access.ts';
 import { Dashboards } from './dashboards.ts';
 import { FirstKey } from './first-key.ts';
 import { defaultWorkerTimeoutSeconds } from './function-shapes.ts';
-import { functionsDirectory } from './functions-directory.ts';
-import { Functions } from './functions.ts';
 import { type Domain, HttpApi } from './http-api.ts';
 import type { ProductResources } from './permissions.ts';
 import type { Network } from './product-function.ts';
@@ -33,10 +37,9 @@ import { rangesOf } from './setting-ranges.ts';
 import { SocketApi } from './socket-api.ts';
 import { Storage, type StorageProps } from './storage.ts';
 import { storedSettingsOf } from './stored-settings.ts';
-import { SweepSchedule } from './sweep-schedule.ts';
-import { Timers } from './timers.ts';
+import { SweepSchedule, Timers } from './timers.ts';
 import { Traces } from './traces.ts';
-import { crossStackValue } from './wildcards.ts';
+import { crossStackValue } from './statements.ts';
 
 export interface StepwellProps {
   /**

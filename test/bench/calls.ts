@@ -1,5 +1,5 @@
 /** Calls as the embedded cloud records them, for a small cloud of one table. */
-import type { RecordedCall } from '../../lib/local/recorder/recorder.ts';
+import type { RecordedCall } from '../../lib/local/recorder.ts';
 import type { Resource, Template } from '../../lib/local/template/template.ts';
 import type { WireItem } from '../../bench/item-size.ts';
 

@@ -11,7 +11,7 @@ import { stopOperations } from '../../functions/api/operations/test-runs.ts';
 import { webhookOperations } from '../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../functions/api/operation.ts';
-import { newKey } from '../../lib/api/auth/key-format.ts';
+import { newKey } from '../../lib/api/auth.ts';
 import { type Route, errorsOf } from '../../lib/api/route.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { errorResponse } from '../../lib/api/schemas/service.ts';

@@ -1,6 +1,6 @@
 /** All operations of the api function, and its small ones: health, tickets and tags. */
 import { randomBytes } from 'node:crypto';
-import { newTicket } from '../../../lib/api/auth/ticket-format.ts';
+import { newTicket } from '../../../lib/api/auth.ts';
 import { defined } from '../../../lib/base/defined.ts';
 import { invariant } from '../../../lib/engine/invariant.ts';
 import { iso } from '../../../lib/engine/time.ts';

@@ -17,8 +17,7 @@ import { activeDeployment, getDeployment, listDeployments } from '../../../lib/s
 import { removeDeployment } from '../../../lib/service/deployments/remove-deployment.ts';
 import type { ArtifactRefusal } from '../../../lib/service/deployments/verify-artifact.ts';
 import { verifyDeployment } from '../../../lib/service/deployments/verify-deployment.ts';
-import { type Operations, type Refusal, refuse, type Tools } from '../operation.ts';
-import { times } from '../present/times.ts';
+import { type Operations, type Refusal, type Tools, refuse, times } from '../operation.ts';
 
 const cursorShape = z.strictObject({ createdAt: cursorTime, deploymentId: deploymentIdSchema });
 

@@ -1,5 +1,5 @@
 /** The events of a run: a page of events as JSON, or a stream of server-sent events that follows the run. */
-import { allows } from '../../../lib/api/auth/authorize.ts';
+import { allows } from '../../../lib/api/auth.ts';
 import type { KeyId } from '../../../lib/engine/ids.ts';
 import { heartbeatEventName } from '../../../lib/engine/log/event-names.ts';
 import { iso } from '../../../lib/engine/time.ts';

@@ -1,7 +1,7 @@
 /** The API key routes. Responses never contain a key's digest. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { newKey } from '../../../lib/api/auth/key-format.ts';
+import { newKey } from '../../../lib/api/auth.ts';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { cursorTime, keyId as keyIdSchema } from '../../../lib/api/schemas/parts.ts';
 import { defined } from '../../../lib/base/defined.ts';
@@ -11,8 +11,7 @@ import { createKey } from '../../../lib/service/access/create-key.ts';
 import { listKeys } from '../../../lib/service/access/list-keys.ts';
 import { revokeKey } from '../../../lib/service/access/revoke-key.ts';
 import { rotateKey } from '../../../lib/service/access/rotate-key.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
-import { times } from '../present/times.ts';
+import { type Operations, type Tools, refuse, times } from '../operation.ts';
 
 type HandledOperations = 'createKey' | 'listKeys' | 'revokeKey' | 'rotateKey';
 

@@ -15,7 +15,7 @@ import { startRun } from '../../../lib/service/runs/start-run.ts';
 import { wakeRun } from '../../../lib/service/runs/wake-run.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { type Operations, refuse, type Tools } from '../operation.ts';
-import { runOf, runSummaryOf } from '../present/run.ts';
+import { runOf, runSummaryOf } from './run-view.ts';
 
 type HandledOperations = 'startRun' | 'listRuns' | 'getRun' | 'cancelRun' | 'wakeRun' | 'rerunRun' | 'resumeRun';
 

@@ -1,6 +1,6 @@
 /** The schedule routes. */
 import * as z from 'zod';
-import { allows } from '../../../lib/api/auth/authorize.ts';
+import { allows } from '../../../lib/api/auth.ts';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
@@ -14,8 +14,7 @@ import { changeSchedule, deleteSchedule, type ScheduleChange } from '../../../li
 import { createSchedule, type RequestedTerms } from '../../../lib/service/schedules/create-schedule.ts';
 import { getSchedule, listSchedules, type ScheduleView, scheduleViewOf } from '../../../lib/service/schedules/get-schedule.ts';
 import type { ScheduledRefusal } from '../../../lib/service/schedules/scheduled-start.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
-import { times } from '../present/times.ts';
+import { type Operations, type Tools, refuse, times } from '../operation.ts';
 
 type HandledOperations =
   | 'createSchedule'

@@ -11,9 +11,8 @@ import type { WorkflowSummary } from '../../../lib/ports/versions.ts';
 import { createWorkflow, publishVersion } from '../../../lib/service/definitions/publish-workflow.ts';
 import { validateWorkflow } from '../../../lib/service/definitions/validate-workflow.ts';
 import { deleteWorkflow, deletionOf } from '../../../lib/service/deletions/delete-workflow.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
+import { type Operations, type Tools, refuse, times } from '../operation.ts';
 import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationOf, publishedOf, summaryOf } from './versions.ts';
-import { times } from '../present/times.ts';
 
 type HandledOperations =
   | 'createWorkflow'

@@ -6,10 +6,9 @@ import type { Route } from '../../../lib/api/route.ts';
 import { traceFields } from '../../../lib/engine/trace.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { asAnyOperations, type Operations, type Tools } from '../operation.ts';
-import { cors } from './cors.ts';
+import { cors, traceIn, tracing } from './middleware.ts';
 import type { HttpResponse } from './http-call.ts';
 import { createRouter, respond } from './router.ts';
-import { traceIn, tracing } from './tracing.ts';
 
 /** Time before the function's timeout at which middy aborts, so that the response can still be sent. */
 const timeoutEarlyInMillis = 500;

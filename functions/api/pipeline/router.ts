@@ -2,17 +2,15 @@
 import router from '@middy/http-router';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { Readable } from 'node:stream';
-import { createErrorEnvelope } from '../../../lib/api/error-body.ts';
-import { errorCatalogue, type ErrorCode } from '../../../lib/api/errors.ts';
+import { type ErrorCode, createErrorEnvelope, errorCatalogue } from '../../../lib/api/errors.ts';
 import type { Route } from '../../../lib/api/route.ts';
 import { type OperationId, routes } from '../../../lib/api/routes.ts';
 import { runIdPattern } from '../../../lib/engine/ids.ts';
 import { traceFields } from '../../../lib/engine/trace.ts';
 import { type AnyOperation, type AnyOperations, type AnyResponse, type Refusal, refuse, type Tools } from '../operation.ts';
-import { isPreflight, preflight } from './cors.ts';
+import { isPreflight, preflight, traceIn } from './middleware.ts';
 import { handleRoute } from './handle-route.ts';
 import { callOf, type HttpCall, type HttpResponse, type RoutedResponse } from './http-call.ts';
-import { traceIn } from './tracing.ts';
 
 export type RequestHandler = (event: APIGatewayProxyEvent, context: Context) => Promise<HttpResponse>;
 

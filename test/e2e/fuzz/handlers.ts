@@ -9,7 +9,7 @@ import { eventOperations } from '../../../functions/api/operations/events.ts';
 import { webhookOperations } from '../../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../../functions/api/operation.ts';
-import { newKey } from '../../../lib/api/auth/key-format.ts';
+import { newKey } from '../../../lib/api/auth.ts';
 import { S3Artifacts } from '../../../lib/aws/artifacts.ts';
 import { DynamoAudit } from '../../../lib/aws/audit.ts';
 import { S3Blobs } from '../../../lib/aws/blobs.ts';
