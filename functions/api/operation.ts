@@ -82,10 +82,14 @@ type OperationResponse<Id extends OperationId> = (
   readonly audit?: AuditNote;
 };
 
-type Operation<Id extends OperationId> = (request: Request<Id>) => Promise<OperationResponse<Id>>;
+/** Handles the requests of one route, with the tools of the function that serves it. */
+type Operation<Id extends OperationId, Using> = (tools: Using, request: Request<Id>) => Promise<OperationResponse<Id>>;
+
+/** Operations by the id of their route. Each is a named function of `tools` and `request`. */
+export type OperationTable<Id extends OperationId, Using = Tools> = { readonly [One in Id]: Operation<One, Using> };
 
 /** All operations of a function. A new route does not compile until an operation implements it. */
-export type Operations<ServedBy extends Route['servedBy']> = { readonly [Id in OperationOf<ServedBy>]: Operation<Id> };
+export type Operations<ServedBy extends Route['servedBy'], Using = Tools> = OperationTable<OperationOf<ServedBy>, Using>;
 
 /** The response of any operation, as the pipeline sees it. */
 export type AnyResponse = (Refusal | StreamResponse | { readonly status: number | string; readonly body: unknown }) & {
@@ -105,12 +109,13 @@ export interface ParsedRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-export type AnyOperation = (request: ParsedRequest & CallerContext) => Promise<AnyResponse>;
-export type AnyOperations = { readonly [Id in OperationId]?: AnyOperation };
+export type AnyOperation<Using> = (tools: Using, request: ParsedRequest & CallerContext) => Promise<AnyResponse>;
+export type AnyOperations<Using> = { readonly [Id in OperationId]?: AnyOperation<Using> };
 
 /** Sound because the pipeline calls an operation only with values that its route's schemas parsed. */
-export const asAnyOperations = <ServedBy extends Route['servedBy']>(operations: Operations<ServedBy>): AnyOperations =>
-  operations;
+export const asAnyOperations = <ServedBy extends Route['servedBy'], Using>(
+  operations: Operations<ServedBy, Using>,
+): AnyOperations<Using> => operations;
 
 /** Makes a refusal. The kinds of a use case's refusals are error codes of the catalogue. */
 export const refuse = <Code extends ErrorCode>(refused: Code, details?: ErrorResponseFields): Refusal<Code> => ({

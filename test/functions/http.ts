@@ -97,12 +97,12 @@ export const http = (
     secrets: new WebhookSecrets(new SecretCache(secrets, deps.clock)),
   };
   const functions = {
-    api: httpFunction(tools, apiOperations(tools)),
-    events: httpFunction(tools, eventOperations(tools)),
-    deployments: httpFunction(tools, deploymentOperations(tools)),
-    library: httpFunction(tools, libraryOperations(tools)),
-    'test-runs': httpFunction(tools, stopOperations(tools)),
-    webhooks: httpFunction(webhooks, webhookOperations(webhooks)),
+    api: httpFunction(tools, apiOperations),
+    events: httpFunction(tools, eventOperations),
+    deployments: httpFunction(tools, deploymentOperations),
+    library: httpFunction(tools, libraryOperations),
+    'test-runs': httpFunction(tools, stopOperations),
+    webhooks: httpFunction(webhooks, webhookOperations),
   };
 
   let chance = 0;

@@ -1,11 +1,16 @@
-/** Gives each request a correlation id and a trace. The response, logs, runs and audit entries of the request carry them. */
+/**
+ * The middleware of the HTTP functions: correlation and traces, CORS, security headers, and the response to an error.
+ * CORS headers (https://fetch.spec.whatwg.org/#http-cors-protocol) allow only origins of the setting `corsOrigins`. They never
+ * allow browser credentials such as cookies: a page sends its key in a header.
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { correlationId, correlationIdPattern } from '../../../lib/engine/ids.ts';
-import { type Trace, readTraceparent, traceparent, withSpan } from '../../../lib/engine/trace.ts';
-import type { HttpResponse, RoutedResponse } from './http-call.ts';
+import { type Trace, readTraceparent, traceFields, traceparent, withSpan } from '../../../lib/engine/trace.ts';
+import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import type { Tools } from '../operation.ts';
+import { type HttpResponse, respond, type RoutedResponse } from './http-call.ts';
 
 const correlationHeader = 'x-workflow-correlation-id';
 const traceHeader = 'traceparent';
@@ -23,7 +28,10 @@ const traceOf = (headerValue: string | undefined): string => {
   return parent === undefined ? `00-${hex(16)}-${hex(8)}-00` : withSpan(parent, hex(8));
 };
 
-/** Sets both as headers of the request, where later middleware reads them, and of the response. */
+/**
+ * Gives each request a correlation id and a trace. The response, logs, runs and audit entries of the request carry them. Sets both as
+ * headers of the request, where later middleware reads them, and of the response.
+ */
 export const tracing = (): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => {
   const addResponseHeaders = (request: { event: APIGatewayProxyEvent; response: HttpResponse | null | undefined }): void => {
     const { event, response } = request;
@@ -92,4 +100,38 @@ export const cors = (settings: Tools['decider']['deps']['settings']): Middleware
     request.response = { ...response, headers: { ...headers, vary: 'Origin', ...allowed } };
   };
   return { after: allow, onError: allow };
+};
+
+/** Middy throws it shortly before the function's timeout. The request may have taken effect. */
+const isTimeout = (error: Error): boolean => error.name === 'TimeoutError';
+
+export const errorEnvelope = (logger: Tools['logger']): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => ({
+  onError: (request) => {
+    const { event, error } = request;
+    const trace = traceIn(event);
+    const thrown = error ?? new Error('middy reported an error without a value');
+    const isTemporary = thrown instanceof Unavailable || isTimeout(thrown);
+    const facts = { ...traceFields(trace), method: event.httpMethod, path: event.path, error: thrown };
+    if (isTemporary) logger.warn('temporarily unavailable', facts);
+    else logger.error('request failed', facts);
+    request.response = respond({ refused: isTemporary ? 'unavailable' : 'internal' }, trace.correlationId);
+  },
+});
+
+const defaultHeaders = {
+  'strict-transport-security': 'max-age=63072000; includeSubDomains',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+} as const;
+
+/** Default headers of every response. A route's header overrides them, such as `cache-control` of a public document. */
+export const securityHeaders = (): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => {
+  const add = (request: { response: HttpResponse | null | undefined }): void => {
+    const { response } = request;
+    if (response === undefined || response === null) return;
+    request.response = { ...response, headers: { ...defaultHeaders, ...response.headers } };
+  };
+  return { after: add, onError: add };
 };
