@@ -5,7 +5,8 @@ import { Construct } from 'constructs';
 import { allow, keyStatement } from './statements.ts';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import { functionShapes } from './function-shapes.ts';
-import { type PermissionName, type ProductResources, acknowledgeDynamicResources, statementsOf } from './permissions.ts';
+import { type PermissionName, acknowledgeDynamicResources, statementsOf } from './permissions.ts';
+import type { ProductResources } from './resources.ts';
 
 interface CodeRoleProps {
   /** role of the code function */

@@ -1,40 +1,12 @@
 /** The permissions of the functions. Each one has the IAM statements and the environment variables that it needs. */
 import type * as iam from 'aws-cdk-lib/aws-iam';
-import type * as events from 'aws-cdk-lib/aws-events';
 import { type EnvironmentName, runsTableKeys } from '../contract/environment.ts';
 import { acknowledgeWildcard, allow } from './statements.ts';
 import { type RecordGrants, recordStatements } from './record-grants.ts';
-import type { Queues } from './queues.ts';
+import type { ProductResources } from './resources.ts';
 import { readSecrets, settingPermissions } from './setting-permissions.ts';
-import type { SocketApi } from './socket-api.ts';
-import { type Storage, artifactPrefix, payloadPrefix } from './storage.ts';
-import type { Timers } from './timers.ts';
+import { artifactPrefix, payloadPrefix } from './storage.ts';
 import type { Construct } from 'constructs';
-
-export interface ProductResources {
-  readonly storage: Storage;
-  readonly queues: Queues;
-  readonly timers: Timers;
-  readonly eventBus: events.EventBus;
-  /** undefined: the socket functions are not deployed */
-  readonly sockets: Pick<SocketApi, 'url' | 'connectionArns'> | undefined;
-  /** the bucket's ARN, as the stack of the functions refers to it */
-  readonly bucketArn: string;
-  /** the ARN of the first key's secret, as the stack of the functions refers to it */
-  readonly firstKeySecretArn: string;
-  /** complete ARNs of the configured secrets */
-  readonly seedSecretArns: readonly string[];
-  readonly webhookSecretArns: readonly string[];
-  readonly nodeSecretArns: readonly string[];
-  /** secrets of model providers and of moderation */
-  readonly modelSecretArns: readonly string[];
-  readonly modelArns: readonly string[];
-  /** undefined: moderation uses no guardrail */
-  readonly guardrailArn: string | undefined;
-  /** databases that queries may access with the Data API */
-  readonly clusterArns: readonly string[];
-  readonly databaseSecretArns: readonly string[];
-}
 
 export interface Permission {
   readonly environment: readonly EnvironmentName[];

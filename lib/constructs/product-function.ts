@@ -1,6 +1,5 @@
 /** One Lambda function with its own role and log group. */
 import { defined } from '../base/defined.ts';
-import { join } from 'node:path';
 import { Duration, RemovalPolicy, Size } from 'aws-cdk-lib';
 import type * as ec2 from 'aws-cdk-lib/aws-ec2';
 import * as iam from 'aws-cdk-lib/aws-iam';
@@ -13,7 +12,8 @@ import { type EnvironmentName, type FunctionName, environmentNames } from '../co
 import { checkEnvironmentSize } from './environment-size.ts';
 import { type FunctionShape, commonEnvironment } from './function-shapes.ts';
 import { acknowledgeWildcard, keyStatement } from './statements.ts';
-import { type ProductResources, acknowledgeDynamicResources, permissions, statementsOf } from './permissions.ts';
+import { acknowledgeDynamicResources, permissions, statementsOf } from './permissions.ts';
+import type { ProductResources } from './resources.ts';
 
 export interface Network {
   readonly vpc: ec2.IVpc;
@@ -26,7 +26,7 @@ export interface Network {
 export interface ProductFunctionProps {
   readonly name: FunctionName;
   readonly shape: FunctionShape;
-  /** directory with `<name>/index.mjs` */
+  /** directory of its bundle, with `index.mjs` */
   readonly directory: string;
   readonly resources: ProductResources;
   /** values of all environment variables that functions can receive */
@@ -88,7 +88,7 @@ export class ProductFunction extends Construct {
       defined({
         description: shape.description,
         // Source maps are for debugging; in the bundle they would slow down cold starts.
-        code: lambda.Code.fromAsset(join(props.directory, name), { exclude: ['*.map'] }),
+        code: lambda.Code.fromAsset(props.directory, { exclude: ['*.map'] }),
         handler: 'index.handler',
         runtime: lambda.Runtime.NODEJS_24_X,
         architecture: lambda.Architecture.ARM_64,

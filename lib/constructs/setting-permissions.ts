@@ -2,7 +2,8 @@
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { StoredSettingName } from '../contract/stored-settings.ts';
 import { allow, partitionCondition } from './statements.ts';
-import type { Permission, ProductResources } from './permissions.ts';
+import type { Permission } from './permissions.ts';
+import type { ProductResources } from './resources.ts';
 
 /**
  * Maximum ARNs in one statement. A role's inline policies may have 10,240 characters and a managed policy 6,144. The CDK moves whole
