@@ -9,8 +9,8 @@ import { openGateway } from '../lib/local/aws/gateway.ts';
 import { createPrincipals } from '../lib/local/aws/principals.ts';
 import type { Cloud } from '../lib/local/cloud.ts';
 import { arns, awsEnvironment } from '../lib/local/aws-environment.ts';
-import { parsePolicy } from '../lib/local/policy/statements.ts';
-import { createRecorder } from '../lib/local/recorder/recorder.ts';
+import { parsePolicy } from '../lib/local/policy/evaluate.ts';
+import { createRecorder } from '../lib/local/recorder.ts';
 
 /** Similar in size to the commit of a no-op node. */
 const payload = 'x'.repeat(300);

@@ -1,6 +1,6 @@
 /** Converts recorded calls of the embedded cloud into AWS's billing units, by part and by run. */
 import * as z from 'zod';
-import type { RecordedCall } from '../lib/local/recorder/recorder.ts';
+import type { RecordedCall } from '../lib/local/recorder.ts';
 import type { Template } from '../lib/local/template/template.ts';
 import { batchUnits, getUnits, indexUnits, queryUnits, tableOf, writeUnits } from './capacity.ts';
 import { type WireItem, itemBytes, wireItem } from './item-size.ts';

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
-import { digestSources } from '../lib/local/synth/sources.ts';
+import { digestSources } from '../lib/local/synth/synthesize.ts';
 import { root } from './bench-cloud.ts';
 
 const infoShape = z.object({ url: z.string(), pid: z.number() });

@@ -1,6 +1,6 @@
 /** How long a word takes from the model that says it to a reader of server-sent events: by a lens node, on the embedded cloud. */
 import { StepwellClient, isDelta } from '../lib/client/index.ts';
-import { localKey } from '../lib/local/local-key.ts';
+import { localKey } from '../lib/local/local-credentials.ts';
 import type { BenchCloud } from './bench-cloud.ts';
 import { slowLens, wordPauseMs, slowLensWorkflow } from './workflows.ts';
 import { writesIn } from './write-times.ts';

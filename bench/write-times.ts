@@ -1,6 +1,6 @@
 /** Write times of a run's commits and deltas, from its items. */
 import * as z from 'zod';
-import type { RecordedCall } from '../lib/local/recorder/recorder.ts';
+import type { RecordedCall } from '../lib/local/recorder.ts';
 
 /** Attribute names of `lib/aws`: `at` is the time of a delta, `a` of a commit. */
 const time = z.object({ N: z.coerce.number() });

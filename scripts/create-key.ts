@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { newKey } from '../lib/api/auth/key-format.ts';
+import { newKey } from '../lib/api/auth.ts';
 import { dynamoClient } from '../lib/aws/clients.ts';
 import { DynamoKeys } from '../lib/aws/keys.ts';
 import { Table } from '../lib/aws/table.ts';

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { StepwellClient } from '../../lib/client/index.ts';
-import { localKey } from '../../lib/local/local-key.ts';
+import { localKey } from '../../lib/local/local-credentials.ts';
 import type { BenchCloud } from '../bench-cloud.ts';
 import { deployCode } from '../code-workflows.ts';
 import { type Engine, type Started, runPooled } from './engine.ts';

@@ -7,4 +7,4 @@ import { toolsOf } from './operation.ts';
 
 const tools = toolsOf({ decider: deciderOf('api'), inspect: inspectNode, logger: loggerOf('api') });
 
-export const handler = httpFunction(tools, apiOperations(tools));
+export const handler = httpFunction(tools, apiOperations);

@@ -21,6 +21,7 @@ import { Authenticator } from '../../lib/service/access/authenticator.ts';
 import { FailureBudget } from '../../lib/service/access/failure-budget.ts';
 import { RateLimiter } from '../../lib/service/access/rate-limiter.ts';
 import type { Decider } from '../../lib/service/commit/decide-run.ts';
+import { type Instant, iso } from '../../lib/engine/time.ts';
 
 /** The authenticated caller of a request. */
 export interface CallerContext {
@@ -81,10 +82,14 @@ type OperationResponse<Id extends OperationId> = (
   readonly audit?: AuditNote;
 };
 
-type Operation<Id extends OperationId> = (request: Request<Id>) => Promise<OperationResponse<Id>>;
+/** Handles the requests of one route, with the tools of the function that serves it. */
+type Operation<Id extends OperationId, Using> = (tools: Using, request: Request<Id>) => Promise<OperationResponse<Id>>;
+
+/** Operations by the id of their route. Each is a named function of `tools` and `request`. */
+export type OperationTable<Id extends OperationId, Using = Tools> = { readonly [One in Id]: Operation<One, Using> };
 
 /** All operations of a function. A new route does not compile until an operation implements it. */
-export type Operations<ServedBy extends Route['servedBy']> = { readonly [Id in OperationOf<ServedBy>]: Operation<Id> };
+export type Operations<ServedBy extends Route['servedBy'], Using = Tools> = OperationTable<OperationOf<ServedBy>, Using>;
 
 /** The response of any operation, as the pipeline sees it. */
 export type AnyResponse = (Refusal | StreamResponse | { readonly status: number | string; readonly body: unknown }) & {
@@ -104,12 +109,13 @@ export interface ParsedRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-export type AnyOperation = (request: ParsedRequest & CallerContext) => Promise<AnyResponse>;
-export type AnyOperations = { readonly [Id in OperationId]?: AnyOperation };
+export type AnyOperation<Using> = (tools: Using, request: ParsedRequest & CallerContext) => Promise<AnyResponse>;
+export type AnyOperations<Using> = { readonly [Id in OperationId]?: AnyOperation<Using> };
 
 /** Sound because the pipeline calls an operation only with values that its route's schemas parsed. */
-export const asAnyOperations = <ServedBy extends Route['servedBy']>(operations: Operations<ServedBy>): AnyOperations =>
-  operations;
+export const asAnyOperations = <ServedBy extends Route['servedBy'], Using>(
+  operations: Operations<ServedBy, Using>,
+): AnyOperations<Using> => operations;
 
 /** Makes a refusal. The kinds of a use case's refusals are error codes of the catalogue. */
 export const refuse = <Code extends ErrorCode>(refused: Code, details?: ErrorResponseFields): Refusal<Code> => ({
@@ -134,3 +140,15 @@ export const toolsOf = ({ decider, inspect, logger }: Pick<Tools, 'decider' | 'i
   rates: new RateLimiter(decider.deps),
   failures: new FailureBudget(decider.deps.clock),
 });
+
+/** Formats optional times for a response: an absent time is an absent key. */
+export const times = <Name extends string>(
+  instants: Readonly<Record<Name, Instant | undefined>>,
+): { readonly [Key in Name]?: string } => {
+  const formatted: { [Key in Name]?: string } = {};
+  for (const name in instants) {
+    const time = instants[name];
+    if (time !== undefined) formatted[name] = iso(time);
+  }
+  return formatted;
+};

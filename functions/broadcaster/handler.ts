@@ -1,6 +1,6 @@
 /** Follows watched runs and posts their updates to WebSocket clients. Handles one message of the watch queue at a time. */
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { allows } from '../../lib/api/auth/authorize.ts';
+import { allows } from '../../lib/api/auth.ts';
 import { parseWatch } from '../../lib/codec/watches.ts';
 import type { KeyId } from '../../lib/engine/ids.ts';
 import { invariant } from '../../lib/engine/invariant.ts';
@@ -8,9 +8,8 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { Authenticator } from '../../lib/service/access/authenticator.ts';
 import { type BroadcasterDeps, broadcastRun } from '../../lib/service/watching/broadcast-run.ts';
 import { processEachMessage } from '../batch.ts';
-import { createSockets, createWatches } from '../sockets/wiring.ts';
+import { createPosts, createSockets, createWatches } from '../sockets/wiring.ts';
 import { deciderOf, invocationDeadlineOf, hopLimiter, loggerOf } from '../wiring.ts';
-import { createPosts } from './wiring.ts';
 
 const logger = loggerOf('broadcaster');
 const { log, streams, blobs, clock, ids, keys } = deciderOf('broadcaster').deps;

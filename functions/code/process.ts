@@ -15,7 +15,6 @@ import { deploymentId, environment, firstCommit, projectId, runId } from '../../
 import { after, hours, seconds } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { ReceivedMessage } from '../../lib/ports/work-queue.ts';
-import type { Deps } from '../../lib/service/deps.ts';
 import { consumeQueue, type ConsumerEvent } from '../../lib/service/execution/consume-queue.ts';
 import { logKeysOf } from '../batch.ts';
 import { type CodeRunner, handleCodeJob } from './handle-code-job.ts';
@@ -77,8 +76,10 @@ async function runUntilStopped(
   return { kind: 'finished', completed: handled, remaining: abandoned };
 }
 
+type CodeDeps = ReturnType<typeof codeDeciderOf>['deps'];
+
 /** Reads a run and a deployment that do not exist, and throws if the tables cannot be read. */
-async function checkTables({ log, deployments }: Pick<Deps, 'log' | 'deployments'>): Promise<void> {
+async function checkTables({ log, deployments }: CodeDeps): Promise<void> {
   const scope = { projectId: projectId('none'), environment: environment('none') };
   await log.commitsAfter({ ...scope, runId: runId(`wrun_${'0'.repeat(26)}`) }, firstCommit);
   await deployments.deployment(scope, deploymentId('none'));

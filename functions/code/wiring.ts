@@ -10,11 +10,8 @@ import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
 import { ThreadSlots } from '../../lib/bundles/thread-slots.ts';
 import { defined } from '../../lib/base/defined.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
-import type { Artifacts } from '../../lib/ports/artifacts.ts';
-import type { Bundles } from '../../lib/ports/bundles.ts';
-import type { Clock } from '../../lib/ports/clock.ts';
-import type { Programs } from '../../lib/ports/programs.ts';
 import type { WorkQueue } from '../../lib/ports/work-queue.ts';
+import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';
 
 /** Share of the process memory that a thread's heap may use. The rest is for buffers outside the heap. */
@@ -31,9 +28,9 @@ export interface CodeHostOptions {
 
 /** Both runtimes share the thread slots and the artifact directories. */
 export function createCodeRuntimes(
-  ports: { readonly artifacts: Artifacts; readonly clock: Clock },
+  ports: Pick<Deps, 'artifacts' | 'clock'>,
   { memoryMb, folder, print }: CodeHostOptions,
-): { readonly bundles: Bundles; readonly programs: Programs } {
+): { readonly bundles: LocalBundles; readonly programs: ThreadPrograms } {
   const { codeRoleArn } = settingsFrom(process.env);
   const role = codeRoleArn === undefined ? undefined : new AssumedRole(sessionClient(), codeRoleArn, ports.clock);
   const host = defined({

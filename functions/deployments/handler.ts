@@ -7,4 +7,4 @@ import { deciderOf, loggerOf } from '../wiring.ts';
 
 const tools = toolsOf({ decider: deciderOf('deployments'), inspect: inspectNode, logger: loggerOf('deployments') });
 
-export const handler = httpFunction(tools, deploymentOperations(tools));
+export const handler = httpFunction(tools, deploymentOperations);

@@ -8,4 +8,4 @@ import { deciderOf, loggerOf } from '../wiring.ts';
 
 const tools = toolsOf({ decider: deciderOf('events'), inspect: inspectNode, logger: loggerOf('events') });
 
-export const handler = httpFunction(tools, eventOperations(tools), { executionMode: executionModeStreamifyResponse });
+export const handler = httpFunction(tools, eventOperations, { executionMode: executionModeStreamifyResponse });

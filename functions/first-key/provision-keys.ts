@@ -1,7 +1,7 @@
 /** Creates the first admin key and registers the configured keys. */
 import { defined } from '../../lib/base/defined.ts';
 import { randomBytes } from 'node:crypto';
-import { newKey, parseKey } from '../../lib/api/auth/key-format.ts';
+import { newKey, parseKey } from '../../lib/api/auth.ts';
 import type { FirstKeySetting, SeedKeySetting } from '../../lib/api/schemas/seed-keys.ts';
 import { type KeyId, type Scope, environment, keyId, projectId } from '../../lib/engine/ids.ts';
 import { instant } from '../../lib/engine/time.ts';
@@ -11,7 +11,7 @@ import type { RunIndex } from '../../lib/ports/run-index.ts';
 import type { Secrets } from '../../lib/ports/secrets.ts';
 import type { StoredSettings } from '../../lib/ports/stored-settings.ts';
 import { KeyRegistrationError, type SeedKey, createFirstKey, seedKeys } from '../../lib/service/access/register-keys.ts';
-import type { KeyProperties } from './event.ts';
+import type { KeyProperties } from './handle-resource-event.ts';
 
 export interface KeyProvisioningPorts {
   readonly keys: Keys;

@@ -7,4 +7,4 @@ import { deciderOf, loggerOf } from '../wiring.ts';
 
 const tools = toolsOf({ decider: deciderOf('library'), inspect: inspectNode, logger: loggerOf('library') });
 
-export const handler = httpFunction(tools, libraryOperations(tools));
+export const handler = httpFunction(tools, libraryOperations);

@@ -1,8 +1,7 @@
 /** Handles messages of WebSocket clients. The run's broadcaster posts the updates of a run. */
 import { defined } from '../../lib/base/defined.ts';
-import { allows } from '../../lib/api/auth/authorize.ts';
-import { createErrorEnvelope } from '../../lib/api/error-body.ts';
-import type { ErrorDetail } from '../../lib/api/errors.ts';
+import { allows } from '../../lib/api/auth.ts';
+import { type ErrorDetail, createErrorEnvelope } from '../../lib/api/errors.ts';
 import { socketActions, socketMessage, socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
 import { type RunId, runId } from '../../lib/engine/ids.ts';
 import type { Connection } from '../../lib/ports/sockets.ts';

@@ -1,6 +1,5 @@
 /** Handles the WebSocket events: connect, message, disconnect. Every event gets a response, even after an error. */
-import { createErrorEnvelope } from '../../lib/api/error-body.ts';
-import { errorCatalogue } from '../../lib/api/errors.ts';
+import { createErrorEnvelope, errorCatalogue } from '../../lib/api/errors.ts';
 import { defined } from '../../lib/base/defined.ts';
 import { runId } from '../../lib/engine/ids.ts';
 import { after, minutes } from '../../lib/engine/time.ts';

@@ -1,4 +1,4 @@
-/** Wires the socket functions to the store of connections and memberships, and to the watch queue. */
+/** Wires the functions of the WebSocket API to the store of connections, to the watch queue and to the gateway's management API. */
 import { dynamoClient, queueClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
 import { DynamoSockets } from '../../lib/aws/sockets.ts';
@@ -6,7 +6,11 @@ import { Table } from '../../lib/aws/table.ts';
 import { SqsWatches } from '../../lib/aws/watches.ts';
 import type { Sockets } from '../../lib/ports/sockets.ts';
 import type { Watches } from '../../lib/ports/watches.ts';
+import { GatewayPosts, postsClient } from '../../lib/aws/posts.ts';
+import type { Posts } from '../../lib/ports/posts.ts';
 
 export const createSockets = (): Sockets => new DynamoSockets(new Table(dynamoClient(), settingsFrom(process.env).controlTable));
 
 export const createWatches = (): Watches => new SqsWatches(queueClient(), settingsFrom(process.env).watchQueueUrl);
+
+export const createPosts = (): Posts => new GatewayPosts(postsClient(settingsFrom(process.env).socketsUrl));

@@ -7,4 +7,4 @@ import { deciderOf, loggerOf } from '../wiring.ts';
 
 const tools = toolsOf({ decider: deciderOf('test-runs'), inspect: inspectNode, logger: loggerOf('test-runs') });
 
-export const handler = httpFunction(tools, stopOperations(tools));
+export const handler = httpFunction(tools, stopOperations);

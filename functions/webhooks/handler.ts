@@ -13,4 +13,4 @@ const tools = {
   secrets: webhookSecretsOf(decider.deps.clock),
 };
 
-export const handler = httpFunction(tools, webhookOperations(tools));
+export const handler = httpFunction(tools, webhookOperations);

@@ -1,6 +1,5 @@
 /** Wires the worker's nodes to the internet, to databases and to the secrets and queries of a project. */
-import { databaseSetting } from '../../lib/api/schemas/database-setting.ts';
-import { secretSetting } from '../../lib/api/schemas/secret-setting.ts';
+import { databaseSetting, secretSetting } from '../../lib/api/schemas/project-settings.ts';
 import { secretsClient } from '../../lib/aws/clients.ts';
 import { ManagedSecrets } from '../../lib/aws/secrets.ts';
 import { queryName } from '../../lib/engine/ids.ts';

@@ -1,8 +1,118 @@
-/** The routes for lenses and stored queries, as entries of the route table. */
+/** The routes for workflows, lenses and stored queries, as entries of the route table. */
+import type * as z from 'zod';
+import { canonicalDefinition } from './aliases.ts';
 import { ok, type Route } from './route.ts';
 import * as lenses from './schemas/lenses.ts';
 import * as queries from './schemas/queries.ts';
 import * as versions from './schemas/versions.ts';
+import * as workflows from './schemas/workflows.ts';
+import { definitionLimits } from '../engine/graph/findings.ts';
+
+const definitionBody = <Schema extends z.ZodObject>(schema: Schema) => ({
+  schema,
+  limitBytes: definitionLimits.bytes,
+  normalizeBody: canonicalDefinition,
+});
+
+const deletionLimitBytes = 16_384;
+
+export const workflowRoutes = [
+  {
+    method: 'POST',
+    path: '/v1/workflows',
+    operationId: 'createWorkflow',
+    summary: 'Publishes the first version of a new workflow',
+    servedBy: 'api',
+    scope: 'workflows:write',
+    body: definitionBody(workflows.createWorkflowBody),
+    idempotencyKey: 'none',
+    action: 'workflows.create',
+    responses: { 201: ok('Published', versions.publishedResponse) },
+    errors: ['definition_invalid', 'workflow_exists', 'workflow_deleting', 'workflow_name_taken'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/workflows',
+    operationId: 'listWorkflows',
+    summary: 'Lists workflows by name',
+    servedBy: 'api',
+    scope: 'workflows:read',
+    query: versions.summariesQuery,
+    idempotencyKey: 'none',
+    responses: { 200: ok('A page of workflows', workflows.workflowList) },
+    errors: ['cursor_invalid'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/workflows/validate',
+    operationId: 'validateWorkflow',
+    summary: 'Validates a definition without publishing it',
+    servedBy: 'api',
+    scope: 'workflows:read',
+    body: definitionBody(workflows.validateWorkflowBody),
+    idempotencyKey: 'none',
+    responses: { 200: ok('All findings', workflows.validatedResponse) },
+    errors: [],
+  },
+  {
+    method: 'GET',
+    path: '/v1/workflows/{name}',
+    operationId: 'getWorkflow',
+    summary: 'Returns the definition of the latest version, or of a given version',
+    servedBy: 'api',
+    scope: 'workflows:read',
+    params: workflows.workflowParams,
+    invalidParamsCode: 'workflow_not_found',
+    query: versions.versionQuery,
+    idempotencyKey: 'none',
+    responses: { 200: ok('The workflow', workflows.workflowResponse) },
+    errors: ['workflow_not_found', 'not_found'],
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/workflows/{name}',
+    operationId: 'archiveWorkflow',
+    summary: 'Archives a workflow: open runs continue, new runs are refused until the next version is published',
+    servedBy: 'api',
+    scope: 'workflows:write',
+    params: workflows.workflowParams,
+    invalidParamsCode: 'workflow_not_found',
+    idempotencyKey: 'none',
+    action: 'workflows.archive',
+    responses: { 200: ok('Archived', versions.archivedResponse) },
+    errors: ['workflow_not_found', 'workflow_deleting'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/workflows/{name}/delete',
+    operationId: 'deleteWorkflow',
+    summary: 'Deletes a workflow with all its versions and runs; open runs are cancelled first',
+    servedBy: 'api',
+    scope: 'admin',
+    params: workflows.workflowParams,
+    invalidParamsCode: 'workflow_not_found',
+    body: { schema: workflows.deleteWorkflowBody, limitBytes: deletionLimitBytes },
+    idempotencyKey: 'none',
+    action: 'workflows.delete',
+    responses: { 202: ok('The deletion has started', workflows.deletingResponse) },
+    errors: ['workflow_not_found', 'confirmation_mismatch', 'workflow_scheduled'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/workflows/{name}/versions',
+    operationId: 'publishVersion',
+    summary: 'Publishes the next version of a workflow; an archived workflow accepts runs again',
+    servedBy: 'api',
+    scope: 'workflows:write',
+    params: workflows.workflowParams,
+    invalidParamsCode: 'workflow_not_found',
+    body: definitionBody(workflows.publishVersionBody),
+    idempotencyKey: 'none',
+    action: 'workflows.publish',
+    responses: { 201: ok('Published', versions.publishedResponse) },
+    errors: ['definition_invalid', 'workflow_not_found', 'workflow_deleting', 'workflow_name_taken'],
+  },
+] as const satisfies readonly Route[];
 
 /** A version is stored in one DynamoDB item (at most 400 KB), even if it does not compress. */
 const lensLimitBytes = 262_144;

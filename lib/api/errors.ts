@@ -2,6 +2,7 @@
  * The catalogue of error codes. The meaning of a code never changes; messages may improve. The category says who can fix the
  * error: the caller, the owner of the key, or the service. A temporary error passes: repeat the request.
  */
+import { defined } from '../base/defined.ts';
 
 type ErrorCategory = 'caller' | 'key' | 'temporary' | 'service';
 
@@ -345,3 +346,28 @@ export interface ErrorResponseFields {
   readonly required?: string;
   readonly errors?: readonly ErrorDetail[];
 }
+
+export interface ErrorEnvelope {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly required?: string;
+  readonly recovery?: string;
+  readonly correlationId: string;
+  readonly errors?: readonly ErrorDetail[];
+}
+
+/** Maximum number of error details, so that a response stays small. */
+const maxErrorDetails = 100;
+
+/** Builds the body of an error response. */
+export const createErrorEnvelope = (code: ErrorCode, correlationId: string, details: ErrorResponseFields = {}): ErrorEnvelope => {
+  const entry: ErrorEntry = errorCatalogue[code];
+  return defined({
+    code,
+    message: details.message ?? entry.message,
+    required: details.required,
+    recovery: entry.recovery,
+    correlationId,
+    errors: details.errors === undefined ? undefined : details.errors.slice(0, maxErrorDetails),
+  });
+};

@@ -1,4 +1,4 @@
-/** The routes for API keys, as entries of the route table. */
+/** The routes for API keys and the audit trail, as entries of the route table. */
 import { ok, type Route } from './route.ts';
 import * as keys from './schemas/keys.ts';
 
@@ -58,5 +58,20 @@ export const keyRoutes = [
     action: 'keys.rotate',
     responses: { 201: ok('The new key; only this response contains its text', keys.rotatedKeyResponse) },
     errors: ['not_found', 'key_retired'],
+  },
+] as const satisfies readonly Route[];
+
+export const auditRoutes = [
+  {
+    method: 'GET',
+    path: '/v1/audit',
+    operationId: 'listAudit',
+    summary: 'Lists the audit trail, newest first',
+    servedBy: 'library',
+    scope: 'admin',
+    query: keys.listAuditQuery,
+    idempotencyKey: 'none',
+    responses: { 200: ok('A page of entries', keys.auditList) },
+    errors: ['cursor_invalid'],
   },
 ] as const satisfies readonly Route[];

@@ -1,11 +1,161 @@
-/** The routes for tickets, signals, tags, test runs and views of runs, as entries of the route table. */
+/** The routes for runs, tickets, signals, tags, test runs and views of runs, as entries of the route table. */
 import { canonicalDefinition, canonicalStart } from './aliases.ts';
 import { ok, type Route } from './route.ts';
 import * as runs from './schemas/runs.ts';
-import * as signals from './schemas/signals.ts';
-import * as tags from './schemas/tags.ts';
-import * as tests from './schemas/test-runs.ts';
+import * as control from './schemas/run-control.ts';
 import { definitionLimits } from '../engine/graph/findings.ts';
+
+/** The input of a run is stored in its log, or offloaded to the bucket. */
+const inputLimitBytes = 1_048_576;
+const smallLimitBytes = 16_384;
+/** A thousand node ids of maximum length. */
+const wakeLimitBytes = 262_144;
+/** The payload of a resume is stored in the log of its run. */
+const resumeLimitBytes = 65_536;
+
+export const runRoutes = [
+  {
+    method: 'POST',
+    path: '/v1/runs',
+    operationId: 'startRun',
+    summary: 'Starts a run',
+    servedBy: 'api',
+    scope: 'trigger:write',
+    body: { schema: runs.startRunBody, limitBytes: inputLimitBytes, normalizeBody: canonicalStart },
+    idempotencyKey: 'required',
+    action: 'runs.create',
+    responses: { 202: ok('The run exists and will be executed', runs.startedResponse) },
+    errors: [
+      'idempotency_required',
+      'idempotency_conflict',
+      'run_exists',
+      'run_deleted',
+      'no_active_deployment',
+      'workflow_not_found',
+      'workflow_archived',
+      'workflow_deleting',
+      'input_invalid',
+      'unsupported_spec_version',
+      'not_found',
+      'deployment_not_verified',
+    ],
+  },
+  {
+    method: 'GET',
+    path: '/v1/runs',
+    operationId: 'listRuns',
+    summary: 'Lists runs, newest first',
+    servedBy: 'api',
+    scope: 'runs:read',
+    query: runs.listRunsQuery,
+    idempotencyKey: 'none',
+    responses: { 200: ok('A page of runs', runs.runList) },
+    errors: ['cursor_invalid'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/runs/{runId}',
+    operationId: 'getRun',
+    summary: 'Returns a run and its nodes',
+    servedBy: 'api',
+    scope: 'runs:read',
+    params: runs.runParams,
+    invalidParamsCode: 'not_found',
+    query: runs.getRunQuery,
+    idempotencyKey: 'none',
+    responses: { 200: ok('The run', runs.runResponse) },
+    errors: ['not_found'],
+  },
+  {
+    method: 'GET',
+    path: '/v1/runs/{runId}/events',
+    operationId: 'listRunEvents',
+    summary: 'Lists the events of a run, in order',
+    servedBy: 'events',
+    scope: 'runs:read',
+    params: runs.runParams,
+    invalidParamsCode: 'not_found',
+    query: runs.listEventsQuery,
+    idempotencyKey: 'none',
+    acceptsTicket: true,
+    streams: {
+      description: 'server-sent events, for `Accept: text/event-stream`',
+      noContentDescription: 'The run has ended, and there are no more events',
+    },
+    responses: { 200: ok('Events', runs.eventList) },
+    errors: ['not_found', 'cursor_invalid', 'not_acceptable'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/runs/{runId}/cancel',
+    operationId: 'cancelRun',
+    summary: 'Cancels a run; repeating it has no effect',
+    servedBy: 'api',
+    scope: 'runs:write',
+    params: runs.runParams,
+    invalidParamsCode: 'not_found',
+    body: { schema: runs.cancelRunBody, limitBytes: smallLimitBytes, isOptional: true },
+    idempotencyKey: 'none',
+    action: 'runs.cancel',
+    responses: { 200: ok('Cancelled', runs.cancelledResponse) },
+    errors: ['not_found', 'run_terminal'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/runs/resume',
+    operationId: 'resumeRun',
+    summary: 'Resumes a run, with an optional reason and payload',
+    servedBy: 'api',
+    scope: 'runs:write',
+    body: { schema: runs.resumeRunBody, limitBytes: resumeLimitBytes },
+    idempotencyKey: 'optional',
+    action: 'runs.resume',
+    responses: { 202: ok('The resume is in the log, and sleeping nodes continue', runs.resumedResponse) },
+    errors: ['not_found', 'run_terminal', 'idempotency_conflict'],
+  },
+  {
+    method: 'POST',
+    path: '/v1/runs/{runId}/rerun',
+    operationId: 'rerunRun',
+    summary: 'Reruns a run as a new run',
+    servedBy: 'api',
+    scope: 'runs:write',
+    params: runs.runParams,
+    invalidParamsCode: 'not_found',
+    body: { schema: runs.rerunRunBody, limitBytes: inputLimitBytes, isOptional: true },
+    idempotencyKey: 'required',
+    action: 'runs.rerun',
+    responses: { 202: ok('The new run exists and will be executed', runs.rerunResponse) },
+    errors: [
+      'idempotency_required',
+      'idempotency_conflict',
+      'not_found',
+      'test_run',
+      'run_deleted',
+      'workflow_archived',
+      'workflow_deleting',
+      'workflow_not_found',
+      'input_invalid',
+      'node_not_reached',
+      'deployment_not_verified',
+    ],
+  },
+  {
+    method: 'POST',
+    path: '/v1/runs/{runId}/wake',
+    operationId: 'wakeRun',
+    summary: 'Wakes sleeping nodes early',
+    servedBy: 'api',
+    scope: 'runs:write',
+    params: runs.runParams,
+    invalidParamsCode: 'not_found',
+    body: { schema: runs.wakeRunBody, limitBytes: wakeLimitBytes, isOptional: true },
+    idempotencyKey: 'none',
+    action: 'runs.wake',
+    responses: { 202: ok('The nodes continue', runs.wokenResponse) },
+    errors: ['not_found', 'run_terminal'],
+  },
+] as const satisfies readonly Route[];
 
 export const ticketRoutes = [
   {
@@ -35,10 +185,10 @@ export const signalRoutes = [
     summary: 'Sends a signal to the run that waits for it, or stores it for a later wait',
     servedBy: 'api',
     scope: 'runs:write',
-    body: { schema: signals.sendSignalBody, limitBytes: signalLimitBytes },
+    body: { schema: control.sendSignalBody, limitBytes: signalLimitBytes },
     idempotencyKey: 'optional',
     action: 'signals.send',
-    responses: { 202: ok('The signal is delivered or stored', signals.sentResponse) },
+    responses: { 202: ok('The signal is delivered or stored', control.sentResponse) },
     errors: ['idempotency_conflict'],
   },
   {
@@ -50,10 +200,10 @@ export const signalRoutes = [
     scope: 'runs:write',
     params: runs.runParams,
     invalidParamsCode: 'not_found',
-    body: { schema: signals.sendRunSignalBody, limitBytes: signalLimitBytes },
+    body: { schema: control.sendRunSignalBody, limitBytes: signalLimitBytes },
     idempotencyKey: 'optional',
     action: 'signals.send',
-    responses: { 202: ok('The signal is delivered or stored', signals.sentResponse) },
+    responses: { 202: ok('The signal is delivered or stored', control.sentResponse) },
     errors: ['not_found', 'run_terminal', 'idempotency_conflict'],
   },
 ] as const satisfies readonly Route[];
@@ -68,9 +218,9 @@ export const tagRoutes = [
     scope: 'runs:read',
     params: runs.runParams,
     invalidParamsCode: 'not_found',
-    query: tags.listTagsQuery,
+    query: control.listTagsQuery,
     idempotencyKey: 'none',
-    responses: { 200: ok('Tags', tags.tagList) },
+    responses: { 200: ok('Tags', control.tagList) },
     errors: ['not_found', 'cursor_invalid'],
   },
 ] as const satisfies readonly Route[];
@@ -89,10 +239,10 @@ export const testRunRoutes = [
     summary: 'Runs an unpublished graph as a test run',
     servedBy: 'api',
     scope: 'workflows:write',
-    body: { schema: tests.testWorkflowBody, limitBytes: definitionLimits.bytes, normalizeBody: canonicalTest },
+    body: { schema: control.testWorkflowBody, limitBytes: definitionLimits.bytes, normalizeBody: canonicalTest },
     idempotencyKey: 'optional',
     action: 'workflows.test',
-    responses: { 202: ok('The test run exists and will be executed', tests.testedResponse) },
+    responses: { 202: ok('The test run exists and will be executed', control.testedResponse) },
     errors: ['definition_invalid', 'input_invalid', 'idempotency_conflict'],
   },
   {
@@ -106,7 +256,7 @@ export const testRunRoutes = [
     invalidParamsCode: 'not_found',
     idempotencyKey: 'none',
     action: 'runs.stop',
-    responses: { 200: ok('The run is deleted', tests.stoppedResponse) },
+    responses: { 200: ok('The run is deleted', control.stoppedResponse) },
     errors: ['not_found', 'not_a_test_run'],
   },
   {
@@ -118,9 +268,9 @@ export const testRunRoutes = [
     scope: 'runs:read',
     params: runs.runParams,
     invalidParamsCode: 'not_found',
-    body: { schema: tests.viewRunBody, limitBytes: viewLimitBytes },
+    body: { schema: control.viewRunBody, limitBytes: viewLimitBytes },
     idempotencyKey: 'none',
-    responses: { 200: ok('The resolved configuration', tests.viewResponse) },
+    responses: { 200: ok('The resolved configuration', control.viewResponse) },
     errors: ['not_found'],
   },
 ] as const satisfies readonly Route[];

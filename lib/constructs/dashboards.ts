@@ -76,107 +76,97 @@ const maximum = { period, statistic: 'Maximum' };
 /** The first-key function runs during a deployment only, and CloudFormation reports its failure. */
 const isInOperation = ([name]: readonly [string, unknown]): boolean => name !== 'first-key';
 
-function operation(
-  { queues, storage, functions, restApi, traceQueue }: DashboardResources,
-  metrics: boolean,
-): readonly (readonly Graph[])[] {
-  const operationFunctions = [...functions].filter(isInOperation);
-  const perQueue = <Queue>(
-    all: readonly Queue[],
-    metricOfQueue: (queue: Queue) => cloudwatch.IMetric,
-  ): readonly cloudwatch.IMetric[] => all.map(metricOfQueue);
-  const sweep = functions.get('sweep')?.lambda;
-  const rows: readonly (readonly Graph[])[] = [
-    metrics
-      ? [
-          { title: 'Runs started', unit: 'runs', metrics: [metricOfInstallation(runsStarted, {}, { ...sum, label: 'started' })] },
-          { title: 'Runs ended', unit: 'runs', metrics: endedByStatus({ ...sum }), isStacked: true },
-        ]
-      : [],
-    [
-      {
-        title: 'Age of the oldest message',
-        unit: 'seconds',
-        metrics: perQueue([...queues.all, ...(traceQueue === undefined ? [] : [traceQueue])], (queue) =>
-          queue.metricApproximateAgeOfOldestMessage({ ...maximum, label: queue.node.id }),
-        ),
-      },
-      {
-        title: 'Dead letters',
-        unit: 'messages',
-        metrics: perQueue(queues.deadLetters, (queue) =>
-          queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: queue.node.id }),
-        ),
-      },
-    ],
-    [
-      {
-        title: 'Errors by function',
-        unit: 'invocations',
-        metrics: operationFunctions.map(([name, { lambda }]) => lambda.metricErrors({ ...sum, label: name })),
-      },
-      {
-        title: 'Throttles by function',
-        unit: 'invocations',
-        metrics: operationFunctions.map(([name, { lambda }]) => lambda.metricThrottles({ ...sum, label: name })),
-      },
-    ],
-    [
-      {
-        title: 'Lost puts',
-        unit: 'writes',
-        // Commits that lost to another writer, and every other failed condition of the Runs table.
-        metrics: [
-          storage.runsTable.metricConditionalCheckFailedRequests({
-            ...sum,
-            label: 'failed conditional writes of the Runs table',
-          }),
-        ],
-      },
-      {
-        title: 'Sweeps',
-        unit: 'sweeps',
-        metrics:
-          sweep === undefined
-            ? []
-            : [
-                sweep.metricInvocations({ ...sum, label: 'started' }),
-                sweep.metric('AsyncEventsDropped', { ...sum, label: 'dropped' }),
-              ],
-      },
-    ],
-    restApi === undefined
-      ? []
-      : [
-          {
-            title: 'API requests',
-            unit: 'requests',
-            metrics: [
-              restApi.metricCount({ ...sum, label: 'all' }),
-              restApi.metricClientError({ ...sum, label: '4xx' }),
-              restApi.metricServerError({ ...sum, label: '5xx' }),
-            ],
-          },
-          {
-            title: 'API latency',
-            unit: 'milliseconds, open streams included',
-            metrics: ['p50', 'p99'].map((statistic) => restApi.metricLatency({ period, statistic, label: statistic })),
-          },
-        ],
+const isShown = ({ metrics }: Graph): boolean => metrics.length > 0;
+
+/** The rows of the dashboard. A graph without metrics is left out, and so is an empty row. */
+const operation = (resources: DashboardResources, metrics: boolean): readonly (readonly Graph[])[] =>
+  [
+    metrics ? runGraphs(resources) : [],
+    queueGraphs(resources),
+    functionGraphs(resources),
+    recoveryGraphs(resources),
+    apiGraphs(resources),
+  ]
+    .map((row) => row.filter(isShown))
+    .filter((row) => row.length > 0);
+
+function runGraphs({ storage }: DashboardResources): readonly Graph[] {
+  const metric = (name: string, dimensions: Readonly<Record<string, string>>, label: string) =>
+    installationMetric(storage.runsTable.tableName, name, dimensions, { ...sum, label });
+  const ended = runsEnded.statuses.map((status) => metric(runsEnded.metric, { [runsEnded.dimension]: status }, status));
+  return [
+    { title: 'Runs started', unit: 'runs', metrics: [metric(runsStarted, {}, 'started')] },
+    { title: 'Runs ended', unit: 'runs', metrics: ended, isStacked: true },
   ];
-  return rows.map((row) => row.filter((one) => one.metrics.length > 0)).filter((row) => row.length > 0);
+}
 
-  function endedByStatus(options: cloudwatch.MetricOptions): readonly cloudwatch.Metric[] {
-    return runsEnded.statuses.map((status) =>
-      metricOfInstallation(runsEnded.metric, { [runsEnded.dimension]: status }, { ...options, label: status }),
-    );
-  }
+function queueGraphs({ queues, traceQueue }: DashboardResources): readonly Graph[] {
+  const workQueues = [...queues.all, ...(traceQueue === undefined ? [] : [traceQueue])];
+  return [
+    {
+      title: 'Age of the oldest message',
+      unit: 'seconds',
+      metrics: workQueues.map((queue) => queue.metricApproximateAgeOfOldestMessage({ ...maximum, label: queue.node.id })),
+    },
+    {
+      title: 'Dead letters',
+      unit: 'messages',
+      metrics: queues.deadLetters.map((queue) =>
+        queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: queue.node.id }),
+      ),
+    },
+  ];
+}
 
-  function metricOfInstallation(
-    metricName: string,
-    dimensions: Readonly<Record<string, string>>,
-    options: cloudwatch.MetricOptions,
-  ) {
-    return installationMetric(storage.runsTable.tableName, metricName, dimensions, options);
-  }
+function functionGraphs({ functions }: DashboardResources): readonly Graph[] {
+  const operationFunctions = [...functions].filter(isInOperation);
+  return [
+    {
+      title: 'Errors by function',
+      unit: 'invocations',
+      metrics: operationFunctions.map(([name, { lambda }]) => lambda.metricErrors({ ...sum, label: name })),
+    },
+    {
+      title: 'Throttles by function',
+      unit: 'invocations',
+      metrics: operationFunctions.map(([name, { lambda }]) => lambda.metricThrottles({ ...sum, label: name })),
+    },
+  ];
+}
+
+function recoveryGraphs({ storage, functions }: DashboardResources): readonly Graph[] {
+  const sweep = functions.get('sweep')?.lambda;
+  const sweeps =
+    sweep === undefined
+      ? []
+      : [sweep.metricInvocations({ ...sum, label: 'started' }), sweep.metric('AsyncEventsDropped', { ...sum, label: 'dropped' })];
+  // Commits that lost to another writer, and every other failed condition of the Runs table.
+  const lostPuts = storage.runsTable.metricConditionalCheckFailedRequests({
+    ...sum,
+    label: 'failed conditional writes of the Runs table',
+  });
+  return [
+    { title: 'Lost puts', unit: 'writes', metrics: [lostPuts] },
+    { title: 'Sweeps', unit: 'sweeps', metrics: sweeps },
+  ];
+}
+
+function apiGraphs({ restApi }: DashboardResources): readonly Graph[] {
+  if (restApi === undefined) return [];
+  return [
+    {
+      title: 'API requests',
+      unit: 'requests',
+      metrics: [
+        restApi.metricCount({ ...sum, label: 'all' }),
+        restApi.metricClientError({ ...sum, label: '4xx' }),
+        restApi.metricServerError({ ...sum, label: '5xx' }),
+      ],
+    },
+    {
+      title: 'API latency',
+      unit: 'milliseconds, open streams included',
+      metrics: ['p50', 'p99'].map((statistic) => restApi.metricLatency({ period, statistic, label: statistic })),
+    },
+  ];
 }

@@ -4,7 +4,7 @@ import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { FirstKeySetting, SeedKeySetting } from '../api/schemas/seed-keys.ts';
 import { checkLength } from './ranges.ts';
-import type { StoredSetting } from './stored-settings.ts';
+import type { StoredSetting } from './settings.ts';
 
 export interface FirstKeyProps {
   /** the first-key function, which responds to CloudFormation itself */

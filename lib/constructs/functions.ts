@@ -3,50 +3,105 @@ import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import type * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct, type IDependable } from 'constructs';
-import { minConcurrency } from '../contract/concurrency.ts';
-import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
+import { defaultConcurrency, minConcurrency } from '../contract/concurrency.ts';
+import { type EnvironmentName, type FunctionName, environmentNames, functionNames } from '../contract/environment.ts';
 import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
-import { bundledFunctions } from './bundled-functions.ts';
-import { CodeRole } from './code-role.ts';
-import { functionShapes } from './function-shapes.ts';
-import type { ProductResources } from './permissions.ts';
+import { CodeRole } from './code-access.ts';
+import { defaultWorkerTimeoutSeconds, functionShapes } from './function-shapes.ts';
+import type { ProductResources } from './resources.ts';
 import { type Network, ProductFunction } from './product-function.ts';
-import type { StoredSetting } from './stored-settings.ts';
+import type { ParsedSettings } from './settings.ts';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 
-export interface FunctionsProps {
+type CodeRunsIn = 'lambda' | 'worker' | 'both';
+
+/** How the functions run. */
+export interface ExecutionProps {
+  /** Hours that an idempotency key is valid, 1 to 168. Default: 24. */
+  readonly idempotencyHours?: number;
+  /** Whether to refuse requests that did not come over HTTPS, as the gateway reports. Default: true. */
+  readonly requireHttps?: boolean;
+  /**
+   * Emits CloudWatch metrics of runs and nodes. CloudWatch bills each metric.
+   * @default false
+   */
+  readonly metrics?: boolean;
+  /**
+   * Sends an event when a run starts, besides the one when it ends. EventBridge bills each event.
+   * @default false
+   */
+  readonly startedEvents?: boolean;
+  /** VPC of the functions. Default: none. */
+  readonly network?: Network;
+  /** Memory of single functions, 128 to 10240 MB. Default: see functionShapes. */
+  readonly memoryMb?: Partial<Record<FunctionName, number>>;
+  /** Timeout of the worker for one message, 30 to 900 s. SQS redelivers the message one minute after a timeout. Default: 900. */
+  readonly workerTimeoutSeconds?: number;
+  /** Timeout of deployed code for one message, 30 to 900 s. Default: 900. */
+  readonly codeTimeoutSeconds?: number;
+  /** Maximum concurrency of the code function, 2 to 1000. Default: 100. */
+  readonly codeConcurrency?: number;
+  /**
+   * What runs deployed code: the function, your own processes (`stepwell worker start`, see `grantWorker`), or both. With `worker`, the
+   * function does not consume the queue, so code waits until a process runs. Default: `lambda`.
+   */
+  readonly codeRunsIn?: CodeRunsIn;
+  /**
+   * Permissions of deployed code in this account. The code gets a separate role with these statements only. An empty list also creates
+   * the role, as `codeRole`, for grants such as `bucket.grantRead(stepwell.codeRole)`. Default: no role, and code has no credentials.
+   */
+  readonly codePermissions?: readonly iam.PolicyStatement[];
+  /** Maximum concurrency of the worker for each of its two queues, 2 to 1000. Default: 100. */
+  readonly nodeConcurrency?: number;
+  /**
+   * Maximum share of the node queue's workers for one project and environment, in percent, 1 to 100, at least two workers. Below 100, a
+   * node can wait behind a slow node of its project while workers are idle. Default: 100, which limits only slow scripts, to half.
+   */
+  readonly maxProjectShare?: number;
+  /** Maximum concurrency of the collector, 2 to 1000. Default: 10. */
+  readonly resultConcurrency?: number;
+  /** Maximum open event streams; each holds one invocation. Default: 50. */
+  readonly watchers?: number | 'uncapped';
+  /** Whether to reserve the concurrency of `watchers` in the account, in both directions. Default: false. */
+  readonly reservesWatchers?: boolean;
+  /** Maximum runs watched over sockets, 2 to 1000; each holds one invocation, for any number of watchers. Default: 50. */
+  readonly watchedRuns?: number;
+}
+
+/** The same with the defaults. */
+export const executionSettings = (props: ExecutionProps) => ({
+  idempotencyHours: props.idempotencyHours ?? 24,
+  requireHttps: props.requireHttps ?? true,
+  metrics: props.metrics ?? false,
+  startedEvents: props.startedEvents ?? false,
+  network: props.network,
+  memoryMb: props.memoryMb ?? {},
+  workerTimeoutSeconds: props.workerTimeoutSeconds ?? defaultWorkerTimeoutSeconds,
+  codeTimeoutSeconds: props.codeTimeoutSeconds ?? defaultWorkerTimeoutSeconds,
+  codeConcurrency: props.codeConcurrency ?? defaultConcurrency.codeConcurrency,
+  /** false: only worker processes consume the code queue */
+  codeTakesMessages: props.codeRunsIn !== 'worker',
+  /** worker processes run code, together with the function or alone */
+  processesRunCode: (props.codeRunsIn ?? 'lambda') !== 'lambda',
+  /** undefined: deployed code has no role */
+  codePermissions: props.codePermissions,
+  nodeConcurrency: props.nodeConcurrency ?? defaultConcurrency.nodeConcurrency,
+  maxProjectShare: props.maxProjectShare ?? 100,
+  resultConcurrency: props.resultConcurrency ?? defaultConcurrency.resultConcurrency,
+  /** undefined: limited only by the account's concurrency */
+  watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? defaultConcurrency.watchers),
+  reservesWatchers: props.reservesWatchers ?? false,
+  watchedRuns: props.watchedRuns ?? defaultConcurrency.watchedRuns,
+});
+
+export interface FunctionsProps extends ReturnType<typeof executionSettings> {
   readonly directory: string;
   readonly resources: ProductResources;
-  readonly idempotencyHours: number;
-  readonly requireHttps: boolean;
-  readonly metrics: boolean;
-  readonly startedEvents: boolean;
-  /** origins of web pages, separated by commas */
-  readonly corsOrigins: string;
-  /** the setting `traces` as JSON; undefined: the traces function is not deployed */
-  readonly traces: string | undefined;
-  /** settings that are too large for environment variables; functions receive their versions */
-  readonly storedSettings: readonly StoredSetting[];
-  /** undefined: deployed code has no role */
-  readonly codePermissions: readonly iam.PolicyStatement[] | undefined;
+  readonly settings: Pick<ParsedSettings, 'corsOrigins' | 'traces' | 'stored'>;
   readonly encryptionKey: kms.IKey | undefined;
-  readonly network: Network | undefined;
   readonly logRetention: logs.RetentionDays;
-  readonly memoryMb: Partial<Record<FunctionName, number>>;
-  readonly workerTimeoutSeconds: number;
-  readonly codeTimeoutSeconds: number;
-  readonly nodeConcurrency: number;
-  readonly maxProjectShare: number;
-  readonly resultConcurrency: number;
-  readonly codeConcurrency: number;
-  /** false: only worker processes consume the code queue */
-  readonly codeTakesMessages: boolean;
-  /** worker processes run code, together with the function or alone */
-  readonly processesRunCode: boolean;
-  readonly watchedRuns: number;
-  /** undefined: limited only by the account's concurrency */
-  readonly watchers: number | undefined;
-  /** whether to reserve concurrency for the watchers */
-  readonly reservesWatchers: boolean;
 }
 
 export class Functions extends Construct {
@@ -63,12 +118,13 @@ export class Functions extends Construct {
     const bundled = bundledFunctions(props.directory);
     this.byName = new Map(
       bundled
-        .filter((name) => name !== 'traces' || props.traces !== undefined)
+        .filter((name) => name !== 'traces' || props.settings.traces !== undefined)
         .map((name) => {
           const shape = functionShapes[name];
           const fn = new ProductFunction(this, pascalCase(name), {
             ...props,
             name,
+            directory: join(props.directory, name),
             values,
             shape: {
               ...shape,
@@ -137,14 +193,12 @@ function environmentValues({
   metrics,
   startedEvents,
   watchers,
-  corsOrigins,
-  traces,
-  storedSettings,
+  settings: { corsOrigins, traces, stored },
   nodeConcurrency,
   maxProjectShare,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
   const { storage, queues, timers, eventBus, sockets } = resources;
-  const versionOf = (name: StoredSettingName): string => storedSettings.find((setting) => setting.name === name)?.version ?? '';
+  const versionOf = (name: StoredSettingName): string => stored.find((setting) => setting.name === name)?.version ?? '';
   return {
     runsTable: storage.runsTable.tableName,
     controlTable: storage.controlTable.tableName,
@@ -168,7 +222,7 @@ function environmentValues({
     metrics: String(metrics),
     startedEvents: String(startedEvents),
     corsOrigins,
-    traces: traces ?? '',
+    traces: traces === undefined ? '' : JSON.stringify(traces),
     webhooks: versionOf('webhooks'),
     secrets: versionOf('secrets'),
     models: versionOf('models'),
@@ -186,3 +240,19 @@ const pascalCase = (name: string) =>
     .split('-')
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('');
+
+/** `npm run build:functions` writes the second, `npm run build` the first. */
+const candidates = ['../functions', '../../dist/functions'];
+
+export function functionsDirectory(): string {
+  const found = candidates
+    .map((candidate) => fileURLToPath(new URL(candidate, import.meta.url)))
+    .find((candidate) => existsSync(candidate));
+  if (found === undefined) throw new Error('No function bundles were found. Run `npm run build:functions`.');
+  return found;
+}
+
+/** The functions that a directory of bundles contains: those with `<directory>/<name>/index.mjs`. */
+export function bundledFunctions(directory: string): readonly FunctionName[] {
+  return functionNames.filter((name) => existsSync(join(directory, name, 'index.mjs')));
+}

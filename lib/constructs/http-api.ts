@@ -10,7 +10,6 @@ import * as targets from 'aws-cdk-lib/aws-route53-targets';
 import * as wafv2 from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
 import type { FunctionName } from '../contract/environment.ts';
-import { accessLogFormat } from './access-log.ts';
 import { addGatewayResponses } from './gateway-responses.ts';
 import { installationName } from './installation-name.ts';
 
@@ -166,4 +165,24 @@ export class HttpApi extends Construct {
       });
     }
   }
+}
+
+/** Access log fields. The path is left out because it can contain a token; `resourcePath` names the route. */
+function accessLogFormat(): apigateway.AccessLogFormat {
+  const { AccessLogField: field } = apigateway;
+  return apigateway.AccessLogFormat.custom(
+    JSON.stringify({
+      requestId: field.contextRequestId(),
+      at: field.contextRequestTimeEpoch(),
+      ip: field.contextIdentitySourceIp(),
+      userAgent: field.contextIdentityUserAgent(),
+      method: field.contextHttpMethod(),
+      resourcePath: field.contextResourcePath(),
+      status: field.contextStatus(),
+      bytes: field.contextResponseLength(),
+      latencyMs: field.contextResponseLatency(),
+      integrationLatencyMs: field.contextIntegrationLatency(),
+      gatewayResponseType: field.contextErrorResponseType(),
+    }),
+  );
 }

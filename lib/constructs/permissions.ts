@@ -1,42 +1,12 @@
 /** The permissions of the functions. Each one has the IAM statements and the environment variables that it needs. */
 import type * as iam from 'aws-cdk-lib/aws-iam';
-import type * as events from 'aws-cdk-lib/aws-events';
-import type { EnvironmentName } from '../contract/environment.ts';
-import { runsTableKeys } from '../contract/environment.ts';
-import { allow } from './allow.ts';
-import { deletionPermissions } from './deletion-permissions.ts';
+import { type EnvironmentName, runsTableKeys } from '../contract/environment.ts';
+import { acknowledgeWildcard, allow } from './statements.ts';
 import { type RecordGrants, recordStatements } from './record-grants.ts';
-import type { Queues } from './queues.ts';
+import type { ProductResources } from './resources.ts';
 import { readSecrets, settingPermissions } from './setting-permissions.ts';
-import type { SocketApi } from './socket-api.ts';
-import { socketPermissions } from './socket-permissions.ts';
-import { type Storage, artifactPrefix, payloadPrefix } from './storage.ts';
-import type { Timers } from './timers.ts';
-
-export interface ProductResources {
-  readonly storage: Storage;
-  readonly queues: Queues;
-  readonly timers: Timers;
-  readonly eventBus: events.EventBus;
-  /** undefined: the socket functions are not deployed */
-  readonly sockets: Pick<SocketApi, 'url' | 'connectionArns'> | undefined;
-  /** the bucket's ARN, as the stack of the functions refers to it */
-  readonly bucketArn: string;
-  /** the ARN of the first key's secret, as the stack of the functions refers to it */
-  readonly firstKeySecretArn: string;
-  /** complete ARNs of the configured secrets */
-  readonly seedSecretArns: readonly string[];
-  readonly webhookSecretArns: readonly string[];
-  readonly nodeSecretArns: readonly string[];
-  /** secrets of model providers and of moderation */
-  readonly modelSecretArns: readonly string[];
-  readonly modelArns: readonly string[];
-  /** undefined: moderation uses no guardrail */
-  readonly guardrailArn: string | undefined;
-  /** databases that queries may access with the Data API */
-  readonly clusterArns: readonly string[];
-  readonly databaseSecretArns: readonly string[];
-}
+import { artifactPrefix, payloadPrefix } from './storage.ts';
+import type { Construct } from 'constructs';
 
 export interface Permission {
   readonly environment: readonly EnvironmentName[];
@@ -60,14 +30,63 @@ export const statementsOf = (
   ];
 };
 
-export const payloadsArn = (resources: ProductResources): string => `${resources.bucketArn}/${payloadPrefix}*`;
+const payloadsArn = (resources: ProductResources): string => `${resources.bucketArn}/${payloadPrefix}*`;
 
 /** Project and environment names cannot contain `~`, so this prefix is unambiguous. */
-export const codePayloadsArn = (resources: ProductResources): string => `${resources.bucketArn}/${payloadPrefix}*/~code/*`;
+const codePayloadsArn = (resources: ProductResources): string => `${resources.bucketArn}/${payloadPrefix}*/~code/*`;
 
-export const artifactsArn = (resources: ProductResources): string => `${resources.bucketArn}/${artifactPrefix}*`;
+const artifactsArn = (resources: ProductResources): string => `${resources.bucketArn}/${artifactPrefix}*`;
 
 const timerEnvironment = ['delayQueueArn', 'scheduleGroup', 'scheduleRoleArn'] as const;
+
+/** Of the functions that delete runs: of stopped test runs and of deleted workflows. */
+const deletionPermissions = {
+  /**
+   * The records, due items and payloads of a run. IAM cannot tell from a key whether a run may be deleted, so the two functions with
+   * this permission check that the run is a stopped test run or belongs to a workflow in deletion.
+   */
+  'delete runs': {
+    environment: ['runsTable', 'bucket'],
+    records: { runs: { run: 'd', code: 'd', due: 'd' } },
+    statements: (resources) => [
+      allow(['s3:DeleteObject'], [`${resources.bucketArn}/${payloadPrefix}*`]),
+      allow(['s3:ListBucket'], [resources.bucketArn]),
+    ],
+  },
+  /** Releases the idempotency key of a stopped test run. */
+  'release idempotency keys of tests': { environment: ['controlTable'], records: { control: { idempotency: 'd' } } },
+  /** Deletes workflows: lists the project's runs, records progress and found runs, deletes versions and names, writes the audit entry. */
+  'continue deletions': {
+    environment: ['runsTable', 'controlTable'],
+    records: {
+      runs: { run: 'b', code: 'b' },
+      control: { deletions: 'gqpud', deletion: 'gqpud', workflow: 'qd', workflows: 'u', audit: 'p' },
+    },
+    statements: ({ storage }) => [
+      allow(['dynamodb:Query'], [`${storage.runsTable.tableArn}/index/${runsTableKeys.byProject.name}`]),
+    ],
+  },
+} as const satisfies Record<string, Permission>;
+
+/** Of the WebSocket functions only. */
+const socketPermissions = {
+  'send watches': {
+    environment: ['watchQueueUrl'],
+    statements: ({ queues }) => [allow(['sqs:SendMessage'], [queues.watches.queueArn])],
+  },
+  /** Open connections and their memberships. */
+  'manage sockets': { environment: ['controlTable'], records: { control: { socket: 'qpud', watch: 'qpud' } } },
+  /** After a dead letter of a watched run: requests another broadcaster if the run still has watchers. */
+  'replace broadcasters': { environment: ['controlTable'], records: { control: { watch: 'qd' } } },
+  /** Checks that a key is still valid. */
+  'recheck keys': { environment: ['controlTable'], records: { control: { key: 'g' } } },
+  /** Posts to the stage's connections and closes them. */
+  'post to sockets': {
+    environment: ['socketsUrl'],
+    statements: ({ sockets }) =>
+      sockets === undefined ? [] : [allow(['execute-api:ManageConnections'], sockets.connectionArns)],
+  },
+} as const satisfies Record<string, Permission>;
 
 export const permissions = {
   /** Heads and logs of all runs: of graphs and of code. */
@@ -256,3 +275,40 @@ export const permissions = {
 } as const satisfies Record<string, Permission>;
 
 export type PermissionName = keyof typeof permissions;
+
+/** Acknowledges the wildcard resources of a role, with reasons: their names are created at run time. */
+export function acknowledgeDynamicResources(
+  role: Construct,
+  permissionNames: readonly PermissionName[],
+  resources: ProductResources,
+): void {
+  if ((['read payloads', 'write payloads', 'delete runs'] as const).some((permission) => permissionNames.includes(permission))) {
+    acknowledgeWildcard(
+      role,
+      payloadsArn(resources),
+      'Payload objects are named by run and digest; the prefix contains nothing else.',
+    );
+  }
+  if (permissionNames.includes('store payloads of code')) {
+    acknowledgeWildcard(
+      role,
+      codePayloadsArn(resources),
+      'Payload objects of code are named by project, run and digest; no other object has ~code in its name.',
+    );
+  }
+  if (permissionNames.includes('store artifacts') || permissionNames.includes('read artifacts')) {
+    acknowledgeWildcard(
+      role,
+      artifactsArn(resources),
+      'Artifacts are named by project, deployment and digest; the prefix contains nothing else.',
+    );
+  }
+  if (permissionNames.includes('post to sockets')) {
+    for (const arn of resources.sockets?.connectionArns ?? []) {
+      acknowledgeWildcard(role, arn, 'The gateway generates connection ids; the stage contains no other connections.');
+    }
+  }
+  if (permissionNames.includes('set timers') || permissionNames.includes('manage schedules')) {
+    acknowledgeWildcard(role, resources.timers.schedulesArn, 'Schedules are named by run; the group contains nothing else.');
+  }
+}

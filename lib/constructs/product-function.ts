@@ -1,6 +1,5 @@
 /** One Lambda function with its own role and log group. */
 import { defined } from '../base/defined.ts';
-import { join } from 'node:path';
 import { Duration, RemovalPolicy, Size } from 'aws-cdk-lib';
 import type * as ec2 from 'aws-cdk-lib/aws-ec2';
 import * as iam from 'aws-cdk-lib/aws-iam';
@@ -12,10 +11,9 @@ import { Construct } from 'constructs';
 import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
 import { checkEnvironmentSize } from './environment-size.ts';
 import { type FunctionShape, commonEnvironment } from './function-shapes.ts';
-import { keyStatement } from './key-statement.ts';
-import { acknowledgeDynamicResources } from './dynamic-resources.ts';
-import { type ProductResources, permissions, statementsOf } from './permissions.ts';
-import { acknowledgeWildcard } from './wildcards.ts';
+import { acknowledgeWildcard, keyStatement } from './statements.ts';
+import { acknowledgeDynamicResources, permissions, statementsOf } from './permissions.ts';
+import type { ProductResources } from './resources.ts';
 
 export interface Network {
   readonly vpc: ec2.IVpc;
@@ -28,7 +26,7 @@ export interface Network {
 export interface ProductFunctionProps {
   readonly name: FunctionName;
   readonly shape: FunctionShape;
-  /** directory with `<name>/index.mjs` */
+  /** directory of its bundle, with `index.mjs` */
   readonly directory: string;
   readonly resources: ProductResources;
   /** values of all environment variables that functions can receive */
@@ -90,7 +88,7 @@ export class ProductFunction extends Construct {
       defined({
         description: shape.description,
         // Source maps are for debugging; in the bundle they would slow down cold starts.
-        code: lambda.Code.fromAsset(join(props.directory, name), { exclude: ['*.map'] }),
+        code: lambda.Code.fromAsset(props.directory, { exclude: ['*.map'] }),
         handler: 'index.handler',
         runtime: lambda.Runtime.NODEJS_24_X,
         architecture: lambda.Architecture.ARM_64,

@@ -4,7 +4,7 @@
  */
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import { type ControlKind, type RunsKind, type TableName, partitionPattern, recordKinds } from '../contract/record-kinds.ts';
-import { allow, partitionCondition } from './allow.ts';
+import { allow, partitionCondition } from './statements.ts';
 import type { Storage } from './storage.ts';
 
 const actions = {

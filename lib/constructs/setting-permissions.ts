@@ -1,8 +1,9 @@
 /** Permissions for large settings of the installation and for the secrets, models and databases that they name. */
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { StoredSettingName } from '../contract/stored-settings.ts';
-import { allow, partitionCondition } from './allow.ts';
-import type { Permission, ProductResources } from './permissions.ts';
+import { allow, partitionCondition } from './statements.ts';
+import type { Permission } from './permissions.ts';
+import type { ProductResources } from './resources.ts';
 
 /**
  * Maximum ARNs in one statement. A role's inline policies may have 10,240 characters and a managed policy 6,144. The CDK moves whole

@@ -45,88 +45,106 @@ export class Storage extends Construct {
     this.retentionDays = props.retentionDays ?? 30;
     checkRanges(this, [{ name: 'retentionDays', value: this.retentionDays, from: 1, to: 3650 }]);
 
-    const retainsData = props.keepsDataOnDelete ?? true;
-    const removalPolicy = retainsData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
-    // AWS::DynamoDB::Table instead of GlobalTable: a commit is a conditional write, and an eventually consistent replica in another
-    // region would accept the same commit twice. This resource type supports no replicas.
-    const tableProps = {
-      billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
-      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      deletionProtection: retainsData,
-      removalPolicy,
-      ...(props.encryptionKey === undefined
-        ? {}
-        : { encryption: dynamodb.TableEncryption.CUSTOMER_MANAGED, encryptionKey: props.encryptionKey }),
-    };
-    this.runsTable = new dynamodb.Table(this, 'RunsTable', {
-      ...tableProps,
-      partitionKey: stringAttribute(runsTableKeys.partition),
-      sortKey: stringAttribute(runsTableKeys.sort),
-      timeToLiveAttribute: runsTableKeys.expiry,
-      ...(props.warmThroughput === undefined ? {} : { warmThroughput: props.warmThroughput }),
-    });
-    for (const index of [runsTableKeys.byProject, runsTableKeys.byState]) {
-      this.runsTable.addGlobalSecondaryIndex({
-        indexName: index.name,
-        partitionKey: stringAttribute(index.partition),
-        sortKey: stringAttribute(index.sort),
-        projectionType: dynamodb.ProjectionType.KEYS_ONLY,
-      });
-    }
+    this.runsTable = createRunsTable(this, props);
     this.controlTable = new dynamodb.Table(this, 'ControlTable', {
-      ...tableProps,
+      ...tableProps(props),
       partitionKey: stringAttribute(controlTableKeys.partition),
       sortKey: stringAttribute(controlTableKeys.sort),
       timeToLiveAttribute: controlTableKeys.expiry,
     });
-
-    // CfnSecret, because the CDK's Secret generates a random value, which is not an API key.
-    this.firstKeySecret = new secretsmanager.CfnSecret(this, 'FirstKey', {
-      description: 'Stepwell: the first admin key',
-      tags: [{ key: installationTag, value: Stack.of(this).stackName }],
-      ...(props.encryptionKey === undefined ? {} : { kmsKeyId: props.encryptionKey.keyArn }),
-    });
-    this.firstKeySecret.applyRemovalPolicy(removalPolicy);
-    Validations.of(this.firstKeySecret).acknowledge({
-      id: 'AwsSolutions-SMG4',
-      reason:
-        'Only the operator reads this secret, once. Automatic rotation would lock out the users of the key; rotate it with POST /v1/keys/{keyId}/rotate.',
-    });
-
-    // Not versioned: each object is written once under a unique name, and an expired object must be deleted.
-    this.bucket = new s3.Bucket(this, 'Bucket', {
-      blockPublicAccess: s3.BlockPublicAccess.BLOCK_ALL,
-      objectOwnership: s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-      enforceSSL: true,
-      minimumTLSVersion: 1.2,
-      removalPolicy,
-      ...(props.encryptionKey === undefined
-        ? { encryption: s3.BucketEncryption.S3_MANAGED }
-        : { encryption: s3.BucketEncryption.KMS, encryptionKey: props.encryptionKey, bucketKeyEnabled: true }),
-      ...(props.accessLogsBucket === undefined
-        ? {}
-        : { serverAccessLogsBucket: props.accessLogsBucket, serverAccessLogsPrefix: 'stepwell/' }),
-      lifecycleRules: [
-        { id: 'incomplete-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
-        // The writer of a payload tags it with a lifetime class. No rule depends on the setting for the retention, which can change.
-        ...payloadLifetimes.map((days) => ({
-          id: `payloads-${days}-days`,
-          prefix: payloadPrefix,
-          tagFilters: { [payloadLifetimeTag]: String(days) },
-          expiration: Duration.days(days),
-        })),
-        // Fallback for untagged objects. S3 applies the shortest matching lifetime, so this one shortens no other.
-        { id: 'payloads-without-lifetime', prefix: payloadPrefix, expiration: Duration.days(Math.max(...payloadLifetimes)) },
-      ],
-    });
-    if (props.accessLogsBucket === undefined) {
-      Validations.of(this.bucket).acknowledge({
-        id: 'AwsSolutions-S1',
-        reason:
-          'Only the roles of the functions access this bucket. CloudTrail data events can record it; the setting accessLogsBucket turns server access logs on.',
-      });
-    }
+    this.firstKeySecret = createFirstKeySecret(this, props);
+    this.bucket = createBucket(this, props);
   }
+}
+
+const retainsData = ({ keepsDataOnDelete = true }: StorageProps): boolean => keepsDataOnDelete;
+const removalPolicyOf = (props: StorageProps): RemovalPolicy =>
+  retainsData(props) ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+
+function tableProps(props: StorageProps) {
+  // AWS::DynamoDB::Table instead of GlobalTable: a commit is a conditional write, and an eventually consistent replica in another
+  // region would accept the same commit twice. This resource type supports no replicas.
+  return {
+    billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+    deletionProtection: retainsData(props),
+    removalPolicy: removalPolicyOf(props),
+    ...(props.encryptionKey === undefined
+      ? {}
+      : { encryption: dynamodb.TableEncryption.CUSTOMER_MANAGED, encryptionKey: props.encryptionKey }),
+  };
+}
+
+function createRunsTable(scope: Construct, props: StorageProps): dynamodb.Table {
+  const runsTable = new dynamodb.Table(scope, 'RunsTable', {
+    ...tableProps(props),
+    partitionKey: stringAttribute(runsTableKeys.partition),
+    sortKey: stringAttribute(runsTableKeys.sort),
+    timeToLiveAttribute: runsTableKeys.expiry,
+    ...(props.warmThroughput === undefined ? {} : { warmThroughput: props.warmThroughput }),
+  });
+  for (const index of [runsTableKeys.byProject, runsTableKeys.byState]) {
+    runsTable.addGlobalSecondaryIndex({
+      indexName: index.name,
+      partitionKey: stringAttribute(index.partition),
+      sortKey: stringAttribute(index.sort),
+      projectionType: dynamodb.ProjectionType.KEYS_ONLY,
+    });
+  }
+  return runsTable;
+}
+
+function createFirstKeySecret(scope: Construct, props: StorageProps): secretsmanager.CfnSecret {
+  // CfnSecret, because the CDK's Secret generates a random value, which is not an API key.
+  const secret = new secretsmanager.CfnSecret(scope, 'FirstKey', {
+    description: 'Stepwell: the first admin key',
+    tags: [{ key: installationTag, value: Stack.of(scope).stackName }],
+    ...(props.encryptionKey === undefined ? {} : { kmsKeyId: props.encryptionKey.keyArn }),
+  });
+  secret.applyRemovalPolicy(removalPolicyOf(props));
+  Validations.of(secret).acknowledge({
+    id: 'AwsSolutions-SMG4',
+    reason:
+      'Only the operator reads this secret, once. Automatic rotation would lock out the users of the key; rotate it with POST /v1/keys/{keyId}/rotate.',
+  });
+  return secret;
+}
+
+function createBucket(scope: Construct, props: StorageProps): s3.Bucket {
+  // Not versioned: each object is written once under a unique name, and an expired object must be deleted.
+  const bucket = new s3.Bucket(scope, 'Bucket', {
+    blockPublicAccess: s3.BlockPublicAccess.BLOCK_ALL,
+    objectOwnership: s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+    enforceSSL: true,
+    minimumTLSVersion: 1.2,
+    removalPolicy: removalPolicyOf(props),
+    ...(props.encryptionKey === undefined
+      ? { encryption: s3.BucketEncryption.S3_MANAGED }
+      : { encryption: s3.BucketEncryption.KMS, encryptionKey: props.encryptionKey, bucketKeyEnabled: true }),
+    ...(props.accessLogsBucket === undefined
+      ? {}
+      : { serverAccessLogsBucket: props.accessLogsBucket, serverAccessLogsPrefix: 'stepwell/' }),
+    lifecycleRules: [
+      { id: 'incomplete-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
+      // The writer of a payload tags it with a lifetime class. No rule depends on the setting for the retention, which can change.
+      ...payloadLifetimes.map((days) => ({
+        id: `payloads-${days}-days`,
+        prefix: payloadPrefix,
+        tagFilters: { [payloadLifetimeTag]: String(days) },
+        expiration: Duration.days(days),
+      })),
+      // Fallback for untagged objects. S3 applies the shortest matching lifetime, so this one shortens no other.
+      { id: 'payloads-without-lifetime', prefix: payloadPrefix, expiration: Duration.days(Math.max(...payloadLifetimes)) },
+    ],
+  });
+  if (props.accessLogsBucket === undefined) {
+    Validations.of(bucket).acknowledge({
+      id: 'AwsSolutions-S1',
+      reason:
+        'Only the roles of the functions access this bucket. CloudTrail data events can record it; the setting accessLogsBucket turns server access logs on.',
+    });
+  }
+  return bucket;
 }
 
 /** Prefix of offloaded payloads. */

@@ -1,12 +1,13 @@
 /** The group of one-time schedules for delays beyond the SQS maximum of 15 minutes, and the role with which they send messages. */
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { uniquePerStackName } from './installation-name.ts';
-import { keyStatement } from './key-statement.ts';
+import { keyStatement } from './statements.ts';
+import type * as lambda from 'aws-cdk-lib/aws-lambda';
 
 /** EventBridge Scheduler's maximum length of a group name. */
 const maxNameLength = 64;
@@ -47,10 +48,41 @@ export class Timers extends Construct {
 }
 
 /** Only schedules of this group in this account may assume the role. */
-export function schedulerPrincipal(group: scheduler.IScheduleGroup): iam.ServicePrincipal {
+function schedulerPrincipal(group: scheduler.IScheduleGroup): iam.ServicePrincipal {
   return new iam.ServicePrincipal('scheduler.amazonaws.com', {
     conditions: {
       StringEquals: { 'aws:SourceAccount': Stack.of(group).account, 'aws:SourceArn': group.scheduleGroupArn },
     },
   });
+}
+
+export interface SweepScheduleProps {
+  readonly sweep: lambda.IFunction;
+  readonly group: scheduler.IScheduleGroup;
+}
+
+/** Lambda's minimum, and the time until the next sweep. */
+const maxEventAge = Duration.seconds(60);
+
+/**
+ * Starts the sweep every minute. A failed sweep is not retried, because the next one does its work. EventBridge Scheduler invokes
+ * Lambda asynchronously. By default, Lambda would retry throttled invocations for six hours and start them all after an outage.
+ */
+export class SweepSchedule extends Construct {
+  constructor(scope: Construct, id: string, { sweep, group }: SweepScheduleProps) {
+    super(scope, id);
+    const role = new iam.Role(this, 'Role', {
+      description: 'Allows the schedule of Stepwell to invoke the sweep',
+      assumedBy: schedulerPrincipal(group),
+    });
+    role.addToPolicy(new iam.PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [sweep.functionArn] }));
+    sweep.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: maxEventAge });
+    new scheduler.Schedule(this, 'EveryMinute', {
+      description: 'Starts the sweep, which recovers stale runs',
+      schedule: scheduler.ScheduleExpression.rate(Duration.minutes(1)),
+      scheduleGroup: group,
+      // Not the CDK's target: it also grants access to every version of the function.
+      target: { bind: () => ({ arn: sweep.functionArn, role, retryPolicy: { maximumRetryAttempts: 0 } }) },
+    });
+  }
 }

@@ -10,7 +10,7 @@ import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { TraceSetting } from '../api/schemas/trace-setting.ts';
 import { endedRuns } from '../contract/tracing.ts';
-import { allow } from './allow.ts';
+import { allow } from './statements.ts';
 import { tracesTimeoutSeconds } from './function-shapes.ts';
 import type { ProductFunction } from './product-function.ts';
 

@@ -3,10 +3,8 @@ import { rmSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import type { Cloud } from './cloud.ts';
-import { describeHolder, lockInstance } from './instance-lock.ts';
-import { ensurePrivateFolder } from './ensure-private-folder.ts';
+import { describeHolder, ensurePrivateFolder, lockInstance, writePrivateJson } from './instance-folder.ts';
 import { readSettings, SettingsError, type Settings } from './settings.ts';
-import { writePrivateJson } from './state-files.ts';
 
 const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
 const printError = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -69,7 +67,7 @@ async function run(settings: Settings): Promise<void> {
   cloud = started;
   if (started.url === undefined)
     throw new SettingsError('The template has no REST API: check that the app creates functions/api');
-  const [{ localKey }, { demoSecret }] = await Promise.all([import('./local-key.ts'), import('./demo-webhook.ts')]);
+  const [{ localKey }, { demoSecret }] = await Promise.all([import('./local-credentials.ts'), import('./local-credentials.ts')]);
   const apiKey = localKey(started);
   if (started.worker !== undefined) writePrivateJson(workerFile, started.worker);
   writePrivateJson(infoFile, {

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import * as z from 'zod';
-import { readPrivateJson, writePrivateJson } from './state-files.ts';
+import { readPrivateJson, writePrivateJson } from './instance-folder.ts';
 
 const storedSecret = z.object({ text: z.string(), version: z.string(), createdAt: z.number() });
 const fileShape = z.record(z.string(), storedSecret);

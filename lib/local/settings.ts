@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { limits } from './lambda/limits.ts';
+import { lambdaLimits } from './limits.ts';
 
 export interface Settings {
   /** the checkout, which contains bin/, lib/ and functions/ */
@@ -58,7 +58,7 @@ export function readSettings(env: NodeJS.ProcessEnv, cwd: string): Settings {
     accountConcurrency: parseNumber(
       'STEPWELL_ACCOUNT_CONCURRENCY',
       env['STEPWELL_ACCOUNT_CONCURRENCY'],
-      limits.accountConcurrency,
+      lambdaLimits.accountConcurrency,
       1_000_000,
     ),
     origins: parseOrigins(env['STEPWELL_ORIGINS']),

@@ -1,7 +1,7 @@
 /** The setting `codePermissions`: actions and resources that deployed code may use. */
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as z from 'zod';
-import { acknowledgeWildcard } from '../constructs/wildcards.ts';
+import { acknowledgeWildcard } from '../constructs/statements.ts';
 
 const action = z.string().regex(/^[a-z0-9-]+:[A-Za-z]+$/, 'must be one action of a service, such as s3:GetObject');
 const resource = z.string().regex(/^arn:[^:]*:[a-z0-9-]+:.+/, 'must be an ARN that names the service');

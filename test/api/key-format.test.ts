@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { newKey, parseKey } from '../../lib/api/auth/key-format.ts';
+import { newKey, parseKey } from '../../lib/api/auth.ts';
 import { environment } from '../../lib/engine/ids.ts';
 
 const bytes = (count: number): fc.Arbitrary<Uint8Array> => fc.uint8Array({ minLength: count, maxLength: count });

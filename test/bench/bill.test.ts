@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RecordedCall } from '../../lib/local/recorder/recorder.ts';
+import type { RecordedCall } from '../../lib/local/recorder.ts';
 import { billOf, Meter } from '../../bench/bill.ts';
 import { failing, invocation, partition, put, queue, runId, template, update } from './calls.ts';
 

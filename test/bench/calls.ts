@@ -1,7 +1,7 @@
 /** Calls in the form that the embedded cloud records, for a small template with one table. */
-import type { RecordedCall } from '../../lib/local/recorder/recorder.ts';
-import type { Resource, Template } from '../../lib/local/template/template.ts';
 import type { WireItem } from '../../bench/item-size.ts';
+import type { RecordedCall } from '../../lib/local/recorder.ts';
+import type { Resource, Template } from '../../lib/local/template/template.ts';
 
 const resource = (type: string, name: string, logicalId: string, properties: Resource['properties'] = {}): Resource => ({
   stack: 'App',

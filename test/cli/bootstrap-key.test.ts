@@ -4,7 +4,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { newKey } from '../../lib/api/auth/key-format.ts';
+import { newKey } from '../../lib/api/auth.ts';
 import '../../lib/cli/actions/bootstrap-key.ts';
 import { environment } from '../../lib/engine/ids.ts';
 import { type Recorder, startRecorder } from '../contract/emulators/recorder.ts';

@@ -1,8 +1,8 @@
 /** `keys …` and `audit`. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { auditList } from '../../lib/api/schemas/audit.ts';
 import * as keys from '../../lib/api/schemas/keys.ts';
+import { auditList } from '../../lib/api/schemas/keys.ts';
 import { seconds } from '../../lib/engine/time.ts';
 import { type CliEnvironment, type TestCli, createCliEnvironment, dataIn, errorIn, expectExit } from './test-cli.ts';
 

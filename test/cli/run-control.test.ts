@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import * as signals from '../../lib/api/schemas/signals.ts';
-import { tagList } from '../../lib/api/schemas/tags.ts';
-import * as tests from '../../lib/api/schemas/test-runs.ts';
+import * as signals from '../../lib/api/schemas/run-control.ts';
+import * as tests from '../../lib/api/schemas/run-control.ts';
+import { tagList } from '../../lib/api/schemas/run-control.ts';
 import { instantGraph, openGraph, started } from '../functions/http.ts';
 import { type CliEnvironment, type TestCli, createCliEnvironment, dataIn, errorIn, createFolder } from './test-cli.ts';
 

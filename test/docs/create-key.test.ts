@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseKey } from '../../lib/api/auth/key-format.ts';
+import { parseKey } from '../../lib/api/auth.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
 import type { Table } from '../../lib/aws/table.ts';
 import { environment, projectId } from '../../lib/engine/ids.ts';

@@ -5,11 +5,9 @@ import { failureLimits } from '../../lib/engine/log/failure-limits.ts';
 import { describe, expect, test } from 'vitest';
 import { defaultConcurrency } from '../../lib/contract/concurrency.ts';
 import { archiveLimits } from '../../lib/artifact/limits.ts';
-import { limits as gateway } from '../../lib/local/http/limits.ts';
-import { socketLimits } from '../../lib/local/sockets/limits.ts';
+import { apiLimits as gateway, lambdaLimits as lambda, socketLimits } from '../../lib/local/limits.ts';
 import { maxInvocationsPerChain } from '../../lib/local/lambda/lineage.ts';
 import { maxBackoff, maxHops } from '../../lib/engine/hops.ts';
-import { limits as lambda } from '../../lib/local/lambda/limits.ts';
 import { responseLimits } from '../../lib/bundles/response-limits.ts';
 import { threadSlotLimits } from '../../lib/bundles/thread-slots.ts';
 import { printLimits } from '../../lib/bundles/printed-lines.ts';
@@ -78,13 +76,13 @@ const deletions = 'lib/service/deletions/continue-deletions.ts';
 const recover = 'lib/service/execution/sweep-runs.ts';
 const watch = 'lib/service/watching/watch-run.ts';
 const voice = 'lib/service/execution/stream-writer.ts';
-const routes = 'lib/api/routes.ts';
+const routes = 'lib/api/run-routes.ts';
 const parts = 'lib/api/schemas/parts.ts';
 const runs = 'lib/api/schemas/runs.ts';
 const workflows = 'lib/api/schemas/workflows.ts';
 const versions = 'lib/api/schemas/versions.ts';
 const keys = 'lib/api/schemas/keys.ts';
-const audit = 'lib/api/schemas/audit.ts';
+const audit = 'lib/api/schemas/keys.ts';
 const listAudit = 'lib/service/access/list-audit.ts';
 const artifacts = 'lib/artifact/limits.ts';
 const manifests = 'lib/api/schemas/deployments.ts';
@@ -100,7 +98,7 @@ const silence = 'lib/engine/log/heartbeat-timeout.ts';
 const deliveries = 'lib/engine/log/deliveries.ts';
 const attempt = 'lib/service/execution/watch-attempt.ts';
 const queues = 'lib/constructs/queues.ts';
-const construct = 'lib/constructs/stepwell.ts';
+const construct = 'lib/constructs/functions.ts';
 const concurrency = 'lib/contract/concurrency.ts';
 const fetchRuns = 'lib/engine/bundle/decide.ts';
 const bundles = 'lib/bundles/thread-slots.ts';
@@ -171,9 +169,9 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Environment variables of a function': [bytes(numberIn(environmentSize, 'const maxBytes = ')), environmentSize],
   'A token in environment variables': [bytes(numberIn(environmentSize, 'const tokenBytes = ')), environmentSize],
   'An older version of a large setting': [`${numberIn(storedSettings, 'const expiryGrace = days(')} days`, storedSettings],
-  'Head of a request': [bytes(gateway.headBytes), 'lib/local/http/limits.ts'],
-  'Gateway body': [bytes(gateway.payloadBytes), 'lib/local/http/limits.ts'],
-  'Function body': [bytes(lambda.payloadBytes), 'lib/local/lambda/limits.ts'],
+  'Head of a request': [bytes(gateway.headBytes), 'lib/local/limits.ts'],
+  'Gateway body': [bytes(gateway.payloadBytes), 'lib/local/limits.ts'],
+  'Function body': [bytes(lambda.payloadBytes), 'lib/local/limits.ts'],
   'Body that starts a run': [bytes(numberIn(routes, 'const inputLimitBytes = ')), routes],
   'Body that cancels a run': [bytes(numberIn(routes, 'const smallLimitBytes = ')), routes],
   'Body that wakes a run': [bytes(numberIn(routes, 'const wakeLimitBytes = ')), routes],
@@ -233,7 +231,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/api/idempotency.ts',
   ],
   'How long an idempotency key is remembered': [`${count(numberIn(construct, 'props.idempotencyHours ?? '))} h`, construct],
-  'Errors in one response': [count(numberIn('lib/api/error-body.ts', 'const maxErrorDetails = ')), 'lib/api/error-body.ts'],
+  'Errors in one response': [count(numberIn('lib/api/errors.ts', 'const maxErrorDetails = ')), 'lib/api/errors.ts'],
   'Page of workflows, lenses or queries': [
     `${count(numberIn(versions, 'limit: limit.default('))}, at most ${count(numberIn(parts, 'int().min(1).max('))}`,
     versions,
@@ -259,8 +257,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     runs,
   ],
   'Page of tags': [
-    `${count(numberIn('lib/api/schemas/tags.ts', 'max(1_000).default('))}, at most ${count(numberIn('lib/api/schemas/tags.ts', 'limit: z.coerce.number().int().min(1).max('))}`,
-    'lib/api/schemas/tags.ts',
+    `${count(numberIn('lib/api/schemas/run-control.ts', 'max(1_000).default('))}, at most ${count(numberIn('lib/api/schemas/run-control.ts', 'limit: z.coerce.number().int().min(1).max('))}`,
+    'lib/api/schemas/run-control.ts',
   ],
   'Page of events, in bytes': [bytes(maxPageBytes), 'lib/service/runs/list-events.ts'],
   'Values in the answer about a run': [
@@ -354,7 +352,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Nested calls of workflows': [`${maxCallDepth} deep`, 'lib/service/runs/start-child-run.ts'],
   'Wait for a subflow': [days(numberIn('lib/nodes/subflow/shape.ts', 'const maxSeconds = ')), 'lib/nodes/subflow/shape.ts'],
   'Signal without a wait': [
-    `${numberIn('lib/service/runs/send-signal.ts', 'const defaultSignalTtl = ') / 86_400_000} day, at most ${days(numberIn('lib/api/schemas/signals.ts', 'const maxExpirySeconds = '))}`,
+    `${numberIn('lib/service/runs/send-signal.ts', 'const defaultSignalTtl = ') / 86_400_000} day, at most ${days(numberIn('lib/api/schemas/run-control.ts', 'const maxExpirySeconds = '))}`,
     'lib/service/runs/send-signal.ts',
   ],
   'Items of a loop': [
@@ -504,8 +502,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/api/deployment-routes.ts',
   ],
   'Delay of a published message': [
-    `${count(numberIn('lib/api/schemas/world.ts', 'const maxDelaySeconds = '))} s`,
-    'lib/api/schemas/world.ts',
+    `${count(numberIn('lib/api/schemas/deployments.ts', 'const maxDelaySeconds = '))} s`,
+    'lib/api/schemas/deployments.ts',
   ],
   'Messages with code at once': [count(defaultConcurrency.codeConcurrency), concurrency],
   Artifact: [bytes(archiveLimits.archiveBytes), artifacts],
@@ -603,7 +601,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Runs watched over sockets at once': [count(defaultConcurrency.watchedRuns), concurrency],
   'Runs of one socket': [count(maxJoinedRuns), 'lib/service/watching/join-run.ts'],
   'Message of a client over a socket': [bytes(socketMessageLimitBytes), 'lib/api/schemas/sockets.ts'],
-  'Frame of a client over a socket': [bytes(socketLimits.frameBytes), 'lib/local/sockets/limits.ts'],
+  'Frame of a client over a socket': [bytes(socketLimits.frameBytes), 'lib/local/limits.ts'],
   'Message to a client over a socket': [
     bytes(Math.min(maxFrameBytes, socketLimits.messageBytes)),
     'lib/service/watching/socket-frames.ts',
@@ -620,8 +618,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Time for deletions in a sweep': [seconds(deletionTimeBudget), deletions],
   'Waiting time of a deletion': [minutes(settlingTime), deletions],
   'A start of the sweep waits': [
-    seconds(numberIn('lib/constructs/sweep-schedule.ts', 'const maxEventAge = Duration.seconds(') * 1_000),
-    'lib/constructs/sweep-schedule.ts',
+    seconds(numberIn('lib/constructs/timers.ts', 'const maxEventAge = Duration.seconds(') * 1_000),
+    'lib/constructs/timers.ts',
   ],
   'Time of a sweep': [`${count(functionShapes.sweep.timeoutSeconds)} s`, shapes],
 };

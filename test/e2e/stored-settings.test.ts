@@ -4,7 +4,7 @@ import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { demoProviders } from '../../lib/local/demo-webhook.ts';
+import { demoProviders } from '../../lib/local/local-credentials.ts';
 import { arns } from '../../lib/local/aws-environment.ts';
 import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 import { freshFolder } from './local-start.ts';

@@ -1,7 +1,7 @@
 /** What a browser is told: only pages of the setting `corsOrigins` may read answers, and no answer says more to any other. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { exposedHeaders } from '../../functions/api/pipeline/cors.ts';
+import { exposedHeaders } from '../../functions/api/pipeline/middleware.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { http, openGraph, started } from './http.ts';
 

@@ -1,7 +1,7 @@
 /** Keys made, listed, revoked and rotated over HTTP. */
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { parseKey } from '../../lib/api/auth/key-format.ts';
+import { parseKey } from '../../lib/api/auth.ts';
 import { keyId as toKeyId } from '../../lib/engine/ids.ts';
 import { after, days, iso, minutes, seconds } from '../../lib/engine/time.ts';
 import { type Answered, type Http, http, textIn } from './http.ts';

@@ -1,6 +1,6 @@
 /** What happens at the door: keys, rates, the audit trail, correlation. */
 import { describe, expect, test } from 'vitest';
-import { newKey } from '../../lib/api/auth/key-format.ts';
+import { newKey } from '../../lib/api/auth.ts';
 import { environment, projectId } from '../../lib/engine/ids.ts';
 import { instant, minutes, seconds } from '../../lib/engine/time.ts';
 import type { ApiKey } from '../../lib/ports/control.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import * as z from 'zod';
 import { type ResourceEventDeps, handleResourceEvent } from '../../functions/first-key/handle-resource-event.ts';
-import { parseKey } from '../../lib/api/auth/key-format.ts';
+import { parseKey } from '../../lib/api/auth.ts';
 import { environment, keyId, projectId } from '../../lib/engine/ids.ts';
 import { minuteOf } from '../../lib/engine/log/heartbeat-timeout.ts';
 import { days } from '../../lib/engine/time.ts';

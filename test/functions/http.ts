@@ -11,7 +11,7 @@ import { stopOperations } from '../../functions/api/operations/test-runs.ts';
 import { webhookOperations } from '../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../functions/api/operation.ts';
-import { newKey } from '../../lib/api/auth/key-format.ts';
+import { newKey } from '../../lib/api/auth.ts';
 import { type Route, errorsOf } from '../../lib/api/route.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { errorResponse } from '../../lib/api/schemas/service.ts';
@@ -97,12 +97,12 @@ export const http = (
     secrets: new WebhookSecrets(new SecretCache(secrets, deps.clock)),
   };
   const functions = {
-    api: httpFunction(tools, apiOperations(tools)),
-    events: httpFunction(tools, eventOperations(tools)),
-    deployments: httpFunction(tools, deploymentOperations(tools)),
-    library: httpFunction(tools, libraryOperations(tools)),
-    'test-runs': httpFunction(tools, stopOperations(tools)),
-    webhooks: httpFunction(webhooks, webhookOperations(webhooks)),
+    api: httpFunction(tools, apiOperations),
+    events: httpFunction(tools, eventOperations),
+    deployments: httpFunction(tools, deploymentOperations),
+    library: httpFunction(tools, libraryOperations),
+    'test-runs': httpFunction(tools, stopOperations),
+    webhooks: httpFunction(webhooks, webhookOperations),
   };
 
   let chance = 0;

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { createPrincipals } from '../../lib/local/aws/principals.ts';
 import { createFunctions } from '../../lib/local/lambda/functions.ts';
 import { readRoles } from '../../lib/local/policy/roles.ts';
-import { createRecorder } from '../../lib/local/recorder/recorder.ts';
+import { createRecorder } from '../../lib/local/recorder.ts';
 import { loadAssembly } from '../../lib/local/template/assembly.ts';
 import { readTemplate } from '../../lib/local/template/template.ts';
 import { functionNames } from '../../lib/contract/environment.ts';

@@ -4,12 +4,11 @@ import { loadAssembly } from '../../lib/local/template/assembly.ts';
 import { dynamodb } from '../../lib/local/aws/dynamodb.ts';
 import { isServiceError } from '../../lib/local/aws/wire.ts';
 import { arns } from '../../lib/local/aws-environment.ts';
-import { evaluate, type RequiredPermission } from '../../lib/local/policy/evaluate.ts';
+import { type RequiredPermission, evaluate, parsePolicy } from '../../lib/local/policy/evaluate.ts';
 import { type Roles, readRoles } from '../../lib/local/policy/roles.ts';
 import { recordKinds, type ControlKind, type RunsKind, type TableName, partitionOf } from '../../lib/contract/record-kinds.ts';
 import { type FunctionName, functionNames } from '../../lib/contract/environment.ts';
 import { storedSettingNames } from '../../lib/contract/stored-settings.ts';
-import { parsePolicy } from '../../lib/local/policy/statements.ts';
 import { stacksWith } from './synthesized.ts';
 
 export interface Cloud {

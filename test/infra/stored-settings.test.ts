@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { partitionOf } from '../../lib/contract/record-kinds.ts';
 import { storedSettingNames } from '../../lib/contract/stored-settings.ts';
-import { evaluate } from '../../lib/local/policy/evaluate.ts';
-import { parsePolicy } from '../../lib/local/policy/statements.ts';
+import { evaluate, parsePolicy } from '../../lib/local/policy/evaluate.ts';
 import { grantsIn, written } from './statements.ts';
 import { byId, ofType, stacksWith, storedSetting, synthesize } from './synthesized.ts';
 

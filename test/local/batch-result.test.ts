@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { failedMessages } from '../../lib/local/pollers/batch-result.ts';
+import { failedMessages } from '../../lib/local/pollers/poller.ts';
 
 const batch = ['m1', 'm2', 'm3'];
 const returned = (payload: string) => ({ kind: 'returned', payload }) as const;

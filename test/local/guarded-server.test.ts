@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type AllowedOrigins, checkCaller } from '../../lib/local/http/caller-guard.ts';
 import { guardedServer } from '../../lib/local/http/guarded-server.ts';
-import { limits } from '../../lib/local/http/limits.ts';
+import { apiLimits } from '../../lib/local/limits.ts';
 import { listen } from '../../lib/local/http/listen.ts';
 
 const server = await listen(
@@ -35,7 +35,7 @@ const megabytes = 1024 * 1024;
 
 describe('a request that no route receives gets an error code, and its connection is not reset', () => {
   test.each([
-    ['a URL of 10 KB', get(`/${long(limits.headBytes)}`), 414, 'invalid_request'],
+    ['a URL of 10 KB', get(`/${long(apiLimits.headBytes)}`), 414, 'invalid_request'],
     ['a URL of 70 KB', get(`/?q=${long(70_000)}`), 414, 'invalid_request'],
     ['a URL of 900 KB', get(`/?q=${long(900_000)}`), 414, 'invalid_request'],
     ['a head of 8 MB', get(`/?q=${long(8 * megabytes)}`), 431, 'invalid_request'],
@@ -66,7 +66,7 @@ describe('a request that no route receives gets an error code, and its connectio
       .slice(1)
       .map((line) => line.replace(/^[^:]*: ?/, ''))
       .join('').length;
-    const path = `/${long(limits.headBytes - rest - 'GET / HTTP/1.1'.length)}`;
+    const path = `/${long(apiLimits.headBytes - rest - 'GET / HTTP/1.1'.length)}`;
     expect(await sent(get(path))).toEqual({ status: 200, body: 'reached' });
     expect((await sent(get(`${path}a`))).status).toBe(431);
   });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { evaluate, type AccessDecision } from '../../lib/local/policy/evaluate.ts';
+import { type AccessDecision, evaluate, parsePolicy } from '../../lib/local/policy/evaluate.ts';
 import { readRoles } from '../../lib/local/policy/roles.ts';
-import { parsePolicy } from '../../lib/local/policy/statements.ts';
 import { templateOf } from './stacks.ts';
 
 const runs = 'arn:aws:dynamodb:us-east-1:000000000000:table/Runs';

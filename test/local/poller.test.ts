@@ -7,7 +7,7 @@ import type { InvokeOutcome } from '../../lib/local/lambda/thread.ts';
 import type { Mapping } from '../../lib/local/pollers/mapping.ts';
 import { startPoller, type Poller } from '../../lib/local/pollers/poller.ts';
 import { createQueueClient, type QueueClient } from '../../lib/local/pollers/queue-client.ts';
-import { createRecorder, type RecordedCall } from '../../lib/local/recorder/recorder.ts';
+import { createRecorder, type RecordedCall } from '../../lib/local/recorder.ts';
 import { freshFolder } from './stacks.ts';
 
 const queueUrl = 'http://127.0.0.1/000000000000/q.fifo';

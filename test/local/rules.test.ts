@@ -1,6 +1,6 @@
 /** Rules of EventBridge in the embedded cloud: which events reach a queue, and which templates do not start. */
 import { describe, expect, test } from 'vitest';
-import { deliverEvent, readRules } from '../../lib/local/rules/rules.ts';
+import { deliverEvent, readRules } from '../../lib/local/aws/eventbridge.ts';
 import { templateOf } from './stacks.ts';
 
 const queue = { Type: 'AWS::SQS::Queue', Properties: { QueueName: 'ended' } };

@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseExpression } from '../../lib/local/scheduler/expression.ts';
 import { createRunner, type Delivery } from '../../lib/local/scheduler/runner.ts';
 import { definitionShape, openScheduleStore } from '../../lib/local/scheduler/schedule-store.ts';
-import { newSchedule } from '../../lib/local/scheduler/service.ts';
-import { deploySchedules } from '../../lib/local/scheduler/template-schedules.ts';
+import { deploySchedules, newSchedule } from '../../lib/local/scheduler/service.ts';
 import { freshFolder, templateOf } from './stacks.ts';
 
 const at = (text: string): number => Date.parse(text);

@@ -12,7 +12,7 @@ import { openGateway } from '../../lib/local/aws/gateway.ts';
 import { createPrincipals } from '../../lib/local/aws/principals.ts';
 import { secretsManager } from '../../lib/local/aws/secrets.ts';
 import { readRoles } from '../../lib/local/policy/roles.ts';
-import { createRecorder, type RecordedCall } from '../../lib/local/recorder/recorder.ts';
+import { createRecorder, type RecordedCall } from '../../lib/local/recorder.ts';
 import { openSecretStore } from '../../lib/local/secret-store.ts';
 import { arns } from '../../lib/local/aws-environment.ts';
 import { allow, freshFolder, functionOf, templateOf } from './stacks.ts';

@@ -9,7 +9,7 @@ import { defaultAsyncInvokeConfig } from '../../lib/local/lambda/async-invoke.ts
 import type { LambdaFunction } from '../../lib/local/lambda/function.ts';
 import { createConnections, newConnectionId } from '../../lib/local/sockets/connections.ts';
 import { FrameLengths } from '../../lib/local/sockets/frames.ts';
-import { socketLimits } from '../../lib/local/sockets/limits.ts';
+import { socketLimits } from '../../lib/local/limits.ts';
 import { readSocketRoutes } from '../../lib/local/sockets/socket-routes.ts';
 import { openSocketServer } from '../../lib/local/sockets/socket-server.ts';
 import { readTemplate } from '../../lib/local/template/template.ts';

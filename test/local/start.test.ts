@@ -2,11 +2,10 @@ import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { firstRun } from '../../lib/local/greeting.ts';
-import { describeHolder, lockInstance } from '../../lib/local/instance-lock.ts';
+import { describeHolder, ensurePrivateFolder, lockInstance } from '../../lib/local/instance-folder.ts';
 import { isLocalHost } from '../../lib/local/http/caller-guard.ts';
-import { ensurePrivateFolder } from '../../lib/local/ensure-private-folder.ts';
 import { readSettings } from '../../lib/local/settings.ts';
-import { digestSources } from '../../lib/local/synth/sources.ts';
+import { digestSources } from '../../lib/local/synth/synthesize.ts';
 import { freshFolder } from './stacks.ts';
 
 describe('the settings', () => {

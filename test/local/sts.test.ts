@@ -10,7 +10,7 @@ import { secretsManager } from '../../lib/local/aws/secrets.ts';
 import { sts } from '../../lib/local/aws/sts.ts';
 import { arns } from '../../lib/local/aws-environment.ts';
 import { readRoles, readTrust } from '../../lib/local/policy/roles.ts';
-import { createRecorder } from '../../lib/local/recorder/recorder.ts';
+import { createRecorder } from '../../lib/local/recorder.ts';
 import { openSecretStore } from '../../lib/local/secret-store.ts';
 import { allow, freshFolder, functionOf, templateOf } from './stacks.ts';
 

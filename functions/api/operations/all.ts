@@ -1,38 +1,42 @@
 /** All operations of the api function, and its small ones: health, tickets and tags. */
 import { randomBytes } from 'node:crypto';
-import { newTicket } from '../../../lib/api/auth/ticket-format.ts';
+import { newTicket } from '../../../lib/api/auth.ts';
 import { defined } from '../../../lib/base/defined.ts';
 import { invariant } from '../../../lib/engine/invariant.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import { listTags } from '../../../lib/service/runs/list-tags.ts';
 import { issueTicket, ticketDigest } from '../../../lib/service/watching/open-with-ticket.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
+import { type Operations, refuse } from '../operation.ts';
 import { runOperations } from './runs.ts';
-import { signalOperations } from './signals.ts';
+import { runControlOperations } from './run-control.ts';
 import { testRunOperations } from './test-runs.ts';
 import { workflowOperations } from './workflows.ts';
 import { worldOperations } from './world.ts';
 
-export const apiOperations = (tools: Tools): Operations<'api'> => ({
-  ...healthOperations(tools),
-  ...workflowOperations(tools),
-  ...runOperations(tools),
-  ...signalOperations(tools),
-  ...ticketOperations(tools),
-  ...testRunOperations(tools),
-  ...worldOperations(tools),
-  ...tagOperations(tools),
-});
-
-const healthOperations = ({ decider }: Tools): Pick<Operations<'api'>, 'getHealth'> => ({
-  getHealth: async () => ({ status: 200, body: { healthy: true, timestamp: iso(decider.deps.clock.now()) } }),
-});
-
 /** At most 15 digits, so that a JavaScript number is exact. */
 const eventIdPattern = /^\d{1,15}$/;
 
-const tagOperations = ({ decider: { deps } }: Pick<Tools, 'decider'>): Pick<Operations<'api'>, 'listRunTags'> => ({
-  listRunTags: async ({ scope, params, query: { after = '0', limit } }) => {
+export const apiOperations: Operations<'api'> = {
+  ...workflowOperations,
+  ...runOperations,
+  ...runControlOperations,
+  ...testRunOperations,
+  ...worldOperations,
+
+  async getHealth({ decider: { deps } }) {
+    return { status: 200, body: { healthy: true, timestamp: iso(deps.clock.now()) } };
+  },
+
+  async createTicket({ decider: { deps } }, { scope, params, caller }) {
+    invariant(caller !== undefined, 'a ticket needs an authenticated key');
+    const ticket = newTicket(randomBytes);
+    const audit = { resource: `run/${params.runId}`, facts: { runId: params.runId } };
+    const expiresAt = await issueTicket(deps, { ...scope, ...params }, caller, ticketDigest(ticket));
+    if (expiresAt === undefined) return { ...refuse('not_found'), audit };
+    return { status: 201, body: { ticket, expiresAt: iso(expiresAt) }, audit };
+  },
+
+  async listRunTags({ decider: { deps } }, { scope, params, query: { after = '0', limit } }) {
     if (!eventIdPattern.test(after)) return refuse('cursor_invalid');
     const result = await listTags(deps, { ...scope, ...params }, { after: Number(after), limit });
     if (result.kind === 'not_found') return refuse(result.kind);
@@ -45,15 +49,4 @@ const tagOperations = ({ decider: { deps } }: Pick<Tools, 'decider'>): Pick<Oper
     );
     return { status: 200, body: { data, cursor: String(result.last), hasMore: result.hasMore } };
   },
-});
-
-const ticketOperations = ({ decider: { deps } }: Tools): Pick<Operations<'api'>, 'createTicket'> => ({
-  createTicket: async ({ scope, params, caller }) => {
-    invariant(caller !== undefined, 'a ticket needs an authenticated key');
-    const ticket = newTicket(randomBytes);
-    const audit = { resource: `run/${params.runId}`, facts: { runId: params.runId } };
-    const expiresAt = await issueTicket(deps, { ...scope, ...params }, caller, ticketDigest(ticket));
-    if (expiresAt === undefined) return { ...refuse('not_found'), audit };
-    return { status: 201, body: { ticket, expiresAt: iso(expiresAt) }, audit };
-  },
-});
+};

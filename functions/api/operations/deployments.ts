@@ -17,13 +17,12 @@ import { activeDeployment, getDeployment, listDeployments } from '../../../lib/s
 import { removeDeployment } from '../../../lib/service/deployments/remove-deployment.ts';
 import type { ArtifactRefusal } from '../../../lib/service/deployments/verify-artifact.ts';
 import { verifyDeployment } from '../../../lib/service/deployments/verify-deployment.ts';
-import { type Operations, type Refusal, refuse, type Tools } from '../operation.ts';
-import { times } from '../present/times.ts';
+import { type Operations, type Refusal, refuse, times } from '../operation.ts';
 
 const cursorShape = z.strictObject({ createdAt: cursorTime, deploymentId: deploymentIdSchema });
 
-export const deploymentOperations = ({ decider: { deps } }: Pick<Tools, 'decider'>): Operations<'deployments'> => ({
-  createDeployment: async ({ scope, body: manifest, attachment, caller }) => {
+export const deploymentOperations: Operations<'deployments'> = {
+  async createDeployment({ decider: { deps } }, { scope, body: manifest, attachment, caller }) {
     const facts = { sha256: manifest.artifact.sha256, bytes: manifest.artifact.bytes };
     const audit = { resource: `deployment/${manifest.deploymentId}`, facts };
     const result = await createDeployment(deps, scope, manifest, { by: caller ?? null, archive: attachment });
@@ -42,7 +41,7 @@ export const deploymentOperations = ({ decider: { deps } }: Pick<Tools, 'decider
     }
   },
 
-  listDeployments: async ({ scope, query: { cursor, limit } }) => {
+  async listDeployments({ decider: { deps } }, { scope, query: { cursor, limit } }) {
     const listing = { operationId: 'listDeployments', scope, filters: {} };
     const after = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
     if (cursor !== undefined && after === undefined) return refuse('cursor_invalid');
@@ -51,24 +50,24 @@ export const deploymentOperations = ({ decider: { deps } }: Pick<Tools, 'decider
     return { status: 200, body: { data: found.deployments.map(deploymentSummaryOf), cursor: next, hasMore: next !== null } };
   },
 
-  getActiveDeployment: async ({ scope }) => {
+  async getActiveDeployment({ decider: { deps } }, { scope }) {
     const active = await activeDeployment(deps, scope);
     if (active === undefined) return refuse('no_active_deployment');
     const { deploymentId, at, revision } = active;
     return { status: 200, body: { deploymentId, activatedAt: iso(at), revision } };
   },
 
-  getDeployment: async ({ scope, params: { deploymentId } }) => {
+  async getDeployment({ decider: { deps } }, { scope, params: { deploymentId } }) {
     const deployment = await getDeployment(deps, scope, deploymentId);
     return deployment === undefined ? refuse('not_found') : { status: 200, body: deploymentOf(deployment) };
   },
 
-  activateDeployment: async ({ scope, params: { deploymentId }, caller }) => {
+  async activateDeployment({ decider: { deps } }, { scope, params: { deploymentId }, caller }) {
     const result = await activateDeployment(deps, scope, deploymentId, caller ?? null);
     return activationResponse(result, `deployment/${deploymentId}`);
   },
 
-  verifyDeployment: async ({ scope, params: { deploymentId } }) => {
+  async verifyDeployment({ decider: { deps } }, { scope, params: { deploymentId } }) {
     const audit = { resource: `deployment/${deploymentId}` };
     const result = await verifyDeployment(deps, scope, deploymentId);
     switch (result.kind) {
@@ -83,13 +82,13 @@ export const deploymentOperations = ({ decider: { deps } }: Pick<Tools, 'decider
     }
   },
 
-  rollbackDeployment: async ({ scope, body: { deploymentId }, caller }) => {
+  async rollbackDeployment({ decider: { deps } }, { scope, body: { deploymentId }, caller }) {
     const result = await rollbackDeployment(deps, scope, deploymentId, caller ?? null);
     if (result.kind === 'no_previous_deployment') return { ...refuse(result.kind), audit: { resource: 'deployment' } };
     return activationResponse(result, deploymentId === undefined ? 'deployment' : `deployment/${deploymentId}`);
   },
 
-  removeDeployment: async ({ scope, params: { deploymentId } }) => {
+  async removeDeployment({ decider: { deps } }, { scope, params: { deploymentId } }) {
     const audit = { resource: `deployment/${deploymentId}` };
     const result = await removeDeployment(deps, scope, deploymentId);
     switch (result.kind) {
@@ -104,7 +103,7 @@ export const deploymentOperations = ({ decider: { deps } }: Pick<Tools, 'decider
         return { ...refuse(result.kind), audit };
     }
   },
-});
+};
 
 const activationResponse = (result: ActivateResult, resource: string) => {
   switch (result.kind) {

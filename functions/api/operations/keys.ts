@@ -1,7 +1,7 @@
 /** The API key routes. Responses never contain a key's digest. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { newKey } from '../../../lib/api/auth/key-format.ts';
+import { newKey } from '../../../lib/api/auth.ts';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { cursorTime, keyId as keyIdSchema } from '../../../lib/api/schemas/parts.ts';
 import { defined } from '../../../lib/base/defined.ts';
@@ -11,15 +11,14 @@ import { createKey } from '../../../lib/service/access/create-key.ts';
 import { listKeys } from '../../../lib/service/access/list-keys.ts';
 import { revokeKey } from '../../../lib/service/access/revoke-key.ts';
 import { rotateKey } from '../../../lib/service/access/rotate-key.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
-import { times } from '../present/times.ts';
+import { type OperationTable, refuse, times } from '../operation.ts';
 
 type HandledOperations = 'createKey' | 'listKeys' | 'revokeKey' | 'rotateKey';
 
 const cursorShape = z.strictObject({ createdAt: cursorTime, keyId: keyIdSchema });
 
-export const keyOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, HandledOperations> => ({
-  createKey: async ({ scope, body }) => {
+export const keyOperations: OperationTable<HandledOperations> = {
+  async createKey({ decider: { deps } }, { scope, body }) {
     const { text, ...minted } = newKey(scope.environment, randomBytes);
     const facts = defined({
       scopes: body.scopes,
@@ -44,7 +43,7 @@ export const keyOperations = ({ decider: { deps } }: Tools): Pick<Operations<'li
     }
   },
 
-  listKeys: async ({ scope, query: { cursor, limit } }) => {
+  async listKeys({ decider: { deps } }, { scope, query: { cursor, limit } }) {
     const listing = { operationId: 'listKeys', scope, filters: {} };
     const after = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
     if (cursor !== undefined && after === undefined) return refuse('cursor_invalid');
@@ -53,14 +52,14 @@ export const keyOperations = ({ decider: { deps } }: Tools): Pick<Operations<'li
     return { status: 200, body: { data: found.keys.map(keySummaryOf), cursor: next, hasMore: next !== null } };
   },
 
-  revokeKey: async ({ scope, params: { keyId }, caller }) => {
+  async revokeKey({ decider: { deps } }, { scope, params: { keyId }, caller }) {
     const audit = { resource: `key/${keyId}` };
     const result = await revokeKey(deps, scope, keyId, caller);
     if (result.kind !== 'revoked') return { ...refuse(result.kind), audit };
     return { status: 200, body: { keyId, revokedAt: iso(result.revokedAt) }, audit };
   },
 
-  rotateKey: async ({ scope, params: { keyId }, body: { overlapSeconds } }) => {
+  async rotateKey({ decider: { deps } }, { scope, params: { keyId }, body: { overlapSeconds } }) {
     const audit = { resource: `key/${keyId}`, facts: { overlapSeconds } };
     const { text, ...minted } = newKey(scope.environment, randomBytes);
     const result = await rotateKey(deps, scope, keyId, seconds(overlapSeconds), minted);
@@ -72,7 +71,7 @@ export const keyOperations = ({ decider: { deps } }: Tools): Pick<Operations<'li
       audit: { ...audit, facts: { ...audit.facts, replacedBy: key.keyId } },
     };
   },
-});
+};
 
 const termsOf = ({ projectId, environment, scopes, createdAt, expiresAt, rateLimitPerMinute }: ApiKey) =>
   defined({

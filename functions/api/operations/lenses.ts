@@ -8,7 +8,7 @@ import type { Lens, LensVersion } from '../../../lib/ports/lenses.ts';
 import type { LensSummary } from '../../../lib/ports/versions.ts';
 import { createLens, publishLens } from '../../../lib/service/definitions/publish-lens.ts';
 import type { Published } from '../../../lib/service/definitions/publish-version.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
+import { type OperationTable, type Tools, refuse } from '../operation.ts';
 import {
   archiveVersioned,
   getVersioned,
@@ -21,39 +21,52 @@ import {
 
 type HandledOperations = 'createLens' | 'listLenses' | 'getLens' | 'publishLens' | 'archiveLens';
 
-export const lensOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, HandledOperations> => {
-  const versionedResource = () => ({ resourceKind: 'lens' as const, store: deps.lenses, name: lensNameShape, clock: deps.clock });
-  return {
-    createLens: async ({ scope, body }) => {
-      const audit = { resource: `lens/${body.name}` };
-      const lens = lensFrom(body, body.name);
-      const findings = validateLens(lens);
-      if (findings.length > 0) return { ...refuse('lens_invalid', { errors: findings }), audit };
-      const result = await createLens(deps, scope, lens);
-      if (result.kind === 'exists') return { ...refuse('lens_exists'), audit };
-      const headers = { location: `/v1/lenses/${body.name}` };
-      return { status: 201, body: publishedLensOf(lens, result), headers, audit };
-    },
+const lensNameShape = z.string().regex(lensNamePattern).transform(lensName);
 
-    publishLens: async ({ scope, params: { name }, body }) => {
-      const audit = { resource: `lens/${name}` };
-      if (body.name !== undefined && body.name !== name) return nameDiffers('lens', name);
-      const lens = lensFrom(body, name);
-      const findings = validateLens(lens);
-      if (findings.length > 0) return { ...refuse('lens_invalid', { errors: findings }), audit };
-      const result = await publishLens(deps, scope, lens);
-      if (result.kind === 'not_found') return { ...refuse('lens_not_found'), audit };
-      const headers = { location: `/v1/lenses/${name}?version=${result.version}` };
-      return { status: 201, body: publishedLensOf(lens, result), headers, audit: publicationOf(audit, result) };
-    },
+const lensesOf = ({ lenses: store, clock }: Tools['decider']['deps']) => ({
+  resourceKind: 'lens' as const,
+  store,
+  name: lensNameShape,
+  clock,
+});
 
-    getLens: (request) => getVersioned(versionedResource(), request, lensOf),
-    listLenses: (request) => listVersioned(versionedResource(), 'listLenses', request, summaryOf),
-    archiveLens: (request) => archiveVersioned(versionedResource(), request),
-  };
+export const lensOperations: OperationTable<HandledOperations> = {
+  async createLens({ decider: { deps } }, { scope, body }) {
+    const audit = { resource: `lens/${body.name}` };
+    const lens = lensFrom(body, body.name);
+    const findings = validateLens(lens);
+    if (findings.length > 0) return { ...refuse('lens_invalid', { errors: findings }), audit };
+    const result = await createLens(deps, scope, lens);
+    if (result.kind === 'exists') return { ...refuse('lens_exists'), audit };
+    const headers = { location: `/v1/lenses/${body.name}` };
+    return { status: 201, body: publishedLensOf(lens, result), headers, audit };
+  },
+
+  async publishLens({ decider: { deps } }, { scope, params: { name }, body }) {
+    const audit = { resource: `lens/${name}` };
+    if (body.name !== undefined && body.name !== name) return nameDiffers('lens', name);
+    const lens = lensFrom(body, name);
+    const findings = validateLens(lens);
+    if (findings.length > 0) return { ...refuse('lens_invalid', { errors: findings }), audit };
+    const result = await publishLens(deps, scope, lens);
+    if (result.kind === 'not_found') return { ...refuse('lens_not_found'), audit };
+    const headers = { location: `/v1/lenses/${name}?version=${result.version}` };
+    return { status: 201, body: publishedLensOf(lens, result), headers, audit: publicationOf(audit, result) };
+  },
+
+  async getLens({ decider: { deps } }, request) {
+    return getVersioned(lensesOf(deps), request, lensOf);
+  },
+
+  async listLenses({ decider: { deps } }, request) {
+    return listVersioned(lensesOf(deps), 'listLenses', request, summaryOf);
+  },
+
+  async archiveLens({ decider: { deps } }, request) {
+    return archiveVersioned(lensesOf(deps), request);
+  },
 };
 
-const lensNameShape = z.string().regex(lensNamePattern).transform(lensName);
 const lensFrom = (body: BodyOf<'publishLens'>, name: LensName): Lens => ({ ...body, name });
 
 const publishedLensOf = ({ name, template }: Lens, published: Published) => ({

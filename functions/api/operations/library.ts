@@ -9,35 +9,14 @@ import type { JsonObject } from '../../../lib/engine/json.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { RecordedEntry } from '../../../lib/ports/control.ts';
 import { listAudit } from '../../../lib/service/access/list-audit.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
+import { type Operations, refuse } from '../operation.ts';
 import { keyOperations } from './keys.ts';
 import { lensOperations } from './lenses.ts';
 import { queryOperations } from './queries.ts';
 import { scheduleOperations } from './schedules.ts';
 
-export const libraryOperations = (tools: Tools): Operations<'library'> => ({
-  ...lensOperations(tools),
-  ...queryOperations(tools),
-  ...scheduleOperations(tools),
-  ...keyOperations(tools),
-  ...auditOperations(tools),
-  ...openApiOperations(),
-});
-
 /** The id of an entry is a nonce. */
 const cursorShape = z.strictObject({ at: cursorTime, id: z.string().min(1).max(64) });
-
-const auditOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, 'listAudit'> => ({
-  listAudit: async ({ scope, query }) => {
-    const { cursor, limit, ...filters } = query;
-    const listing = { operationId: 'listAudit', scope, filters };
-    const after = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
-    if (cursor !== undefined && after === undefined) return refuse('cursor_invalid');
-    const found = await listAudit(deps, scope, filters, defined({ limit, after }));
-    const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
-    return { status: 200, body: { data: found.entries.map(entryOf), cursor: next, hasMore: next !== null } };
-  },
-});
 
 const entryOf = ({ id, at, keyId, action, resource, result, ip, userAgent, metadata }: RecordedEntry) =>
   defined({
@@ -55,13 +34,27 @@ const entryOf = ({ id, at, keyId, action, resource, result, ip, userAgent, metad
 /** The document changes with a deployment only. Clients may cache it for five minutes. */
 const openApiHeaders = { 'cache-control': 'public, max-age=300' };
 
-const openApiOperations = (): Pick<Operations<'library'>, 'getOpenApi'> => {
-  let document: JsonObject | undefined;
-  return {
-    getOpenApi: async () => {
-      // Created on first use, so that it does not slow down cold starts for other routes.
-      document ??= jsonObject.parse(JSON.parse(JSON.stringify(openApiDocument(routes))));
-      return { status: 200, body: document, headers: openApiHeaders };
-    },
-  };
+let document: JsonObject | undefined;
+
+export const libraryOperations: Operations<'library'> = {
+  ...lensOperations,
+  ...queryOperations,
+  ...scheduleOperations,
+  ...keyOperations,
+
+  async listAudit({ decider: { deps } }, { scope, query }) {
+    const { cursor, limit, ...filters } = query;
+    const listing = { operationId: 'listAudit', scope, filters };
+    const after = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
+    if (cursor !== undefined && after === undefined) return refuse('cursor_invalid');
+    const found = await listAudit(deps, scope, filters, defined({ limit, after }));
+    const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
+    return { status: 200, body: { data: found.entries.map(entryOf), cursor: next, hasMore: next !== null } };
+  },
+
+  async getOpenApi(_tools) {
+    // Created on first use, so that it does not slow down cold starts for other routes.
+    document ??= jsonObject.parse(JSON.parse(JSON.stringify(openApiDocument(routes))));
+    return { status: 200, body: document, headers: openApiHeaders };
+  },
 };

@@ -5,52 +5,63 @@ import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { QueryDefinition } from '../../../lib/engine/query/definition.ts';
 import type { QuerySummary } from '../../../lib/ports/versions.ts';
 import { createQuery, publishQueryVersion } from '../../../lib/service/definitions/publish-query.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
+import { type OperationTable, type Tools, refuse } from '../operation.ts';
 import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationOf, publishedOf, summaryOf } from './versions.ts';
 
 type HandledOperations = 'createQuery' | 'listQueries' | 'getQuery' | 'publishQueryVersion' | 'archiveQuery';
 
-export const queryOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, HandledOperations> => {
-  const versionedResource = () => ({ resourceKind: 'query' as const, store: deps.queries, name: queryName, clock: deps.clock });
-  return {
-    createQuery: async ({ scope, body }) => {
-      const audit = { resource: `query/${body.name}` };
-      const result = await createQuery(deps, scope, body);
-      switch (result.kind) {
-        case 'published':
-          return { status: 201, body: publishedOf(body.name, result), headers: { location: `/v1/queries/${body.name}` }, audit };
-        case 'definition_invalid':
-          return { ...refuse(result.kind, { errors: result.findings }), audit };
-        case 'exists':
-          return { ...refuse('query_exists'), audit };
-      }
-    },
+const queriesOf = ({ queries: store, clock }: Tools['decider']['deps']) => ({
+  resourceKind: 'query' as const,
+  store,
+  name: queryName,
+  clock,
+});
 
-    publishQueryVersion: async ({ scope, params: { name }, body }) => {
-      const audit = { resource: `query/${name}` };
-      if (body.name !== undefined && body.name !== name) return nameDiffers('query', name);
-      const result = await publishQueryVersion(deps, scope, { ...body, name });
-      switch (result.kind) {
-        case 'published': {
-          const location = `/v1/queries/${name}?version=${result.version}`;
-          return { status: 201, body: publishedOf(name, result), headers: { location }, audit: publicationOf(audit, result) };
-        }
-        case 'definition_invalid':
-          return { ...refuse(result.kind, { errors: result.findings }), audit };
-        case 'not_found':
-          return { ...refuse('query_not_found'), audit };
-      }
-    },
+export const queryOperations: OperationTable<HandledOperations> = {
+  async createQuery({ decider: { deps } }, { scope, body }) {
+    const audit = { resource: `query/${body.name}` };
+    const result = await createQuery(deps, scope, body);
+    switch (result.kind) {
+      case 'published':
+        return { status: 201, body: publishedOf(body.name, result), headers: { location: `/v1/queries/${body.name}` }, audit };
+      case 'definition_invalid':
+        return { ...refuse(result.kind, { errors: result.findings }), audit };
+      case 'exists':
+        return { ...refuse('query_exists'), audit };
+    }
+  },
 
-    getQuery: (request) =>
-      getVersioned(versionedResource(), request, (summary, version) => ({
-        ...querySummaryOf(summary),
-        version: version.version,
-        query: definitionOf(version),
-      })),
-    listQueries: (request) => listVersioned(versionedResource(), 'listQueries', request, querySummaryOf),
-    archiveQuery: (request) => archiveVersioned(versionedResource(), request),
-  };
+  async publishQueryVersion({ decider: { deps } }, { scope, params: { name }, body }) {
+    const audit = { resource: `query/${name}` };
+    if (body.name !== undefined && body.name !== name) return nameDiffers('query', name);
+    const result = await publishQueryVersion(deps, scope, { ...body, name });
+    switch (result.kind) {
+      case 'published': {
+        const location = `/v1/queries/${name}?version=${result.version}`;
+        return { status: 201, body: publishedOf(name, result), headers: { location }, audit: publicationOf(audit, result) };
+      }
+      case 'definition_invalid':
+        return { ...refuse(result.kind, { errors: result.findings }), audit };
+      case 'not_found':
+        return { ...refuse('query_not_found'), audit };
+    }
+  },
+
+  async getQuery({ decider: { deps } }, request) {
+    return getVersioned(queriesOf(deps), request, (summary, version) => ({
+      ...querySummaryOf(summary),
+      version: version.version,
+      query: definitionOf(version),
+    }));
+  },
+
+  async listQueries({ decider: { deps } }, request) {
+    return listVersioned(queriesOf(deps), 'listQueries', request, querySummaryOf);
+  },
+
+  async archiveQuery({ decider: { deps } }, request) {
+    return archiveVersioned(queriesOf(deps), request);
+  },
 };
 
 const querySummaryOf = (summary: QuerySummary) => ({ ...summaryOf(summary), kind: summary.kind });

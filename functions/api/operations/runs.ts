@@ -1,4 +1,4 @@
-/** The run routes. */
+/** The routes that start, show and list runs. */
 import { defined } from '../../../lib/base/defined.ts';
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
@@ -6,18 +6,15 @@ import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import type { BodyOf } from '../../../lib/api/routes.ts';
 import { type Instant, after, days, instant } from '../../../lib/engine/time.ts';
-import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
 import { getRun } from '../../../lib/service/runs/get-run.ts';
 import { listRuns } from '../../../lib/service/runs/list-runs.ts';
 import { rerunRun } from '../../../lib/service/runs/rerun-run.ts';
-import { resumeRun } from '../../../lib/service/runs/resume-run.ts';
 import { startRun } from '../../../lib/service/runs/start-run.ts';
-import { wakeRun } from '../../../lib/service/runs/wake-run.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
-import { runOf, runSummaryOf } from '../present/run.ts';
+import { type OperationTable, refuse } from '../operation.ts';
+import { runOf, runSummaryOf } from './run-view.ts';
 
-type HandledOperations = 'startRun' | 'listRuns' | 'getRun' | 'cancelRun' | 'wakeRun' | 'rerunRun' | 'resumeRun';
+type HandledOperations = 'startRun' | 'listRuns' | 'getRun' | 'rerunRun';
 
 /** The only supported version of the body of a start. */
 const knownSpecVersion = 1;
@@ -26,8 +23,8 @@ const maxWait = days(365);
 
 const cursorShape = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });
 
-export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, HandledOperations> => ({
-  startRun: async ({ scope, body, idempotencyKey, trace }) => {
+export const runOperations: OperationTable<HandledOperations> = {
+  async startRun({ decider }, { scope, body, idempotencyKey, trace }) {
     const audit = { resource: `workflow/${body.workflowName}` };
     const refusal = startRefusal(body, decider.deps.clock.now());
     if (refusal !== undefined) return { ...refusal, audit };
@@ -63,7 +60,7 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Handl
     }
   },
 
-  listRuns: async ({ scope, query }) => {
+  async listRuns({ decider }, { scope, query }) {
     const { cursor, limit, ...filters } = query;
     const listing = { operationId: 'listRuns', scope, filters };
     const start = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
@@ -73,25 +70,12 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Handl
     return { status: 200, body: { data: found.runs.map(runSummaryOf), cursor: next, hasMore: next !== null } };
   },
 
-  getRun: async ({ scope, params, query }) => {
+  async getRun({ decider }, { scope, params, query }) {
     const result = await getRun(decider, { ...scope, ...params }, query.resolveData === 'all');
     return result.kind === 'found' ? { status: 200, body: runOf(result.run) } : refuse(result.kind);
   },
 
-  cancelRun: async ({ scope, params, body }) => {
-    const audit = { resource: `run/${params.runId}`, facts: { runId: params.runId } };
-    const result = await cancelRun(decider, { ...scope, ...params }, body.reason);
-    switch (result.kind) {
-      case 'cancelled':
-        return { status: 200, body: { runId: params.runId, status: 'cancelled' }, audit };
-      case 'run_terminal':
-        return { ...refuse(result.kind, { message: `The run has ended already: it is ${result.status}.` }), audit };
-      case 'not_found':
-        return { ...refuse(result.kind), audit };
-    }
-  },
-
-  rerunRun: async ({ scope, params, body, idempotencyKey, trace }) => {
+  async rerunRun({ decider }, { scope, params, body, idempotencyKey, trace }) {
     const facts = { rerunOf: params.runId };
     const audit = { resource: `run/${params.runId}`, facts };
     const rerunRequest = { idempotencyKey, bodyHash: bodyHash({ ...params, ...body }), trace };
@@ -133,40 +117,7 @@ export const runOperations = ({ decider }: Tools): Pick<Operations<'api'>, Handl
         return { ...refuse(result.kind), audit };
     }
   },
-
-  resumeRun: async ({ scope, body, idempotencyKey: key }) => {
-    const { runId, ...resumption } = body;
-    const audit = { resource: `run/${runId}`, facts: { runId } };
-    const idempotency = key === '' ? {} : { idempotency: { key, bodyHash: bodyHash(body) } };
-    const result = await resumeRun(decider, { ...scope, runId }, { ...resumption, ...idempotency });
-    switch (result.kind) {
-      case 'resumed': {
-        const headers: Record<string, string> = result.isReplay ? { 'idempotency-replayed': 'true' } : {};
-        const facts = defined({ ...audit.facts, deduped: key === '' ? undefined : result.isReplay });
-        return { status: 202, body: { accepted: true }, headers, audit: { ...audit, facts } };
-      }
-      case 'idempotency_conflict':
-        return { ...refuse(result.kind), audit };
-      case 'run_terminal':
-        return { ...refuse(result.kind, { message: `The run has ended already: it is ${result.status}.` }), audit };
-      case 'not_found':
-        return { ...refuse(result.kind), audit };
-    }
-  },
-
-  wakeRun: async ({ scope, params, body }) => {
-    const audit = { resource: `run/${params.runId}`, facts: { runId: params.runId } };
-    const result = await wakeRun(decider, { ...scope, ...params }, body.nodeIds);
-    switch (result.kind) {
-      case 'woken':
-        return { status: 202, body: { accepted: true, woken: result.nodeIds }, audit };
-      case 'run_terminal':
-        return { ...refuse(result.kind, { message: `The run has ended already: it is ${result.status}.` }), audit };
-      case 'not_found':
-        return { ...refuse(result.kind), audit };
-    }
-  },
-});
+};
 
 const deadlinePassed: ErrorDetail = { pointer: '/deadlineAt', code: 'too_early', message: 'must be in the future' };
 

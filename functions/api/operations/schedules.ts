@@ -1,6 +1,6 @@
 /** The schedule routes. */
 import * as z from 'zod';
-import { allows } from '../../../lib/api/auth/authorize.ts';
+import { allows } from '../../../lib/api/auth.ts';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
@@ -8,14 +8,12 @@ import { scheduleId as scheduleIdSchema } from '../../../lib/api/schemas/parts.t
 import { defined } from '../../../lib/base/defined.ts';
 import { type TimingError, timingRequestOf } from '../../../lib/engine/schedule/validate-timing.ts';
 import { iso, seconds } from '../../../lib/engine/time.ts';
-import type { KeyScope } from '../../../lib/ports/control.ts';
 import type { Fire, Schedule, ScheduleDefinition } from '../../../lib/ports/schedules.ts';
 import { changeSchedule, deleteSchedule, type ScheduleChange } from '../../../lib/service/schedules/change-schedule.ts';
 import { createSchedule, type RequestedTerms } from '../../../lib/service/schedules/create-schedule.ts';
 import { getSchedule, listSchedules, type ScheduleView, scheduleViewOf } from '../../../lib/service/schedules/get-schedule.ts';
 import type { ScheduledRefusal } from '../../../lib/service/schedules/scheduled-start.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
-import { times } from '../present/times.ts';
+import { type CallerContext, type OperationTable, type Tools, refuse, times } from '../operation.ts';
 
 type HandledOperations =
   | 'createSchedule'
@@ -29,82 +27,80 @@ type HandledOperations =
 const cursorShape = z.strictObject({ scheduleId: scheduleIdSchema });
 const auditOf = (id: string) => ({ resource: `schedule/${id}` });
 
-export const scheduleOperations = ({ decider }: Pick<Tools, 'decider'>): Pick<Operations<'library'>, HandledOperations> => {
-  const { deps } = decider;
-  const shown = (schedule: Schedule) => scheduleOf(scheduleViewOf(deps, schedule));
-  return {
-    createSchedule: async ({ scope, scopes, body }) => {
-      const { scheduleId } = body;
-      const audit = { ...auditOf(scheduleId), facts: { workflowName: body.workflowName } };
-      const missing = missingScope(scopes, body.overlap);
-      if (missing !== undefined) return { ...missing, audit };
-      const result = await createSchedule(decider, { scope, scheduleId, bodyHash: bodyHash(body), terms: termsOf(body) });
-      switch (result.kind) {
-        case 'created': {
-          const headers = { location: `/v1/schedules/${scheduleId}` };
-          return { status: result.isNew ? 201 : 200, body: shown(result.schedule), headers, audit };
-        }
-        case 'schedule_exists':
-          return { ...refuse(result.kind), audit };
-        default:
-          return { ...refusalOf(result), audit };
+const shown = ({ deps }: Tools['decider'], schedule: Schedule) => scheduleOf(scheduleViewOf(deps, schedule));
+
+export const scheduleOperations: OperationTable<HandledOperations> = {
+  async createSchedule({ decider }, { scope, scopes, body }) {
+    const { scheduleId } = body;
+    const audit = { ...auditOf(scheduleId), facts: { workflowName: body.workflowName } };
+    const missing = missingScope(scopes, body.overlap);
+    if (missing !== undefined) return { ...missing, audit };
+    const result = await createSchedule(decider, { scope, scheduleId, bodyHash: bodyHash(body), terms: termsOf(body) });
+    switch (result.kind) {
+      case 'created': {
+        const headers = { location: `/v1/schedules/${scheduleId}` };
+        return { status: result.isNew ? 201 : 200, body: shown(decider, result.schedule), headers, audit };
       }
-    },
+      case 'schedule_exists':
+        return { ...refuse(result.kind), audit };
+      default:
+        return { ...refusalOf(result), audit };
+    }
+  },
 
-    listSchedules: async ({ scope, query: { cursor, limit } }) => {
-      const listing = { operationId: 'listSchedules', scope, filters: {} };
-      const start = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
-      if (cursor !== undefined && start === undefined) return refuse('cursor_invalid');
-      const found = await listSchedules(
-        deps,
-        scope,
-        defined({ limit, after: start === undefined ? undefined : start.scheduleId }),
-      );
-      const next = found.next === undefined ? null : encodeCursor(listing, { scheduleId: found.next });
-      return { status: 200, body: { data: found.schedules.map(scheduleSummaryOf), cursor: next, hasMore: next !== null } };
-    },
+  async listSchedules({ decider: { deps } }, { scope, query: { cursor, limit } }) {
+    const listing = { operationId: 'listSchedules', scope, filters: {} };
+    const start = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
+    if (cursor !== undefined && start === undefined) return refuse('cursor_invalid');
+    const found = await listSchedules(deps, scope, defined({ limit, after: start === undefined ? undefined : start.scheduleId }));
+    const next = found.next === undefined ? null : encodeCursor(listing, { scheduleId: found.next });
+    return { status: 200, body: { data: found.schedules.map(scheduleSummaryOf), cursor: next, hasMore: next !== null } };
+  },
 
-    getSchedule: async ({ scope, params: { scheduleId } }) => {
-      const found = await getSchedule(deps, scope, scheduleId);
-      return found === undefined ? refuse('not_found') : { status: 200, body: scheduleOf(found) };
-    },
+  async getSchedule({ decider: { deps } }, { scope, params: { scheduleId } }) {
+    const found = await getSchedule(deps, scope, scheduleId);
+    return found === undefined ? refuse('not_found') : { status: 200, body: scheduleOf(found) };
+  },
 
-    updateSchedule: async ({ scope, scopes, params: { scheduleId }, body }) => {
-      const audit = { ...auditOf(scheduleId), facts: { changed: Object.keys(body).toSorted().join(' ') } };
-      const missing = missingScope(scopes, body.overlap);
-      if (missing !== undefined) return { ...missing, audit };
-      const result = await changeSchedule(decider, scope, scheduleId, changeOf(body));
-      if (result.kind === 'changed') return { status: 200, body: shown(result.schedule), audit };
-      return { ...(result.kind === 'not_found' ? refuse(result.kind) : refusalOf(result)), audit };
-    },
+  async updateSchedule({ decider }, { scope, scopes, params: { scheduleId }, body }) {
+    const audit = { ...auditOf(scheduleId), facts: { changed: Object.keys(body).toSorted().join(' ') } };
+    const missing = missingScope(scopes, body.overlap);
+    if (missing !== undefined) return { ...missing, audit };
+    const result = await changeSchedule(decider, scope, scheduleId, changeOf(body));
+    if (result.kind === 'changed') return { status: 200, body: shown(decider, result.schedule), audit };
+    return { ...(result.kind === 'not_found' ? refuse(result.kind) : refusalOf(result)), audit };
+  },
 
-    pauseSchedule: async ({ scope, params: { scheduleId } }) => {
-      const audit = auditOf(scheduleId);
-      const result = await changeSchedule(decider, scope, scheduleId, { isPaused: true });
-      return result.kind === 'changed' ? { status: 200, body: shown(result.schedule), audit } : { ...refuse('not_found'), audit };
-    },
+  async pauseSchedule({ decider }, { scope, params: { scheduleId } }) {
+    const audit = auditOf(scheduleId);
+    const result = await changeSchedule(decider, scope, scheduleId, { isPaused: true });
+    return result.kind === 'changed'
+      ? { status: 200, body: shown(decider, result.schedule), audit }
+      : { ...refuse('not_found'), audit };
+  },
 
-    resumeSchedule: async ({ scope, scopes, params: { scheduleId } }) => {
-      const audit = auditOf(scheduleId);
-      const missing = missingScope(scopes, undefined);
-      if (missing !== undefined) return { ...missing, audit };
-      const result = await changeSchedule(decider, scope, scheduleId, { isPaused: false });
-      return result.kind === 'changed' ? { status: 200, body: shown(result.schedule), audit } : { ...refuse('not_found'), audit };
-    },
+  async resumeSchedule({ decider }, { scope, scopes, params: { scheduleId } }) {
+    const audit = auditOf(scheduleId);
+    const missing = missingScope(scopes, undefined);
+    if (missing !== undefined) return { ...missing, audit };
+    const result = await changeSchedule(decider, scope, scheduleId, { isPaused: false });
+    return result.kind === 'changed'
+      ? { status: 200, body: shown(decider, result.schedule), audit }
+      : { ...refuse('not_found'), audit };
+  },
 
-    deleteSchedule: async ({ scope, params: { scheduleId } }) => {
-      const audit = auditOf(scheduleId);
-      const result = await deleteSchedule(deps, scope, scheduleId);
-      return result.kind === 'deleted'
-        ? { status: 200, body: { scheduleId, deleted: true }, audit }
-        : { ...refuse(result.kind), audit };
-    },
-  };
+  async deleteSchedule({ decider: { deps } }, { scope, params: { scheduleId } }) {
+    const audit = auditOf(scheduleId);
+    const result = await deleteSchedule(deps, scope, scheduleId);
+    return result.kind === 'deleted'
+      ? { status: 200, body: { scheduleId, deleted: true }, audit }
+      : { ...refuse(result.kind), audit };
+  },
 };
 
 /** A schedule starts runs and may cancel them, so the caller needs the scopes for both. */
-const missingScope = (scopes: readonly KeyScope[], overlap: ScheduleDefinition['overlap'] | undefined) => {
-  const needed: readonly KeyScope[] = overlap === 'cancel_previous' ? ['trigger:write', 'runs:write'] : ['trigger:write'];
+const missingScope = (scopes: CallerContext['scopes'], overlap: ScheduleDefinition['overlap'] | undefined) => {
+  const needed: CallerContext['scopes'] = overlap === 'cancel_previous' ? ['trigger:write', 'runs:write'] : ['trigger:write'];
   const required = needed.find((scope) => !allows(scopes, scope));
   return required === undefined ? undefined : refuse('missing_scope', { required });
 };

@@ -6,13 +6,13 @@ import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { stopTestRun } from '../../../lib/service/runs/stop-test-run.ts';
 import { testWorkflow } from '../../../lib/service/runs/test-workflow.ts';
 import { viewRun } from '../../../lib/service/runs/view-run.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
+import { type Operations, type OperationTable, refuse } from '../operation.ts';
 
 /** A test run's graph needs no name. */
 const unnamed = workflowName('unsaved');
 
-export const testRunOperations = ({ decider, inspect }: Tools): Pick<Operations<'api'>, 'testWorkflow' | 'viewRun'> => ({
-  testWorkflow: async ({ scope, body, idempotencyKey: key, trace }) => {
+export const testRunOperations: OperationTable<'testWorkflow' | 'viewRun'> = {
+  async testWorkflow({ decider, inspect }, { scope, body, idempotencyKey: key, trace }) {
     const { name = unnamed, nodes, edges, options, pinned, input } = body;
     const request = defined({
       scope,
@@ -51,7 +51,7 @@ export const testRunOperations = ({ decider, inspect }: Tools): Pick<Operations<
     }
   },
 
-  viewRun: async ({ scope, params, body }) => {
+  async viewRun({ decider }, { scope, params, body }) {
     const result = await viewRun(decider.deps, { ...scope, ...params }, body.config);
     switch (result.kind) {
       case 'found': {
@@ -64,13 +64,13 @@ export const testRunOperations = ({ decider, inspect }: Tools): Pick<Operations<
         return refuse(result.kind);
     }
   },
-});
+};
 
-export const stopOperations = ({ decider }: Tools): Operations<'test-runs'> => ({
-  stopTestRun: async ({ scope, params }) => {
+export const stopOperations: Operations<'test-runs'> = {
+  async stopTestRun({ decider }, { scope, params }) {
     const { runId } = params;
     const audit = { resource: `run/${runId}`, facts: { runId } };
     const result = await stopTestRun(decider, { ...scope, runId });
     return result.kind === 'stopped' ? { status: 200, body: { runId, deleted: true }, audit } : { ...refuse(result.kind), audit };
   },
-});
+};

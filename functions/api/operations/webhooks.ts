@@ -1,13 +1,14 @@
 /** Receives webhooks. Instead of a key, the signature authenticates the sender, and the configuration names the project. */
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import { json } from '../../../lib/api/schemas/parts.ts';
-import type { JsonValue } from '../../../lib/engine/json.ts';
+import { defined } from '../../../lib/base/defined.ts';
+import type { JsonObject, JsonValue } from '../../../lib/engine/json.ts';
 import { maxSignalTextLength } from '../../../lib/engine/signal-key.ts';
 import { type Webhook, receiveWebhook } from '../../../lib/service/access/receive-webhook.ts';
 import type { WebhookSecrets } from '../../../lib/service/access/webhook-secrets.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import type { WebhookProviders } from '../../../lib/webhooks/provider.ts';
-import { type AuditNote, type Operations, type Refusal, refuse, type Tools } from '../operation.ts';
+import { type AuditNote, type Operations, type Refusal, type Tools, refuse } from '../operation.ts';
 import { readJson } from '../pipeline/read-request.ts';
 
 export interface WebhookTools extends Tools {
@@ -16,8 +17,8 @@ export interface WebhookTools extends Tools {
   readonly secrets: WebhookSecrets;
 }
 
-export const webhookOperations = ({ decider, providers, secrets }: WebhookTools): Operations<'webhooks'> => ({
-  receiveWebhook: async ({ params: { provider: name }, headers, raw, trace }) => {
+export const webhookOperations: Operations<'webhooks', WebhookTools> = {
+  async receiveWebhook({ decider, providers, secrets }, { params: { provider: name }, headers, raw, trace }) {
     const configuredProviders = await providers();
     const provider = Object.hasOwn(configuredProviders, name) ? configuredProviders[name] : undefined;
     if (provider === undefined) return refuse('unknown_provider');
@@ -28,27 +29,12 @@ export const webhookOperations = ({ decider, providers, secrets }: WebhookTools)
     const resource = `webhook/${name}`;
     if (result.kind === 'invalid_signature')
       return { ...refuse(result.kind), audit: { resource, scope, failedAuthentication: result.why } };
-    const facts = { deliveryId: result.deliveryId };
-    const audit: AuditNote = { resource, scope, facts };
+    const audit = { resource, scope, facts: { deliveryId: result.deliveryId } };
     switch (result.kind) {
-      case 'accepted': {
-        const { runId, isReplay } = result;
-        return {
-          status: 202,
-          body: { accepted: true, runId },
-          headers: isReplay ? { 'idempotency-replayed': 'true' } : {},
-          audit: { ...audit, facts: { ...facts, runId, deduped: isReplay } },
-        };
-      }
-      case 'signalled': {
-        const { signalId, isDelivered: delivered, isReplay } = result;
-        return {
-          status: 202,
-          body: { accepted: true, signalId, delivered },
-          headers: isReplay ? { 'idempotency-replayed': 'true' } : {},
-          audit: { ...audit, facts: { ...facts, signalId, delivered, deduped: isReplay } },
-        };
-      }
+      case 'accepted':
+        return acceptedResponse(audit, { runId: result.runId }, result.isReplay);
+      case 'signalled':
+        return acceptedResponse(audit, { signalId: result.signalId, delivered: result.isDelivered }, result.isReplay);
       case 'input_invalid':
         return { ...refuse(result.kind, { errors: result.errors }), audit };
       case 'no_run_id':
@@ -65,12 +51,7 @@ export const webhookOperations = ({ decider, providers, secrets }: WebhookTools)
         return { ...refuse('not_found', { message: `There is no deployment ${result.deploymentId}.` }), audit };
       case 'run_deleted':
         // The delivery was accepted before and its run has been deleted: the provider must not retry.
-        return {
-          status: 202,
-          body: { accepted: true, runId: result.runId },
-          headers: { 'idempotency-replayed': 'true' },
-          audit: { ...audit, facts: { ...facts, runId: result.runId, deduped: true } },
-        };
+        return acceptedResponse(audit, { runId: result.runId }, true);
       case 'run_exists':
         // The generated run id is in use. A retry of the delivery generates another id.
         throw new Unavailable('no free run id was generated');
@@ -87,6 +68,17 @@ export const webhookOperations = ({ decider, providers, secrets }: WebhookTools)
         return { ...refuse(result.kind), audit };
     }
   },
+};
+
+interface DeliveryNote extends AuditNote {
+  readonly facts: { readonly deliveryId: string };
+}
+
+const acceptedResponse = <Effect extends JsonObject>(audit: DeliveryNote, effect: Effect, isReplay: boolean) => ({
+  status: 202 as const,
+  body: { accepted: true as const, ...effect },
+  headers: defined({ 'idempotency-replayed': isReplay ? 'true' : undefined }),
+  audit: { ...audit, facts: { ...audit.facts, ...effect, deduped: isReplay } },
 });
 
 const missingRunId = (pointer: string): ErrorDetail => ({ pointer, code: 'no_run_id', message: 'must be the id of a run' });

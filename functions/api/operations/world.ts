@@ -6,13 +6,13 @@ import type { JsonObject } from '../../../lib/engine/json.ts';
 import { seconds } from '../../../lib/engine/time.ts';
 import { activeDeploymentIn } from '../../../lib/ports/deployments.ts';
 import { publishMessage } from '../../../lib/service/runs/publish-message.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
+import { type OperationTable, refuse } from '../operation.ts';
 
 /** Queue names listed in an error message. A manifest can have thousands; a few show a typing error. */
 const maxQueuesListed = 20;
 
-export const worldOperations = ({ decider }: Tools): Pick<Operations<'api'>, 'publishMessage' | 'getWorldDeploymentId'> => ({
-  publishMessage: async ({ scope, body: { queueName, message, opts = {} } }) => {
+export const worldOperations: OperationTable<'publishMessage' | 'getWorldDeploymentId'> = {
+  async publishMessage({ decider }, { scope, body: { queueName, message, opts = {} } }) {
     const id = runOf(message);
     const audit = { resource: `queue/${queueName}`, facts: id === undefined ? {} : { runId: id } };
     if (id === undefined) return { ...refuse('not_found', { message: 'The message contains no run id.' }), audit };
@@ -44,11 +44,11 @@ export const worldOperations = ({ decider }: Tools): Pick<Operations<'api'>, 'pu
     };
   },
 
-  getWorldDeploymentId: async ({ scope }) => {
+  async getWorldDeploymentId({ decider }, { scope }) {
     const active = activeDeploymentIn(await decider.deps.deployments.pointer(scope));
     return active === undefined ? refuse('no_active_deployment') : { status: 200, body: { deploymentId: active } };
   },
-});
+};
 
 /** The run of a message. DevKit's messages use two names for its field. */
 const runOf = ({ runId: messageRunId, workflowRunId }: JsonObject): RunId | undefined => {

@@ -1,9 +1,7 @@
 /** Authenticates a request, then checks the key's rate limit and its scope. */
-import { parseKey } from '../../../lib/api/auth/key-format.ts';
-import { ticketPattern } from '../../../lib/api/auth/ticket-format.ts';
+import { allows, parseKey, ticketPattern } from '../../../lib/api/auth.ts';
 import type { Route } from '../../../lib/api/route.ts';
 import { runId, runIdPattern } from '../../../lib/engine/ids.ts';
-import { allows } from '../../../lib/api/auth/authorize.ts';
 import type { ApiKey, KeyScope } from '../../../lib/ports/control.ts';
 import type { Authentication } from '../../../lib/service/access/authenticator.ts';
 import { openWithTicket, ticketDigest } from '../../../lib/service/watching/open-with-ticket.ts';

@@ -16,10 +16,10 @@ const anonymousCaller = {
   scopes: [],
 } as const;
 
-export const handleRoute = async (
-  tools: Tools,
+export const handleRoute = async <Using extends Tools>(
+  tools: Using,
   route: Route,
-  operation: AnyOperation,
+  operation: AnyOperation<Using>,
   call: HttpCall,
   trace: Trace,
 ): Promise<AnyResponse> => {
@@ -36,7 +36,7 @@ export const handleRoute = async (
       notRecorded,
     });
   if (route.scope === null) {
-    const response = await runOperation(route, operation, call, { ...anonymousCaller, trace });
+    const response = await runOperation(tools, route, operation, call, { ...anonymousCaller, trace });
     await trail.recordResponse(undefined, response);
     return response;
   }
@@ -64,10 +64,10 @@ interface AuthenticatedContext {
   readonly trace: Trace;
 }
 
-const handleAuthenticated = async (
-  tools: Tools,
+const handleAuthenticated = async <Using extends Tools>(
+  tools: Using,
   route: Route,
-  operation: AnyOperation,
+  operation: AnyOperation<Using>,
   call: HttpCall,
   { key, trail, trace }: AuthenticatedContext,
 ): Promise<AnyResponse> => {
@@ -84,7 +84,7 @@ const handleAuthenticated = async (
   const response = await withAudit(
     trail,
     key,
-    async () => checkScopeOf(route.scope, key) ?? runOperation(route, operation, call, callerContext),
+    async () => checkScopeOf(route.scope, key) ?? runOperation(tools, route, operation, call, callerContext),
   );
   return { ...response, headers: { ...headers, ...response.headers } };
 };
@@ -113,12 +113,13 @@ const withAudit = async (trail: AuditTrail, key: ApiKey, produceResponse: () => 
   return response;
 };
 
-const runOperation = async (
+const runOperation = async <Using>(
+  tools: Using,
   route: Route,
-  operation: AnyOperation,
+  operation: AnyOperation<Using>,
   call: HttpCall,
   callerContext: CallerContext,
 ): Promise<AnyResponse> => {
   const parsed = await readRequest(route, call);
-  return 'refusal' in parsed ? parsed.refusal : operation({ ...parsed.request, ...callerContext });
+  return 'refusal' in parsed ? parsed.refusal : operation(tools, { ...parsed.request, ...callerContext });
 };

@@ -1,6 +1,8 @@
-/** The parts of a gateway request that the product uses, and its response. */
-import type { Readable } from 'node:stream';
+/** The parts of a gateway request that the product uses, and how a response or a refusal becomes an HTTP response. */
+import { Readable } from 'node:stream';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
+import { createErrorEnvelope, errorCatalogue, type ErrorCode } from '../../../lib/api/errors.ts';
+import type { AnyResponse, Refusal } from '../operation.ts';
 
 export interface HttpCall {
   readonly method: string;
@@ -52,3 +54,27 @@ const bodyOf = ({ body, isBase64Encoded }: APIGatewayProxyEvent): string | undef
   if (body === null || body === '') return undefined;
   return isBase64Encoded ? Buffer.from(body, 'base64').toString('utf8') : body;
 };
+
+const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' };
+/** Long enough for a throttled table to recover, short enough for a client to wait. */
+const retryAfterSeconds = 2;
+
+export const respond = (response: AnyResponse, correlationId: string): RoutedResponse => {
+  if ('refused' in response) return refusalResponse(response, correlationId);
+  const statusCode = Number(response.status);
+  if ('stream' in response) {
+    const stream = response.stream === undefined ? {} : { stream: Readable.from(response.stream) };
+    return { statusCode, headers: response.headers ?? {}, body: '', ...stream };
+  }
+  return { statusCode, headers: { ...jsonHeaders, ...response.headers }, body: JSON.stringify(response.body) };
+};
+
+const refusalResponse = ({ refused, details, headers }: Refusal, correlationId: string): RoutedResponse => ({
+  statusCode: errorCatalogue[refused].status,
+  headers: { ...jsonHeaders, ...headersOf(refused), ...headers },
+  body: JSON.stringify(createErrorEnvelope(refused, correlationId, details)),
+});
+
+/** No `www-authenticate` with a 401: API Gateway renames that header of a function's response, so clients would not find it. */
+const headersOf = (code: ErrorCode): Readonly<Record<string, string>> =>
+  code === 'unavailable' ? { 'retry-after': String(retryAfterSeconds) } : {};

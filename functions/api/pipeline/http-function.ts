@@ -1,22 +1,91 @@
-/** The common shape of the HTTP functions: the router, wrapped in tracing, security headers, CORS and error handling. */
-import middy, { type MiddlewareObj, type PluginExecutionMode } from '@middy/core';
+/** The common shape of the HTTP functions: a router by the route table, wrapped in the middleware. */
+import middy, { type PluginExecutionMode } from '@middy/core';
 import headerNormalizer from '@middy/http-header-normalizer';
-import type { APIGatewayProxyEvent } from 'aws-lambda';
+import router from '@middy/http-router';
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Route } from '../../../lib/api/route.ts';
+import { type OperationId, routes } from '../../../lib/api/routes.ts';
+import { runIdPattern } from '../../../lib/engine/ids.ts';
 import { traceFields } from '../../../lib/engine/trace.ts';
-import { Unavailable } from '../../../lib/ports/unavailable.ts';
-import { asAnyOperations, type Operations, type Tools } from '../operation.ts';
-import { cors } from './cors.ts';
-import type { HttpResponse } from './http-call.ts';
-import { createRouter, respond } from './router.ts';
-import { traceIn, tracing } from './tracing.ts';
+import {
+  type AnyOperation,
+  type AnyOperations,
+  type AnyResponse,
+  asAnyOperations,
+  type Operations,
+  refuse,
+  type Tools,
+} from '../operation.ts';
+import { handleRoute } from './handle-route.ts';
+import { callOf, type HttpCall, type HttpResponse, respond, type RoutedResponse } from './http-call.ts';
+import { cors, errorEnvelope, isPreflight, preflight, securityHeaders, traceIn, tracing } from './middleware.ts';
+
+type RequestHandler = (event: APIGatewayProxyEvent, context: Context) => Promise<HttpResponse>;
+
+/** Routes requests to operations by the route table. */
+const createRouter = <Using extends Tools>(tools: Using, operations: AnyOperations<Using>): RequestHandler => {
+  const handledRoutes = routes.flatMap((route: Route & { operationId: OperationId }) => {
+    const operation = operations[route.operationId];
+    return operation === undefined
+      ? []
+      : [{ method: route.method, path: route.path, handler: handlerOf(tools, route, operation) }];
+  });
+  const handler = router<APIGatewayProxyEvent, RoutedResponse>({
+    routes: handledRoutes,
+    notFoundResponse: () => undefined,
+  });
+  return async (event, context) => {
+    const { stream, ...operationResponse } = (await handler(event, context)) ?? unmatchedResponse(tools, event);
+    return stream === undefined ? operationResponse : { ...operationResponse, body: stream };
+  };
+};
+
+const handlerOf =
+  <Using extends Tools>(tools: Using, route: Route, operation: AnyOperation<Using>) =>
+  async (event: APIGatewayProxyEvent): Promise<RoutedResponse> => {
+    const trace = traceIn(event);
+    const call = callOf(event);
+    const operationResponse = await handleRoute(tools, route, operation, call, trace);
+    const response = respond(operationResponse, trace.correlationId);
+    tools.logger.info('request handled', {
+      ...traceFields(trace),
+      ...runFact(operationResponse, call),
+      operation: route.operationId,
+      status: response.statusCode,
+    });
+    return response;
+  };
+
+/** The run id of the request, if it has one. */
+const runFact = ({ audit }: AnyResponse, { params }: HttpCall): { readonly runId?: string } => {
+  const runId = audit?.facts?.['runId'] ?? params['runId'];
+  return typeof runId === 'string' && runIdPattern.test(runId) ? { runId } : {};
+};
+
+const unmatchedResponse = (tools: Tools, event: APIGatewayProxyEvent): RoutedResponse => {
+  const allowed = routes.filter(({ path }) => matches(path, event.path)).map(({ method }) => method);
+  if (allowed.length > 0 && isPreflight(tools, event)) return preflight(allowed);
+  const refusal =
+    allowed.length === 0 ? refuse('not_found') : { ...refuse('method_not_allowed'), headers: { allow: allowed.join(', ') } };
+  return respond(refusal, traceIn(event).correlationId);
+};
+
+/** A parameter matches one path segment. A trailing slash is ignored. */
+const matches = (template: string, path: string): boolean => {
+  const templateSegments = template.split('/');
+  const pathSegments = path.replace(/\/$/, '').split('/');
+  return (
+    templateSegments.length === pathSegments.length &&
+    templateSegments.every((segment, at) => segment.startsWith('{') || segment === pathSegments[at])
+  );
+};
 
 /** Time before the function's timeout at which middy aborts, so that the response can still be sent. */
 const timeoutEarlyInMillis = 500;
 
-export const httpFunction = <ServedBy extends Route['servedBy']>(
-  tools: Tools,
-  operations: Operations<ServedBy>,
+export const httpFunction = <ServedBy extends Route['servedBy'], Using extends Tools>(
+  tools: Using,
+  operations: Operations<ServedBy, Using>,
   options: { executionMode?: PluginExecutionMode } = {},
 ) =>
   middy<APIGatewayProxyEvent, HttpResponse>({ timeoutEarlyInMillis, ...options })
@@ -27,37 +96,3 @@ export const httpFunction = <ServedBy extends Route['servedBy']>(
     // The middleware added last handles an error first: it creates the response, and the others add their headers.
     .use(errorEnvelope(tools.logger))
     .handler(createRouter(tools, asAnyOperations(operations)));
-
-/** Middy throws it shortly before the function's timeout. The request may have taken effect. */
-const isTimeout = (error: Error): boolean => error.name === 'TimeoutError';
-
-const errorEnvelope = (logger: Tools['logger']): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => ({
-  onError: (request) => {
-    const { event, error } = request;
-    const trace = traceIn(event);
-    const thrown = error ?? new Error('middy reported an error without a value');
-    const isTemporary = thrown instanceof Unavailable || isTimeout(thrown);
-    const facts = { ...traceFields(trace), method: event.httpMethod, path: event.path, error: thrown };
-    if (isTemporary) logger.warn('temporarily unavailable', facts);
-    else logger.error('request failed', facts);
-    request.response = respond({ refused: isTemporary ? 'unavailable' : 'internal' }, trace.correlationId);
-  },
-});
-
-const headers = {
-  'strict-transport-security': 'max-age=63072000; includeSubDomains',
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cache-control': 'no-store',
-} as const;
-
-/** Default headers of every response. A route's header overrides them, such as `cache-control` of a public document. */
-const securityHeaders = (): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => {
-  const add = (request: { response: HttpResponse | null | undefined }): void => {
-    const { response } = request;
-    if (response === undefined || response === null) return;
-    request.response = { ...response, headers: { ...headers, ...response.headers } };
-  };
-  return { after: add, onError: add };
-};

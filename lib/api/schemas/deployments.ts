@@ -1,11 +1,12 @@
-/** Schemas for deployments. The manifest is stored unchanged and compared with its artifact, so its schema is strict. */
+/** Schemas of deployments, and of the routes for their code. */
 import * as z from 'zod';
 import type { ErrorCode, ErrorDetail } from '../errors.ts';
 import { findPathError } from '../../artifact/archive-path.ts';
 import { archiveLimits } from '../../artifact/limits.ts';
 import { workflowNamePattern } from '../../engine/ids.ts';
 import { runtimes } from '../../ports/deployments.ts';
-import { cursor, deploymentId, limit, utcTimestamp, page } from './parts.ts';
+import { cursor, deploymentId, jsonObject, limit, page, utcTimestamp } from './parts.ts';
+import { queueNamePattern } from '../../engine/bundle/message.ts';
 
 /** Maximum size of a manifest, and of a form with its artifact. The function receives the form in base64. */
 export const manifestLimitBytes = 262_144;
@@ -155,3 +156,29 @@ export const activatedResponse = z.strictObject({
 });
 export const verifiedDeploymentResponse = z.strictObject({ deploymentId: z.string(), verifiedAt: utcTimestamp });
 export const removedDeploymentResponse = z.strictObject({ deploymentId: z.string(), removedAt: utcTimestamp });
+
+/** For longer waits the code returns a delay, and is called again after it. */
+const maxDelaySeconds = 86_400;
+
+export const publishBody = z
+  .strictObject({
+    queueName: z
+      .string()
+      .regex(queueNamePattern, 'must be __wkf_workflow_<name> or __wkf_step_<name>')
+      .meta({ description: '`__wkf_workflow_<name>` or `__wkf_step_<name>`, also with a namespace' }),
+    message: jsonObject.meta({ description: 'contains the id of its run as `runId` or `workflowRunId`' }),
+    opts: z
+      .strictObject({
+        deploymentId: deploymentId.exactOptional(),
+        idempotencyKey: z
+          .string()
+          .regex(/^[\x20-\x7e]{1,255}$/, 'must be 1 to 255 printable ASCII characters')
+          .exactOptional()
+          .meta({ description: 'calls with the same key send one message; without a key each call sends one' }),
+        delaySeconds: z.int().min(0).max(maxDelaySeconds).exactOptional(),
+      })
+      .exactOptional(),
+  })
+  .meta({ id: 'PublishMessage' });
+export const publishedMessageResponse = z.strictObject({ messageId: z.string() });
+export const worldDeploymentResponse = z.strictObject({ deploymentId: z.string() });

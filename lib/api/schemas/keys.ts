@@ -1,7 +1,19 @@
-/** Schemas for API keys. Only the responses to create and rotate contain the text of a key. */
+/** Schemas of keys and of the audit trail. */
 import * as z from 'zod';
 import { keyScopes } from '../../ports/control.ts';
-import { cursor, environment, keyId, limit, utcTimestamp, page, projectId, timestampInput } from './parts.ts';
+import {
+  correlationId,
+  cursor,
+  environment,
+  jsonObject,
+  keyId,
+  limit,
+  page,
+  projectId,
+  runId,
+  timestampInput,
+  utcTimestamp,
+} from './parts.ts';
 
 /** A week: long enough for all deployments of a caller to use the new key. */
 const maxOverlapSeconds = 604_800;
@@ -51,3 +63,32 @@ const keySummary = z
   })
   .meta({ id: 'KeySummary' });
 export const keyList = page(keySummary);
+
+const results = ['success', 'failure'] as const;
+
+export const listAuditQuery = z.strictObject({
+  limit: limit.default(50),
+  cursor: cursor.exactOptional(),
+  action: z.string().min(1).max(64).exactOptional(),
+  result: z.enum(results).exactOptional(),
+  keyId: keyId.exactOptional(),
+  runId: runId.exactOptional(),
+  correlationId: correlationId.exactOptional(),
+  since: timestampInput.exactOptional().meta({ description: 'at or after' }),
+  until: timestampInput.exactOptional().meta({ description: 'before' }),
+});
+
+const auditEntry = z
+  .strictObject({
+    id: z.string(),
+    at: utcTimestamp,
+    keyId: z.string().nullable(),
+    action: z.string(),
+    resource: z.string(),
+    result: z.enum(results),
+    ip: z.string().exactOptional(),
+    userAgent: z.string().exactOptional(),
+    metadata: jsonObject,
+  })
+  .meta({ id: 'AuditEntry' });
+export const auditList = page(auditEntry);

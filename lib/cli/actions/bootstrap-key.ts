@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import { parseKey } from '../../api/auth/key-format.ts';
+import { parseKey } from '../../api/auth.ts';
 import { findFirstKey, type FirstKeyLocation, type FoundKey } from '../../aws/first-key.ts';
 import { type Action, CliError, exitCodes, usageError } from '../command.ts';
 import { parseOptions } from '../parse-command-line.ts';

@@ -2,8 +2,7 @@
 import * as z from 'zod';
 import { runsTableKeys } from '../../contract/environment.ts';
 import { arns, lastPart } from '../aws-environment.ts';
-import type { RequestContext } from '../policy/conditions.ts';
-import type { RequiredPermission } from '../policy/evaluate.ts';
+import type { RequestContext, RequiredPermission } from '../policy/evaluate.ts';
 import {
   jsonBody,
   jsonErrorResponse,

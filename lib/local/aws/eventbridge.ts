@@ -1,8 +1,15 @@
-/** EventBridge: accepts PutEvents, passes the events to the rules, and stores the last events for inspection. */
+/**
+ * EventBridge: accepts PutEvents, applies the rules and stores the last events for inspection. Rules route events to queues
+ * (https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-patterns.html). Only patterns of plain values and targets that are
+ * queues are supported; a template with another rule does not start.
+ */
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
-import { arns, lastPart } from '../aws-environment.ts';
-import { jsonBody, jsonErrorResponse, jsonResponse, targetOperation, unknownOperation, type Service } from './wire.ts';
+import { arns, awsEnvironment, lastPart } from '../aws-environment.ts';
+import { type Service, jsonBody, jsonErrorResponse, jsonResponse, targetOperation, unknownOperation } from './wire.ts';
+import type { QueueClient } from '../pollers/queue-client.ts';
+import type { Template } from '../template/template.ts';
+import { TemplateError } from '../template/template-error.ts';
 
 const entryShape = z.looseObject({
   EventBusName: z.string().default('default'),
@@ -91,4 +98,87 @@ export function eventBridge(busNames: ReadonlySet<string>, onEvent: (event: BusE
     toErrorResponse: (error) => jsonErrorResponse('', error, 'application/x-amz-json-1.1'),
   };
   return { service, recent: () => [...recent] };
+}
+
+const values = z.array(z.string()).min(1);
+const ruleShape = z.looseObject({
+  EventBusName: z.string().default('default'),
+  State: z.enum(['ENABLED', 'DISABLED']).default('ENABLED'),
+  EventPattern: z.strictObject({
+    source: values.exactOptional(),
+    'detail-type': values.exactOptional(),
+    detail: z.record(z.string(), values).default({}),
+  }),
+  Targets: z.array(z.strictObject({ Arn: z.string(), Id: z.string() })).min(1),
+});
+
+const statement = z.looseObject({
+  Effect: z.literal('Allow'),
+  Action: z.union([z.string().transform((one) => [one]), z.array(z.string())]),
+  Principal: z.looseObject({ Service: z.literal('events.amazonaws.com') }),
+});
+const policyShape = z.looseObject({
+  Queues: z.array(z.string()),
+  PolicyDocument: z.looseObject({ Statement: z.array(z.unknown()) }),
+});
+
+interface Rule {
+  readonly bus: string;
+  readonly pattern: z.output<typeof ruleShape>['EventPattern'];
+  /** URLs of queues */
+  readonly urls: readonly string[];
+}
+
+export function readRules(template: Template, queueUrlOf: (arn: string) => string | undefined): readonly Rule[] {
+  const permittedQueues = new Set(
+    template.of('AWS::SQS::QueuePolicy').flatMap(({ properties }) => {
+      const { Queues, PolicyDocument } = policyShape.parse(properties);
+      const allowsEventBridge = PolicyDocument.Statement.some(
+        (one) => statement.safeParse(one).data?.Action.includes('sqs:SendMessage') === true,
+      );
+      return allowsEventBridge ? Queues : [];
+    }),
+  );
+  return template.of('AWS::Events::Rule').flatMap(({ logicalId, properties }) => {
+    const parsed = ruleShape.safeParse(properties);
+    if (!parsed.success) throw new TemplateError(`${logicalId}: the rule is not valid: ${z.prettifyError(parsed.error)}`);
+    const { EventBusName, State, EventPattern, Targets } = parsed.data;
+    const urls = Targets.map(({ Arn }) => {
+      const url = queueUrlOf(Arn);
+      if (url === undefined) throw new TemplateError(`${logicalId}: the target ${Arn} is no queue of a stack`);
+      if (!permittedQueues.has(url))
+        throw new TemplateError(`${logicalId}: no policy of the queue ${Arn} allows EventBridge to send to it`);
+      return url;
+    });
+    return State === 'ENABLED' ? [{ bus: lastPart(EventBusName), pattern: EventPattern, urls }] : [];
+  });
+}
+
+const detailShape = z.looseObject({});
+
+function matchesEvent({ bus, pattern }: Rule, event: BusEvent): boolean {
+  const detail = detailShape.safeParse(event.detail).data ?? {};
+  return (
+    bus === event.bus &&
+    (pattern.source?.includes(event.source) ?? true) &&
+    (pattern['detail-type']?.includes(event.detailType) ?? true) &&
+    Object.entries(pattern.detail).every(([key, expectedValues]) => expectedValues.some((value) => value === detail[key]))
+  );
+}
+
+/** Sends the event to the queues of the matching rules, in EventBridge's envelope. */
+export async function deliverEvent(rules: readonly Rule[], queues: Pick<QueueClient, 'send'>, event: BusEvent): Promise<void> {
+  const urls = rules.filter((rule) => matchesEvent(rule, event)).flatMap((rule) => rule.urls);
+  const envelope = JSON.stringify({
+    version: '0',
+    id: randomUUID(),
+    'detail-type': event.detailType,
+    source: event.source,
+    account: awsEnvironment.account,
+    time: event.at.toISOString(),
+    region: awsEnvironment.region,
+    resources: [],
+    detail: event.detail,
+  });
+  await Promise.all(urls.map((url) => queues.send(url, envelope, undefined)));
 }

@@ -1,7 +1,7 @@
 /** Posts to open sockets, describes them and closes them: https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-how-to-call-websocket-api-connections.html */
 import { arn } from '../aws-environment.ts';
 import type { Connections } from '../sockets/connections.ts';
-import { socketLimits } from '../sockets/limits.ts';
+import { socketLimits } from '../limits.ts';
 import type { SocketRoutes } from '../sockets/socket-routes.ts';
 import { jsonResponse, unknownOperation, type Service, type WireRequest, type WireResponse } from './wire.ts';
 

@@ -7,10 +7,9 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { noOrigins } from '../http/caller-guard.ts';
 import { guardedServer } from '../http/guarded-server.ts';
 import { requestUrl, listen, readBody, type Listening } from '../http/listen.ts';
-import type { Recorder } from '../recorder/recorder.ts';
-import { hasValidExpiry, isExpired, isPresigned, readCredential, missingSignedHeaders } from './credential.ts';
+import type { Recorder } from '../recorder.ts';
+import { hasValidExpiry, isExpired, isPresigned, isSignatureValid, missingSignedHeaders, readCredential } from './signature.ts';
 import type { Principals } from './principals.ts';
-import { isSignatureValid } from './signature.ts';
 import { isServiceError, jsonResponse, type Service, type ServiceError, type WireRequest, type WireResponse } from './wire.ts';
 
 interface GatewayParts {

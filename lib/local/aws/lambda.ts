@@ -2,7 +2,7 @@
 import { defined } from '../../base/defined.ts';
 import { arns, lastPart } from '../aws-environment.ts';
 import { invokeAsync } from '../lambda/async-invoke.ts';
-import { limits } from '../lambda/limits.ts';
+import { lambdaLimits } from '../limits.ts';
 import type { LambdaFunction } from '../lambda/function.ts';
 import { jsonResponse, unknownOperation, type Service, type WireResponse } from './wire.ts';
 
@@ -36,7 +36,7 @@ export function lambda(find: FindFunction, warn: (line: string) => void): Servic
       const event = request.body.toString('utf8') || '{}';
       const cause = { traceHeaders: [request.headers['x-amzn-trace-id']] };
       if (request.headers['x-amz-invocation-type'] === 'Event') {
-        if (request.body.length > limits.asyncPayloadBytes)
+        if (request.body.length > lambdaLimits.asyncPayloadBytes)
           return errorResponse(413, 'RequestTooLargeException', 'Request must be smaller');
         invokeAsync(target, event, warn, cause);
         return { status: 202, headers: {}, body: Buffer.alloc(0) };

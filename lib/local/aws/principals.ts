@@ -2,8 +2,7 @@
 import { defined } from '../../base/defined.ts';
 import { randomBytes } from 'node:crypto';
 import { arn, lastPart, awsEnvironment } from '../aws-environment.ts';
-import type { RequestContext } from '../policy/conditions.ts';
-import { denialMessage, evaluate, type RequiredPermission } from '../policy/evaluate.ts';
+import { type RequestContext, type RequiredPermission, denialMessage, evaluate } from '../policy/evaluate.ts';
 import type { Roles } from '../policy/roles.ts';
 
 export interface Principal {

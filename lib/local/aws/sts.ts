@@ -1,7 +1,7 @@
 /** STS: AssumeRole. The caller's role must allow it, and the target role must trust the caller. */
 import { randomBytes } from 'node:crypto';
 import { lastPart, awsEnvironment } from '../aws-environment.ts';
-import { readCredential } from './credential.ts';
+import { readCredential } from './signature.ts';
 import type { Principals } from './principals.ts';
 import { type Service, type ServiceError, type WireRequest, type WireResponse, unknownOperation } from './wire.ts';
 

@@ -9,9 +9,9 @@ import { noOrigins } from '../http/caller-guard.ts';
 import { guardedServer } from '../http/guarded-server.ts';
 import { listen, readBody } from '../http/listen.ts';
 import type { LambdaFunction } from '../lambda/function.ts';
-import { limits } from '../lambda/limits.ts';
+import { lambdaLimits } from '../limits.ts';
 import { awsEnvironment } from '../aws-environment.ts';
-import { readPrivateJson, writePrivateJson } from '../state-files.ts';
+import { readPrivateJson, writePrivateJson } from '../instance-folder.ts';
 import { isCustom } from '../template/resource-types.ts';
 import { TemplateError } from '../template/template-error.ts';
 import type { Resource, Template } from '../template/template.ts';
@@ -75,8 +75,8 @@ async function invokeProvider(
     };
     const text = JSON.stringify(event);
     // CloudFormation invokes the function asynchronously.
-    if (Buffer.byteLength(text) > limits.asyncPayloadBytes)
-      throw new TemplateError(`${logicalId}: its event has more than ${limits.asyncPayloadBytes} bytes`);
+    if (Buffer.byteLength(text) > lambdaLimits.asyncPayloadBytes)
+      throw new TemplateError(`${logicalId}: its event has more than ${lambdaLimits.asyncPayloadBytes} bytes`);
     const outcome = await target.invoke(text);
     if (outcome.kind !== 'returned')
       throw new TemplateError(

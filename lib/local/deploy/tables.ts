@@ -5,6 +5,7 @@ import * as z from 'zod';
 import type { CallDynamodb } from '../emulators/forward.ts';
 import type { Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
+import type { Fauxqs } from '../emulators/fauxqs.ts';
 
 const keySchema = z.array(z.looseObject({ AttributeName: z.string(), KeyType: z.string() }));
 const attributes = z.array(z.looseObject({ AttributeName: z.string(), AttributeType: z.string() }));
@@ -97,4 +98,25 @@ export async function deployTables(template: Template, callDynamodb: CallDynamod
       .of('AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable')
       .map(({ name, properties }) => ensureTable(callDynamodb, name, tableShape.parse(properties))),
   );
+}
+
+const attributeNames = (
+  'FifoQueue ContentBasedDeduplication DeduplicationScope FifoThroughputLimit ' +
+  'DelaySeconds MaximumMessageSize MessageRetentionPeriod ReceiveMessageWaitTimeSeconds VisibilityTimeout RedrivePolicy'
+).split(' ');
+
+/** Attributes are text; a policy is JSON text. */
+function queueAttributes(properties: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const attributes: Record<string, string> = {};
+  for (const name of attributeNames) {
+    const value = properties[name];
+    if (value === undefined) continue;
+    attributes[name] = typeof value === 'string' ? value : JSON.stringify(value);
+  }
+  return attributes;
+}
+
+export function deployQueuesAndBuckets(template: Template, fauxqs: Fauxqs): void {
+  for (const { name, properties } of template.of('AWS::SQS::Queue')) fauxqs.ensureQueue(name, queueAttributes(properties));
+  for (const { name } of template.of('AWS::S3::Bucket')) fauxqs.ensureBucket(name);
 }

@@ -5,8 +5,14 @@
 import * as z from 'zod';
 import { jsonBody, jsonErrorResponse, jsonResponse, targetOperation, type WireRequest } from '../aws/wire.ts';
 import { lastPart } from '../aws-environment.ts';
-import { loadQueueActions, type QueueAction, type QueueStore } from './fauxqs-classes.ts';
-import { hasGroupDeduplication, sourceArnAttribute, scopedDeduplicationId } from './fauxqs-patch.ts';
+import {
+  type QueueAction,
+  type QueueStore,
+  hasGroupDeduplication,
+  loadQueueActions,
+  scopedDeduplicationId,
+  sourceArnAttribute,
+} from './fauxqs-patch.ts';
 import type { Forward } from './forward.ts';
 
 const operations = (

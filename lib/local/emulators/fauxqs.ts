@@ -1,11 +1,11 @@
 /** SQS and S3 by fauxqs, inside this process and without a port. SQLite stores their data. */
 import { mkdirSync } from 'node:fs';
 import { arns, awsEnvironment, queueUrl } from '../aws-environment.ts';
-import { openBucket } from './fauxqs-bucket.ts';
-import { loadFauxqsClasses } from './fauxqs-classes.ts';
-import { patchFauxqs } from './fauxqs-patch.ts';
+import { loadFauxqsClasses, patchFauxqs } from './fauxqs-patch.ts';
 import { openQueues } from './fauxqs-queues.ts';
 import type { Forward } from './forward.ts';
+import { defined } from '../../base/defined.ts';
+import type { buildApp as build } from 'fauxqs';
 
 export interface Fauxqs {
   readonly queues: Forward;
@@ -63,6 +63,55 @@ export async function startFauxqs(directory: string): Promise<Fauxqs> {
       sqsStore.shutdown();
       await bucket.stop();
       persistence.close();
+    },
+  };
+}
+
+type BuildOptions = NonNullable<Parameters<typeof build>[0]>;
+
+const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'] as const;
+/** Headers of the connection, which are not copied to the response. */
+const connectionHeaders = new Set(['connection', 'transfer-encoding', 'content-length']);
+
+interface Bucket {
+  readonly forward: Forward;
+  stop(): Promise<void>;
+}
+
+function openBucket(options: BuildOptions): Bucket {
+  let opening: Promise<ReturnType<typeof build>> | undefined;
+  const open = async (): Promise<ReturnType<typeof build>> => {
+    const { buildApp } = await import('fauxqs');
+    const app = buildApp(options);
+    await app.ready();
+    return app;
+  };
+  return {
+    async forward(request) {
+      const method = methods.find((known) => known === request.method);
+      if (method === undefined) return { status: 405, headers: {}, body: Buffer.alloc(0) };
+      opening ??= open();
+      const app = await opening;
+      const { 'content-length': _, 'transfer-encoding': __, ...headers } = request.headers;
+      const response = await app.inject(
+        defined({
+          method,
+          url: request.url,
+          // The emulator's server parses some content types as SQS and SNS messages and refuses unknown ones. For S3 a body is bytes.
+          headers: { ...headers, host: '127.0.0.1', 'content-type': 'application/octet-stream' },
+          payload: request.body.length > 0 || method === 'PUT' || method === 'POST' ? request.body : undefined,
+        }),
+      );
+      const responseHeaders: Record<string, string> = {};
+      for (const [name, value] of Object.entries(response.headers)) {
+        // The content-length of a HEAD response is the object's size.
+        if (!connectionHeaders.has(name) || (method === 'HEAD' && name === 'content-length'))
+          responseHeaders[name] = String(value);
+      }
+      return { status: response.statusCode, headers: responseHeaders, body: response.rawPayload };
+    },
+    async stop() {
+      await (await opening)?.close();
     },
   };
 }

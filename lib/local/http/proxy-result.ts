@@ -1,6 +1,9 @@
-/** Converts a function's proxy result to an HTTP response. */
+/** Sends a function's proxy result as an HTTP response: at once, or as its chunks arrive. */
 import type { ServerResponse } from 'node:http';
 import * as z from 'zod';
+import { once } from 'node:events';
+import { preludeEnd, preludeType } from '../lambda/response-stream.ts';
+import type { ChunkReader } from '../lambda/thread.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 
@@ -39,7 +42,7 @@ const parse = (text: string): unknown => {
 };
 
 /** The prelude of a streamed response; undefined where it is invalid. */
-export const parseHead = (text: string): ResponseHead | undefined => headShape.safeParse(parse(text)).data;
+const parseHead = (text: string): ResponseHead | undefined => headShape.safeParse(parse(text)).data;
 
 /** A buffered response; undefined where it is invalid. */
 export function parseResult(payload: string): { readonly head: ResponseHead; readonly body: Buffer } | undefined {
@@ -57,4 +60,49 @@ export function writeHead(response: ServerResponse, head: ResponseHead, requestI
   if (head.cookies !== undefined && head.cookies !== null) headers['set-cookie'] = head.cookies;
   headers['content-type'] ??= 'application/json';
   response.writeHead(head.statusCode, headers);
+}
+
+/** API Gateway's limit for the prelude, in bytes. */
+const maxPreludeBytes = 16 * 1024;
+
+export interface StreamedResponse {
+  readonly onChunk: ChunkReader;
+  /** whether status and headers have been sent; before that, a failure gets its own response */
+  readonly hasStarted: () => boolean;
+}
+
+export function streamTo(response: ServerResponse, requestId: string): StreamedResponse {
+  let isStarted = false;
+  let isMalformed = false;
+  let buffered = Buffer.alloc(0);
+
+  /** Resolves when the client has read enough, or has disconnected. */
+  const writeChunk = async (bytes: Uint8Array): Promise<void> => {
+    if (bytes.length === 0 || response.destroyed || response.write(bytes)) return;
+    await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  };
+
+  return {
+    hasStarted: () => isStarted,
+    async onChunk(bytes, contentType) {
+      if (isStarted) return writeChunk(bytes);
+      if (isMalformed) return;
+      buffered = Buffer.concat([buffered, bytes]);
+      const end = buffered.indexOf(preludeEnd);
+      if (contentType !== preludeType || (end < 0 && buffered.length > maxPreludeBytes)) {
+        isMalformed = true;
+        return;
+      }
+      if (end < 0) return;
+      const head = parseHead(buffered.subarray(0, end).toString('utf8'));
+      if (head === undefined) {
+        isMalformed = true;
+        return;
+      }
+      isStarted = true;
+      writeHead(response, head, requestId);
+      response.flushHeaders();
+      await writeChunk(buffered.subarray(end + preludeEnd.length));
+    },
+  };
 }

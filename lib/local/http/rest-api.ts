@@ -4,15 +4,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LambdaFunction, Refused } from '../lambda/function.ts';
 import type { InvokeOutcome } from '../lambda/thread.ts';
-import type { Recorder } from '../recorder/recorder.ts';
+import type { Recorder } from '../recorder.ts';
 import { type Guard, guardedServer } from './guarded-server.ts';
 import type { GatewayResponses, GatewayResponseType } from './gateway-responses.ts';
-import { limits } from './limits.ts';
+import { apiLimits } from '../limits.ts';
 import { requestUrl, listen, readBody, type Listening } from './listen.ts';
 import { proxyEvent, type ReceivedRequest } from './proxy-event.ts';
-import { parseResult, writeHead } from './proxy-result.ts';
+import { parseResult, streamTo, writeHead } from './proxy-result.ts';
 import type { Route, Routes } from './routes.ts';
-import { streamTo } from './streamed-response.ts';
 
 export interface RestApiParts {
   readonly routes: Routes;
@@ -41,7 +40,7 @@ async function serve(parts: RestApiParts, request: IncomingMessage, response: Se
   const startedAt = performance.now();
   const url = requestUrl(request);
   const requestId = randomUUID();
-  const body = await readBody(request, limits.payloadBytes);
+  const body = await readBody(request, apiLimits.payloadBytes);
   const route = parts.routes.find(request.method ?? 'GET', url.pathname);
   const refuse = createRefuse(parts, response, requestId, route, request, url);
   const sent =
@@ -55,7 +54,7 @@ async function serve(parts: RestApiParts, request: IncomingMessage, response: Se
     service: 'apigateway',
     operation: `${request.method} ${route?.resource ?? url.pathname}`,
     input: undefined,
-    requestBytes: body === 'too large' ? limits.payloadBytes : body.length,
+    requestBytes: body === 'too large' ? apiLimits.payloadBytes : body.length,
     status: sent.status,
     response: Buffer.alloc(0),
     tookMs: performance.now() - startedAt,

@@ -1,7 +1,7 @@
 /** A function of the template with its threads: created on demand, reused while they live, replaced when they crash. */
 import { randomUUID } from 'node:crypto';
 import { type AsyncInvokeConfig, defaultAsyncInvokeConfig } from './async-invoke.ts';
-import { limits } from './limits.ts';
+import { lambdaLimits } from '../limits.ts';
 import { invocationTraceHeader, invocationsIn, maxInvocationsPerChain } from './lineage.ts';
 import { startThread, type ChunkReader, type InvokeOutcome, type Thread, type ThreadSettings } from './thread.ts';
 
@@ -138,8 +138,8 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
     async invoke(event, { onChunk, traceHeaders = [] } = {}) {
       if (stopped) return { kind: 'refused', code: 'ServiceException', message: 'The embedded cloud is stopping' };
       const bytes = Buffer.byteLength(event);
-      if (bytes > limits.payloadBytes) {
-        const message = `Request must be smaller than ${limits.payloadBytes} bytes for the InvokeFunction operation, and has ${bytes}`;
+      if (bytes > lambdaLimits.payloadBytes) {
+        const message = `Request must be smaller than ${lambdaLimits.payloadBytes} bytes for the InvokeFunction operation, and has ${bytes}`;
         return { kind: 'refused', code: 'RequestTooLargeException', message };
       }
       const recursionMessage = traceHeaders.map(recursionError).find((found) => found !== undefined);

@@ -1,19 +1,18 @@
 /** Creates every function of the template, with its bundle, its variables and its own key. */
-import { existsSync } from 'node:fs';
+import { type WriteStream, createWriteStream, existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import { environmentNames } from '../../contract/environment.ts';
 import type { Principals } from '../aws/principals.ts';
 import { awsEnvironment } from '../aws-environment.ts';
-import type { Recorder } from '../recorder/recorder.ts';
+import type { Recorder } from '../recorder.ts';
 import type { Assembly } from '../template/assembly.ts';
 import type { Resource, Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
 import { type AsyncInvokeConfig, defaultAsyncInvokeConfig, readAsyncInvokeConfigs } from './async-invoke.ts';
-import { type Account, createFunction, type LambdaFunction } from './function.ts';
-import { limits } from './limits.ts';
-import type { Logs } from './logs.ts';
+import { type Account, type LambdaFunction, createFunction } from './function.ts';
+import { lambdaLimits } from '../limits.ts';
 
 const shape = z.looseObject({
   Code: z.looseObject({ S3Key: z.string() }),
@@ -55,7 +54,7 @@ const maxStreamThreads = 64;
  * https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html
  */
 function validateReservations(template: Template, accountConcurrency: number): void {
-  const minUnreserved = Math.min(limits.minUnreservedConcurrency, accountConcurrency);
+  const minUnreserved = Math.min(lambdaLimits.minUnreservedConcurrency, accountConcurrency);
   let unreserved = accountConcurrency;
   for (const { logicalId, properties } of template.of('AWS::Lambda::Function')) {
     unreserved -= Number(properties['ReservedConcurrentExecutions'] ?? 0);
@@ -69,7 +68,7 @@ function validateReservations(template: Template, accountConcurrency: number): v
 /** CreateFunction measures the variables as JSON: names, quotes and escapes count. */
 function validateEnvironmentSize(variables: Readonly<Record<string, string>>, logicalId: string): void {
   const measured = JSON.stringify(variables);
-  if (Buffer.byteLength(measured) <= limits.environmentBytes) return;
+  if (Buffer.byteLength(measured) <= lambdaLimits.environmentBytes) return;
   throw new TemplateError(
     `${logicalId}: Lambda was unable to configure your environment variables because the environment variables you have provided exceeded the 4KB limit. String measured: ${measured}`,
   );
@@ -206,7 +205,7 @@ const runtimeVariables = ({ name, memoryMb, logGroup, handler, folder, parts }: 
 
 /** Functions by name. */
 export function createFunctions(parts: FunctionParts): ReadonlyMap<string, LambdaFunction> {
-  const accountConcurrency = parts.accountConcurrency ?? limits.accountConcurrency;
+  const accountConcurrency = parts.accountConcurrency ?? lambdaLimits.accountConcurrency;
   validateReservations(parts.template, accountConcurrency);
   const account = accountOf(parts.template, accountConcurrency);
   const asyncInvokes = readAsyncInvokeConfigs(parts.template);
@@ -218,4 +217,31 @@ export function createFunctions(parts: FunctionParts): ReadonlyMap<string, Lambd
         createFromResource(resource, asyncInvokes.get(resource.name) ?? defaultAsyncInvokeConfig, { ...parts, account }),
       ]),
   );
+}
+
+const rotateAtBytes = 10 * 1024 * 1024;
+
+export interface Logs {
+  /** The writer of a function's log. */
+  of(functionName: string): (text: string) => void;
+  close(): Promise<void>;
+}
+
+export function openLogs(directory: string): Logs {
+  mkdirSync(directory, { recursive: true });
+  const files: WriteStream[] = [];
+  return {
+    of(functionName) {
+      const path = join(directory, `${functionName}.log`);
+      if (existsSync(path) && statSync(path).size > rotateAtBytes) renameSync(path, `${path}.1`);
+      const file = createWriteStream(path, { flags: 'a' });
+      // A full disk loses log lines, and must not end the cloud.
+      file.on('error', () => {});
+      files.push(file);
+      return (text) => void file.write(text);
+    },
+    async close() {
+      await Promise.all(files.map((file) => new Promise<void>((resolve) => file.end(() => resolve()))));
+    },
+  };
 }

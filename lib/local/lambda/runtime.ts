@@ -5,8 +5,14 @@
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Context } from 'aws-lambda';
-import { describeThrown } from './describe-thrown.ts';
-import type { FromThread, FunctionError, Invocation, ThreadData, ToThread } from './protocol.ts';
+import {
+  type FromThread,
+  type FunctionError,
+  type Invocation,
+  type ThreadData,
+  type ToThread,
+  describeThrown,
+} from './protocol.ts';
 import { createResponseStream, isStreamified, streaming, type ResponseStream } from './response-stream.ts';
 
 type Handler = (event: unknown, context: Context) => unknown;

@@ -2,9 +2,15 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { describeThrown } from './describe-thrown.ts';
-import { limits } from './limits.ts';
-import type { FromThread, FunctionError, Invocation, ThreadData, ToThread } from './protocol.ts';
+import {
+  type FromThread,
+  type FunctionError,
+  type Invocation,
+  type ThreadData,
+  type ToThread,
+  describeThrown,
+} from './protocol.ts';
+import { lambdaLimits } from '../limits.ts';
 
 export interface ThreadSettings {
   readonly data: ThreadData;
@@ -147,7 +153,7 @@ const withRequestId = (requestId: string, error: FunctionError): FunctionError =
 
 function checkPayloadSize(payload: string): InvokeOutcome {
   const bytes = Buffer.byteLength(payload);
-  if (bytes <= limits.payloadBytes) return { kind: 'returned', payload };
-  const errorMessage = `Response payload size (${bytes} bytes) exceeded maximum allowed payload size (${limits.payloadBytes} bytes).`;
+  if (bytes <= lambdaLimits.payloadBytes) return { kind: 'returned', payload };
+  const errorMessage = `Response payload size (${bytes} bytes) exceeded maximum allowed payload size (${lambdaLimits.payloadBytes} bytes).`;
   return { kind: 'failed', error: { errorType: 'Function.ResponseSizeTooLarge', errorMessage } };
 }

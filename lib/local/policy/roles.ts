@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
-import { parsePolicy, type Statement } from './statements.ts';
+import { parsePolicy, type Statement } from './evaluate.ts';
 
 /** Statements by the ARN of a role or of a managed policy. */
 export type Roles = ReadonlyMap<string, readonly Statement[]>;

@@ -1,9 +1,15 @@
-/** The event source mappings of the template, with the checks that Lambda makes at their creation. */
+/** Event source mappings: reads them from the template, makes the checks of Lambda, and starts their pollers. */
 import * as z from 'zod';
 import { lastPart } from '../aws-environment.ts';
 import type { LambdaFunction } from '../lambda/function.ts';
 import type { Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
+import type { FindFunction } from '../aws/lambda.ts';
+import type { Principals } from '../aws/principals.ts';
+import type { Fauxqs } from '../emulators/fauxqs.ts';
+import type { Recorder } from '../recorder.ts';
+import { type Poller, startPoller } from './poller.ts';
+import { createQueueClient } from './queue-client.ts';
 
 export interface Mapping {
   readonly queueArn: string;
@@ -31,12 +37,9 @@ const shape = z.strictObject({
 const redriveShape = z.looseObject({ maxReceiveCount: z.coerce.number() }).optional();
 
 /** The permissions that the function's role must have before Lambda accepts the mapping. */
-export const mappingActions = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
+const mappingActions = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
 
-export function readMappings(
-  template: Template,
-  functionOf: (nameOrArn: string) => LambdaFunction | undefined,
-): readonly Mapping[] {
+function readMappings(template: Template, functionOf: (nameOrArn: string) => LambdaFunction | undefined): readonly Mapping[] {
   return template.of('AWS::Lambda::EventSourceMapping').flatMap(({ logicalId, properties }) => {
     const parsed = shape.safeParse(properties);
     if (!parsed.success)
@@ -63,4 +66,39 @@ export function readMappings(
       reportsFailures: FunctionResponseTypes.length > 0,
     };
   });
+}
+
+export interface MappingParts {
+  readonly template: Template;
+  readonly principals: Principals;
+  readonly find: FindFunction;
+  readonly fauxqs: Fauxqs;
+  readonly recorder: Recorder;
+  readonly warn: (line: string) => void;
+  readonly throttledVisibilityMs: number | undefined;
+}
+
+export function startMappings({
+  template,
+  principals,
+  find,
+  fauxqs,
+  recorder,
+  warn,
+  throttledVisibilityMs,
+}: MappingParts): readonly Poller[] {
+  const mappings = readMappings(template, find);
+  for (const { target, queueArn } of mappings) {
+    const role = template.of('AWS::Lambda::Function').find(({ name }) => name === target.name)?.properties['Role'];
+    const actor = { arn: target.arn, roleArn: typeof role === 'string' ? role : '' };
+    const denialText = principals.findDenial(
+      actor,
+      mappingActions.map((action) => ({ action, resource: queueArn })),
+    );
+    if (denialText !== undefined) throw new TemplateError(`The function's role may not poll its queue: ${denialText}`);
+  }
+  const queues = createQueueClient(fauxqs.queues, recorder, 'pollers');
+  return mappings.map((mapping) =>
+    startPoller(mapping, queues, { endLongPolls: () => fauxqs.endLongPolls(), warn, throttledVisibilityMs }),
+  );
 }

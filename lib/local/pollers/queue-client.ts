@@ -2,7 +2,7 @@
 import { defined } from '../../base/defined.ts';
 import * as z from 'zod';
 import type { Forward } from '../emulators/forward.ts';
-import type { Recorder } from '../recorder/recorder.ts';
+import type { Recorder } from '../recorder.ts';
 
 const messageShape = z.looseObject({
   MessageId: z.string(),

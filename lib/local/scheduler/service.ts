@@ -1,17 +1,20 @@
 /** EventBridge Scheduler's API: https://docs.aws.amazon.com/scheduler/latest/APIReference/ */
 import {
-  jsonBody,
-  jsonResponse,
-  unknownOperation,
   type Operation,
   type Service,
   type WireRequest,
   type WireResponse,
+  jsonBody,
+  jsonResponse,
+  unknownOperation,
 } from '../aws/wire.ts';
 import { arns } from '../aws-environment.ts';
 import type { RequiredPermission } from '../policy/evaluate.ts';
 import { timingOf } from './expression.ts';
-import { definitionShape, type Definition, type Schedule, type ScheduleName, type ScheduleStore } from './schedule-store.ts';
+import { type Definition, type Schedule, type ScheduleName, type ScheduleStore, definitionShape } from './schedule-store.ts';
+import * as z from 'zod';
+import type { Template } from '../template/template.ts';
+import { TemplateError } from '../template/template-error.ts';
 
 const operations: Readonly<Record<string, string>> = {
   POST: 'CreateSchedule',
@@ -110,3 +113,19 @@ export function scheduler(store: ScheduleStore, groups: ReadonlySet<string>, onC
 
 const notFound = ({ name }: ScheduleName): WireResponse =>
   errorResponse(404, 'ResourceNotFoundException', `Schedule ${name} does not exist.`);
+
+const templateOrigin = 'stepwell:from-template';
+
+export function deploySchedules(template: Template, store: ScheduleStore, now: number): void {
+  for (const existing of store.list(undefined, ''))
+    if (existing.definition['GroupOrigin'] === templateOrigin) store.delete(existing);
+  for (const { logicalId, name, properties } of template.of('AWS::Scheduler::Schedule')) {
+    const definition = definitionShape.safeParse({ ...properties, GroupOrigin: templateOrigin });
+    if (!definition.success)
+      throw new TemplateError(`${logicalId}: the schedule is not valid: ${z.prettifyError(definition.error)}`);
+    const group = z.string().default('default').parse(properties['GroupName']);
+    const schedule = newSchedule({ group, name }, definition.data, now);
+    if (schedule === undefined) throw new TemplateError(`${logicalId}: ${definition.data.ScheduleExpression} is not valid`);
+    store.put(schedule);
+  }
+}

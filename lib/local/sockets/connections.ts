@@ -1,7 +1,7 @@
 /** The open sockets by connection id. Each closes when it has been idle or open for too long. */
 import { randomBytes } from 'node:crypto';
 import type { WebSocket } from 'ws';
-import { socketLimits } from './limits.ts';
+import { socketLimits } from '../limits.ts';
 
 interface OpenSocket {
   readonly id: string;

@@ -12,7 +12,7 @@ import { guardedServer, checkRequestHead, refuseConnection } from '../http/guard
 import { type Listening, requestUrl, listen } from '../http/listen.ts';
 import { type Connections, createConnections, newConnectionId } from './connections.ts';
 import { FrameLengths } from './frames.ts';
-import { socketLimits } from './limits.ts';
+import { socketLimits } from '../limits.ts';
 import { type OpenedConnection, connectEvent, disconnectEvent, messageEvent } from './socket-event.ts';
 import type { SocketRoutes } from './socket-routes.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { arns } from '../aws-environment.ts';
-import { demoProviders } from '../demo-webhook.ts';
+import { demoProviders } from '../local-credentials.ts';
 import { readOwnerSecrets } from '../secret-store.ts';
 
 const cdkShape = z.looseObject({ context: z.record(z.string(), z.unknown()).default({}) });

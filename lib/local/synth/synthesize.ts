@@ -1,9 +1,9 @@
 /** Runs the CDK app in a separate process, without the CDK CLI. Reuses the last result while its sources are unchanged. */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { localContext } from './local-context.ts';
-import { digestSources } from './sources.ts';
+import { createHash } from 'node:crypto';
 
 /** The app could not be synthesized. The message contains its output for the terminal. */
 class SynthesisError extends Error {
@@ -60,4 +60,26 @@ export async function synthesize(
   renameSync(temporaryDirectory, directory);
   writeFileSync(digestFile, digest);
   return { directory, isFresh: true };
+}
+
+const sourcePaths = ['lib', 'functions', 'bin', 'scripts', 'package-lock.json', 'cdk.json', 'tsconfig.json'] as const;
+
+function files(path: string): readonly string[] {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return [];
+  if (!stat.isDirectory()) return [path];
+  return readdirSync(path)
+    .toSorted()
+    .flatMap((name) => files(join(path, name)));
+}
+
+export function digestSources(root: string, paths: readonly string[] = sourcePaths): string {
+  const hash = createHash('sha256');
+  for (const path of paths) {
+    for (const file of files(join(root, path))) {
+      const content = readFileSync(file);
+      hash.update(`${relative(root, file)}\0${content.length}\0`).update(content);
+    }
+  }
+  return hash.digest('hex');
 }

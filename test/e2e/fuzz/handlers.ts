@@ -9,7 +9,7 @@ import { eventOperations } from '../../../functions/api/operations/events.ts';
 import { webhookOperations } from '../../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../../functions/api/operation.ts';
-import { newKey } from '../../../lib/api/auth/key-format.ts';
+import { newKey } from '../../../lib/api/auth.ts';
 import { S3Artifacts } from '../../../lib/aws/artifacts.ts';
 import { DynamoAudit } from '../../../lib/aws/audit.ts';
 import { S3Blobs } from '../../../lib/aws/blobs.ts';
@@ -121,12 +121,12 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     secrets: new WebhookSecrets(new SecretCache(secrets, clock)),
   };
   const functions = {
-    api: httpFunction(tools, apiOperations(tools)),
-    events: httpFunction(tools, eventOperations(tools)),
-    deployments: httpFunction(tools, deploymentOperations(tools)),
-    library: httpFunction(tools, libraryOperations(tools)),
-    'test-runs': httpFunction(tools, stopOperations(tools)),
-    webhooks: httpFunction(webhooks, webhookOperations(webhooks)),
+    api: httpFunction(tools, apiOperations),
+    events: httpFunction(tools, eventOperations),
+    deployments: httpFunction(tools, deploymentOperations),
+    library: httpFunction(tools, libraryOperations),
+    'test-runs': httpFunction(tools, stopOperations),
+    webhooks: httpFunction(webhooks, webhookOperations),
   };
   return {
     apiKey: text,

@@ -1,11 +1,8 @@
-/**
- * The format of an API key: `sw_<environment>_<keyId>_<secret><checksum>`. The secret is 256 random bits in 43 base62
- * characters. The checksum is the CRC-32 of the preceding text in 6 characters: a mistyped key is refused without a read,
- * and scanners can recognize a leaked key. Only the SHA-256 of the secret is stored.
- */
+/** API keys, tickets and scopes: their formats, how they are generated and checked. */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { type Environment, type KeyId, environment, environmentPattern, keyId, keyIdPattern } from '../../engine/ids.ts';
+import { type Environment, type KeyId, environment, environmentPattern, keyId, keyIdPattern } from '../engine/ids.ts';
+import type { KeyScope } from '../ports/control.ts';
 
 export interface PresentedKey {
   readonly environment: Environment;
@@ -76,3 +73,13 @@ export const newKey = (
   const text = `sw_${environmentName}_${id}_${secret}`;
   return { text: text + checksumOf(text), keyId: id, secretHash: hashOf(secret) };
 };
+
+/** The format of a ticket for the event stream of a run: `st_` and 256 random bits. It is part of an address, so it is short-lived and can be used once. */
+export const ticketPattern = /^st_[A-Za-z0-9_-]{43}$/;
+
+/** @param random returns cryptographically random bytes */
+export const newTicket = (random: (count: number) => Uint8Array): string => `st_${Buffer.from(random(32)).toString('base64url')}`;
+
+/** The scope `admin` grants all others. */
+export const allows = (scopes: readonly KeyScope[], required: KeyScope): boolean =>
+  scopes.includes(required) || scopes.includes('admin');

@@ -1,7 +1,18 @@
-/** A webhook provider for trials on this machine: it signs as GitHub does and starts the workflow `on-webhook`. */
+/** The API key of a local installation, and the webhook provider for trials on this machine. */
+import type { SecretStore } from './secret-store.ts';
+import type { Template } from './template/template.ts';
 import { randomBytes } from 'node:crypto';
 import { arns } from './aws-environment.ts';
-import type { SecretStore } from './secret-store.ts';
+
+/** The name of the output in the stack. */
+const output = 'FirstKeySecretArn';
+
+export function localKey({ template, secrets }: { readonly template: Template; readonly secrets: SecretStore }): string {
+  const arn = template.outputs.get(output);
+  const secret = typeof arn === 'string' ? secrets.read(arn) : undefined;
+  if (secret === undefined) throw new Error(`The template's output ${output} names no secret that contains a key`);
+  return secret.text;
+}
 
 const secretArn = arns.secret('stepwell-demo-webhook');
 

@@ -1,0 +1,123 @@
+/**
+ * The settings with a schema. Synthesis parses them. The custom resource stores the text of the large ones, and the functions receive
+ * their version as an environment variable.
+ */
+import { createHash } from 'node:crypto';
+import { Stack } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type * as z from 'zod';
+import { codeVariables } from '../api/schemas/code-variables.ts';
+import { corsOrigins } from '../api/schemas/cors-origins.ts';
+import {
+  clusterArnsIn,
+  databaseSecretArnsIn,
+  databaseSetting,
+  parseSecretSetting,
+  secretArnsIn,
+  type secretSetting,
+} from '../api/schemas/project-settings.ts';
+import { type FirstKeySetting, firstKeySetting, type SeedKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
+import { type TraceSetting, traceSetting } from '../api/schemas/trace-setting.ts';
+import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
+import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
+import { webhookProviders } from '../webhooks/provider.ts';
+
+export interface SettingProps {
+  /** Complete origins of web pages that may call the API and open sockets, such as `https://app.example.com`. Default: none. */
+  readonly corsOrigins?: z.input<typeof corsOrigins>;
+  /** The OpenTelemetry (OTLP) collector for traces of ended runs. Default: none. */
+  readonly traces?: z.input<typeof traceSetting>;
+  /** Project, environment and rate limit of the first admin key. Default: `default`, `production` and the default limit. */
+  readonly firstKey?: z.input<typeof firstKeySetting>;
+  /** Keys that a deployment registers, and revokes when you remove them from the list. Default: none. */
+  readonly seedKeys?: z.input<typeof seedKeys>;
+  /** Webhook providers and their targets, by the name in the path. Default: none. */
+  readonly webhooks?: z.input<typeof webhookProviders>;
+  /** Secrets that the nodes of a project may use, by name: `{ "<project>": { "<environment>" or "*": { "<name>": "<ARN>" } } }`. Default: none. */
+  readonly secrets?: z.input<typeof secretSetting>;
+  /** The models that lenses can name, with their providers. Default: none. */
+  readonly models?: z.input<typeof modelSetting>;
+  /** The moderation service for inputs and outputs of models. Default: none, and a node that requires moderation fails. */
+  readonly moderation?: z.input<typeof moderationSetting>;
+  /** Aurora databases that the queries of a project may use, by name: `{ "<project>": { "<environment>" or "*": { "<name>": { clusterArn, secretArn, database } } } }`. Default: none. */
+  readonly databases?: z.input<typeof databaseSetting>;
+  /** Environment variables for all deployed code; no secrets. Names that AWS or Stepwell use are refused. Default: none. */
+  readonly codeVariables?: z.input<typeof codeVariables>;
+}
+
+/** What the settings name in the account. Functions may use nothing else of its kind. */
+export interface NamedResources {
+  /** complete ARNs of the configured secrets */
+  readonly seedSecretArns: readonly string[];
+  readonly webhookSecretArns: readonly string[];
+  readonly nodeSecretArns: readonly string[];
+  /** secrets of model providers and of moderation */
+  readonly modelSecretArns: readonly string[];
+  readonly modelArns: readonly string[];
+  /** undefined: moderation uses no guardrail */
+  readonly guardrailArn: string | undefined;
+  /** databases that queries may access with the Data API */
+  readonly clusterArns: readonly string[];
+  readonly databaseSecretArns: readonly string[];
+}
+
+export interface ParsedSettings {
+  /** origins of web pages, separated by commas */
+  readonly corsOrigins: string;
+  /** undefined: no traces are exported */
+  readonly traces: TraceSetting | undefined;
+  readonly firstKey: FirstKeySetting;
+  readonly seedKeys: readonly SeedKeySetting[];
+  /** the large settings */
+  readonly stored: readonly StoredSetting[];
+  readonly named: NamedResources;
+}
+
+/** @throws zod's error for a setting that does not match its schema */
+export function parseSettings(scope: Construct, props: SettingProps): ParsedSettings {
+  const keys = seedKeys.parse(props.seedKeys ?? []);
+  const webhooks = webhookProviders.parse(props.webhooks ?? {});
+  const secrets = parseSecretSetting(props.secrets ?? {});
+  const models = modelSetting.parse(props.models ?? {});
+  const moderation = moderationSetting.parse(props.moderation ?? { provider: 'none' });
+  const databases = databaseSetting.parse(props.databases ?? {});
+  const variables = codeVariables.parse(props.codeVariables ?? {});
+  return {
+    corsOrigins: corsOrigins.parse(props.corsOrigins ?? []).join(),
+    traces: props.traces === undefined ? undefined : traceSetting.parse(props.traces),
+    firstKey: firstKeySetting.parse(props.firstKey ?? {}),
+    seedKeys: keys,
+    stored: storedSettingsOf(scope, { webhooks, secrets, models, moderation, databases, codeVariables: variables }),
+    named: {
+      seedSecretArns: keys.flatMap(({ secretArn }) => (secretArn === undefined ? [] : [secretArn])),
+      webhookSecretArns: Object.values(webhooks).map(({ secretArn }) => secretArn),
+      nodeSecretArns: secretArnsIn(secrets),
+      modelSecretArns: secretsNamed(models, moderation),
+      modelArns: modelArnsNamed(models),
+      guardrailArn: moderation.provider === 'bedrock-guardrail' ? moderation.guardrailArn : undefined,
+      clusterArns: clusterArnsIn(databases),
+      databaseSecretArns: databaseSecretArnsIn(databases),
+    },
+  };
+}
+
+export interface StoredSetting {
+  readonly name: StoredSettingName;
+  readonly version: string;
+  readonly text: string;
+}
+
+/** Hex digits of a version: 128 bits, so that collisions do not occur in practice. */
+const versionLength = 32;
+
+/**
+ * The version is a digest of the text, so an unchanged setting keeps its version. With tokens, it is the digest of the unresolved
+ * expression. If only the resolved value changes, functions read it at their next cold start.
+ */
+function storedSettingsOf(scope: Construct, settings: Readonly<Record<StoredSettingName, unknown>>): readonly StoredSetting[] {
+  return storedSettingNames.map((name) => {
+    const text = JSON.stringify(settings[name]);
+    const resolvedText = JSON.stringify(Stack.of(scope).resolve(text));
+    return { name, text, version: createHash('sha256').update(resolvedText).digest('hex').slice(0, versionLength) };
+  });
+}
