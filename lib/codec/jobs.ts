@@ -1,6 +1,6 @@
 /** Job and result messages, as queues and schedules carry them. */
 import * as z from 'zod';
-import { maxSignalTextLength } from '../engine/signal-key.ts';
+import { maxSignalTextLength } from '../engine/ids.ts';
 import { type Hops, hops, noHops } from '../engine/hops.ts';
 import type {
   AttemptResult,

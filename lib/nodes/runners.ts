@@ -3,7 +3,7 @@ import { Unavailable } from '../ports/unavailable.ts';
 import { PayloadsNeeded } from '../engine/graph/context.ts';
 import type { NodeInput, PlanNode } from '../engine/graph/plan.ts';
 import { TimeSliceExceeded } from '../engine/fair-shares.ts';
-import { storableOutcome } from '../engine/graph/storable-outcome.ts';
+import { storableOutcome } from '../engine/graph/payload-limits.ts';
 import type { Scope } from '../engine/ids.ts';
 import { errorMessage } from '../engine/error-text.ts';
 import { runCondition } from './condition/run.ts';

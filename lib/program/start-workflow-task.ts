@@ -8,8 +8,7 @@
  * - passes the thread's output to `capturePrinted` (`printed.ts`) synchronously, which assigns lines to steps;
  * - monitors the thread: this module cannot detect endless loops, `process.exit` and unhandled rejections.
  */
-import type { History } from '../engine/durable/command-batch.ts';
-import { replayVersion } from '../engine/durable/replay-version.ts';
+import { type History, replayVersion } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type DurationMs, seconds } from '../engine/time.ts';
 import type { WorkflowTaskHandle, WorkflowTaskEnd, WorkflowTaskHost, WorkflowTask } from '../ports/programs.ts';

@@ -3,7 +3,7 @@ import { defined } from '../base/defined.ts';
 import { rollbackPrefix } from '../engine/durable/step.ts';
 import type { RunFacts } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
-import { maxSignalTextLength } from '../engine/signal-key.ts';
+import { maxSignalTextLength } from '../engine/ids.ts';
 import { type Instant, after, days, durationMs, instant } from '../engine/time.ts';
 import { parseDuration } from '../sdk/duration.ts';
 import { NonRetryableError, StepError } from '../sdk/errors.ts';

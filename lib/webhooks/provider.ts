@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { secretArnPattern, secretArnMessage } from '../contract/secret-arn.ts';
 import { invalidHeaderReason } from '../engine/header-name.ts';
 import * as ids from '../engine/ids.ts';
-import { maxSignalTextLength } from '../engine/signal-key.ts';
+import { maxSignalTextLength } from '../engine/ids.ts';
 
 const providerPattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 

@@ -1,7 +1,7 @@
 /** docs/LIMITS.md says what the code does: each number in it is looked up where it says that it is set. */
 import { payloadLifetimes } from '../../lib/contract/payload-lifetimes.ts';
-import { latestEndAfterDeadline } from '../../lib/engine/log/expiry.ts';
-import { failureLimits } from '../../lib/engine/log/failure-limits.ts';
+import { latestEndAfterDeadline } from '../../lib/engine/log/head.ts';
+import { failureLimits, eventLimits, printedLimits } from '../../lib/engine/log/event-limits.ts';
 import { describe, expect, test } from 'vitest';
 import { defaultConcurrency } from '../../lib/contract/concurrency.ts';
 import { archiveLimits } from '../../lib/artifact/limits.ts';
@@ -25,14 +25,12 @@ import { queryLimits } from '../../lib/engine/query/definition.ts';
 import { maxRate } from '../../lib/engine/schedule/timing.ts';
 import { maxStoredFires } from '../../lib/service/schedules/fire-schedule.ts';
 import { maxSlots } from '../../lib/engine/concurrency-slots.ts';
-import { maxSignalTextLength } from '../../lib/engine/signal-key.ts';
+import { maxSignalTextLength } from '../../lib/engine/ids.ts';
 import { graphDefaults } from '../../lib/nodes/settings.ts';
 import { maxCallDepth } from '../../lib/service/runs/start-child-run.ts';
 import { maxActivationHistory } from '../../lib/ports/deployments.ts';
 import { maxPartBytes } from '../../lib/engine/durable/split-command-batch.ts';
 import { workLimits } from '../../lib/engine/graph/work-limits.ts';
-import { eventLimits } from '../../lib/engine/log/event-limits.ts';
-import { printedLimits } from '../../lib/engine/log/printed-lines.ts';
 import { jsonLimits } from '../../lib/engine/validate-json.ts';
 import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
 import { maxQueueDelayMs } from '../../lib/ports/jobs.ts';
@@ -160,8 +158,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Response of a model': [characters(numberIn('lib/models/chat-stream.ts', 'maxAnswerLength = ')), 'lib/aws/bedrock-models.ts'],
   'Field named by such an error': [characters(numberIn('lib/lens/check.ts', 'maxFieldLength = ')), 'lib/lens/check.ts'],
-  'Message of a failure': [characters(failureLimits.message), 'lib/engine/log/failure-limits.ts'],
-  'Details of a failure': [characters(failureLimits.details), 'lib/engine/log/failure-limits.ts'],
+  'Message of a failure': [characters(failureLimits.message), 'lib/engine/log/event-limits.ts'],
+  'Details of a failure': [characters(failureLimits.details), 'lib/engine/log/event-limits.ts'],
   'Errors reported of a contract': [count(numberIn('lib/lens/check.ts', 'maxErrors = ')), 'lib/lens/check.ts'],
   'Key of a provider in a warm worker': [
     `${numberIn('lib/models/provider-keys.ts', 'cacheMs = minutes(')} min`,
@@ -290,7 +288,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Response time of the API': [`${count(functionShapes.api.timeoutSeconds)} s`, shapes],
   'Deadline of a test run': [`${days(maxTestDuration)}`, 'lib/service/runs/create-run.ts'],
-  'Latest end after the deadline': [`${days(latestEndAfterDeadline)}`, 'lib/engine/log/expiry.ts'],
+  'Latest end after the deadline': [`${days(latestEndAfterDeadline)}`, 'lib/engine/log/head.ts'],
   'Runs read for a page of a list': [count(maxRowsRead), 'lib/service/runs/list-runs.ts'],
   'Commits of open runs read together': [
     count(numberIn('lib/service/runs/list-runs.ts', 'const commitsPerBatchRead = ')),
@@ -349,7 +347,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(numberIn(delay, 'delayMinutes: z.int().min(0).max('))} min ${count(numberIn(delay, 'delaySeconds: z.int().min(0).max('))} s ${count(numberIn(delay, 'delayMs: z.int().min(0).max('))} ms`,
     delay,
   ],
-  'Name or correlation of a signal': [`${maxSignalTextLength} characters`, 'lib/engine/signal-key.ts'],
+  'Name or correlation of a signal': [`${maxSignalTextLength} characters`, 'lib/engine/ids.ts'],
   'Wait for a signal': [days(numberIn('lib/nodes/signal/shape.ts', 'const maxSeconds = ')), 'lib/nodes/signal/shape.ts'],
   'Nested calls of workflows': [`${maxCallDepth} deep`, 'lib/service/runs/start-child-run.ts'],
   'Wait for a subflow': [days(numberIn('lib/nodes/subflow/shape.ts', 'const maxSeconds = ')), 'lib/nodes/subflow/shape.ts'],
@@ -388,8 +386,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/nodes/sandbox/virtual-machine.ts',
   ],
   'Result of a script': [bytes(scriptLimits.outputBytes), script],
-  'Lines that an attempt prints': [count(printedLimits.lines), 'lib/engine/log/printed-lines.ts'],
-  'Text that an attempt prints': [bytes(printedLimits.bytes), 'lib/engine/log/printed-lines.ts'],
+  'Lines that an attempt prints': [count(printedLimits.lines), 'lib/engine/log/event-limits.ts'],
+  'Text that an attempt prints': [bytes(printedLimits.bytes), 'lib/engine/log/event-limits.ts'],
   'Reason in an event': [characters(eventLimits.reason), 'lib/engine/log/event-limits.ts'],
   'Nodes that a recovery names': [count(eventLimits.nodes), 'lib/engine/log/event-limits.ts'],
   'Texts of one decision': [characters(workLimits.decision.text), 'lib/engine/graph/work-limits.ts'],
@@ -470,12 +468,12 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/engine/durable/decide.ts',
   ],
   'Workflow tasks that crash their thread': [
-    count(numberIn('lib/engine/durable/crash-workflow-task.ts', 'const maxCrashes = ')),
-    'lib/engine/durable/crash-workflow-task.ts',
+    count(numberIn('lib/engine/durable/workflow-task.ts', 'const maxCrashes = ')),
+    'lib/engine/durable/workflow-task.ts',
   ],
   'Wait before a drive is tried again': [
-    minutes(numberIn('lib/engine/durable/defer-workflow-task.ts', 'const maxDelay = ')),
-    'lib/engine/durable/defer-workflow-task.ts',
+    minutes(numberIn('lib/engine/durable/workflow-task.ts', 'const maxDelay = ')),
+    'lib/engine/durable/workflow-task.ts',
   ],
   'Time that a step has at least': [
     seconds(numberIn('lib/service/execution/run-workflow-task.ts', 'const minStepTimeMs = ')),

@@ -1,6 +1,6 @@
 /** docs/NODES.md names every type, cause, operator and setting, and no other. */
 import { describe, expect, test } from 'vitest';
-import { failureCauses } from '../../lib/engine/retry/causes.ts';
+import { failureCauses } from '../../lib/engine/retry.ts';
 import { mergeStrategies } from '../../lib/engine/graph/definition.ts';
 import { nodeTypes } from '../../lib/nodes/catalogue.ts';
 import { comparisonNames } from '../../lib/nodes/condition/operators.ts';

@@ -1,7 +1,7 @@
 /** Holds a table of hostile workflows: for each its end, its cause, and the time within which it has to come. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
-import { printedLimits } from '../../lib/engine/log/printed-lines.ts';
+import { printedLimits } from '../../lib/engine/log/event-limits.ts';
 import type { Drawn, Played, Stage } from './play.ts';
 
 export interface Expected {

@@ -2,7 +2,7 @@
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import { json } from '../../../lib/api/schemas/parts.ts';
 import type { JsonValue } from '../../../lib/engine/json.ts';
-import { maxSignalTextLength } from '../../../lib/engine/signal-key.ts';
+import { maxSignalTextLength } from '../../../lib/engine/ids.ts';
 import { type Webhook, receiveWebhook } from '../../../lib/service/access/receive-webhook.ts';
 import type { WebhookSecrets } from '../../../lib/service/access/webhook-secrets.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';

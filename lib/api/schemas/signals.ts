@@ -1,6 +1,6 @@
 /** Schemas for signals. */
 import * as z from 'zod';
-import { maxSignalTextLength } from '../../engine/signal-key.ts';
+import { maxSignalTextLength } from '../../engine/ids.ts';
 import { days } from '../../engine/time.ts';
 import { json, signalId } from './parts.ts';
 

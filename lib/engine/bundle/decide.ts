@@ -9,11 +9,10 @@ import { type JsonValue, type Payload, inline } from '../json.ts';
 import type { Failure, RunEvent } from '../log/events.ts';
 import { type RunState, applyEvent, emptyState, fork, isTerminal } from '../log/fold.ts';
 import type { OpenNode } from '../log/node-state.ts';
-import { openNodeAt } from '../log/open-node-at.ts';
+import { openNodeAt } from '../log/open-nodes.ts';
 import { deadlineExceeded } from '../retry/deadline.ts';
 import { type DurationMs, type Instant, after, durationMs } from '../time.ts';
-import { type Message, isStepMessage, messageKey, storedMessage } from './message.ts';
-import type { MessageResult } from './message-result.ts';
+import { type Message, type MessageResult, isStepMessage, messageKey, storedMessage } from './message.ts';
 
 export interface NewMessage {
   readonly id: NodeId;

@@ -1,16 +1,15 @@
 /** Facts in, events out, for code runs. The code decides what it does; the engine decides what that means for the run. */
 import { defined } from '../../base/defined.ts';
-import { outputOfSignal, workflowExpired } from './waits.ts';
-import { failureOfChild } from '../graph/call-subflow.ts';
+import { failureOfChild } from '../graph/waits.ts';
 import { topLevel } from '../ids.ts';
 import { unreachable } from '../invariant.ts';
 import { type JsonValue, type Payload, inline } from '../json.ts';
-import type { RunEvent } from '../log/events.ts';
+import type { Failure, RunEvent } from '../log/events.ts';
 import { type RunState, emptyState, openNodes } from '../log/fold.ts';
-import { type OpenNode, type WaitingNode, waitEndsAt } from '../log/node-state.ts';
+import { type ChildWait, type OpenNode, type WaitingNode, waitEndsAt } from '../log/node-state.ts';
 import { deadlineExceeded } from '../retry/deadline.ts';
 import { type Instant, hours, after } from '../time.ts';
-import { crashWorkflowTask, loseSteps } from './crash-workflow-task.ts';
+import { crashWorkflowTask, loseSteps, divergedCode, deferWorkflowTask } from './workflow-task.ts';
 import {
   type Draft,
   requestWorkflowTask,
@@ -25,8 +24,8 @@ import {
   findOpenNode,
 } from './draft.ts';
 import type { CodeFact, CodeTools } from './facts.ts';
-import { divergedCode, deferWorkflowTask } from './defer-workflow-task.ts';
 import { endOrRollBack, endWithUnfinishedRollback } from './roll-back.ts';
+import { workflowExpiredCode } from './step.ts';
 import { applyCommandBatch } from './apply-command-batch.ts';
 
 /** A rollback may continue for this long after the run's deadline. */
@@ -132,7 +131,8 @@ function receiveSignal(draft: Draft, { node: ref, attempt, signal }: FactOf<'sig
   if (node?.status !== 'waiting' || node.for !== 'signal') return;
   const { name, correlation } = node;
   emit(draft, { type: 'SIGNAL_RECEIVED', ...ref, attempt, signalId: signal.signalId, name, correlation });
-  completeWait(draft, node, outputOfSignal(signal));
+  // Null is the result of an expired wait, so the payload is wrapped.
+  completeWait(draft, node, inline({ data: signal.payload }));
 }
 
 /** The run that a step called has ended. */
@@ -195,6 +195,13 @@ function expire(draft: Draft, node: WaitingNode): void {
   emit(draft, { type: 'NODE_FAILED', nodeId, iteration, attempt, failure: workflowExpired(node), ...spanOf(draft, node) });
   requestWorkflowTask(draft);
 }
+
+const workflowExpired = ({ workflowName, childRunId }: ChildWait): Failure => ({
+  cause: 'timeout',
+  code: workflowExpiredCode,
+  message: `the called run of ${workflowName} did not end before the wait expired; it continues by itself`,
+  details: { childRunId },
+});
 
 function wakeEarly(draft: Draft, matches: (node: OpenNode) => boolean): void {
   for (const node of openNodes(draft.state)) {

@@ -6,7 +6,7 @@ import { inline } from '../json.ts';
 import type { RunOutcome, Failure, RunEvent } from '../log/events.ts';
 import { type RunState, applyEvent, fork, isTerminal, openNodes } from '../log/fold.ts';
 import { type NodeState, type OpenNode } from '../log/node-state.ts';
-import { openNodeAt } from '../log/open-node-at.ts';
+import { openNodeAt } from '../log/open-nodes.ts';
 import type { Attempt } from '../ids.ts';
 import type { Instant } from '../time.ts';
 import type { CodeTools } from './facts.ts';

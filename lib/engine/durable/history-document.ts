@@ -8,7 +8,7 @@ import type { JsonValue } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import type { PublicEventName } from '../log/event-names.ts';
 import { type StepKind, stepKinds } from './step.ts';
-import { replayVersionKey } from './replay-version.ts';
+import { replayVersionKey } from './command-batch.ts';
 
 export const historyFormat = 'stepwell.history';
 /** Version of the document's format. Readers reject unknown versions. */

@@ -3,7 +3,7 @@ import { defined } from '../../base/defined.ts';
 import { topLevel } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { RunOutcome, Failure } from '../log/events.ts';
-import { reportedFailure } from '../log/failure-limits.ts';
+import { reportedFailure } from '../log/event-limits.ts';
 import { type Draft, emit, endRun, nodeOf } from './draft.ts';
 import { rollbackPrefix, stepNodeId } from './step.ts';
 

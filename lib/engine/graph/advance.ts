@@ -9,19 +9,16 @@ import { inline } from '../json.ts';
 import type { SkipReason, Via } from '../log/events.ts';
 import { openNodes } from '../log/fold.ts';
 import { isOpen } from '../log/node-state.ts';
-import { doneHandle } from './loop-bodies.ts';
 import { checkExecutionBudget } from './budget.ts';
 import { type Draft, emit, hasEnded, canRunOneInline } from './draft.ts';
-import { type EdgeState, edgeState, edgeStateWithoutCondition } from './edge-state.ts';
+import { type EdgeState, edgeState, edgeStateWithoutCondition, decideJoin } from './edges.ts';
 import { finishGraph } from './finish-graph.ts';
 import { nodeInputOf } from './inputs.ts';
-import { decideJoin } from './join.ts';
-import { completionEvent } from './completion-event.ts';
-import { type Outcome, mainHandle } from './outcome.ts';
+import { completionEvent, failNode, recordOutcome } from './record-outcome.ts';
+import { type Outcome, doneHandle, mainHandle } from './outcome.ts';
 import { beginIterations, endIteration, loopAt } from './iterations.ts';
 import type { PinnedOutput } from './pinned-outputs.ts';
 import type { PlanNodeRef, PlanEdge } from './plan.ts';
-import { failNode, recordOutcome } from './record-outcome.ts';
 import { DecisionLimitReached, WorkLimitExceeded } from './work-limits.ts';
 
 /**

@@ -9,25 +9,20 @@ import type { JsonValue, Payload } from '../json.ts';
 import type { Failure, Gate, RunEvent, TokenCount, Via } from '../log/events.ts';
 import { type RunState, emptyState } from '../log/fold.ts';
 import { type ChildWait, type OpenNode, type SignalWait, type WaitingNode, waitEndsAt } from '../log/node-state.ts';
-import { openNodeAt } from '../log/open-node-at.ts';
-import { backoff } from '../retry/backoff.ts';
-import { retryableCauses } from '../retry/causes.ts';
+import { type Sleeper, openNodeAt, sleepersOf } from '../log/open-nodes.ts';
+import { backoff, retryableCauses } from '../retry.ts';
 import { deadlineExceeded } from '../retry/deadline.ts';
 import { type Instant, after } from '../time.ts';
 import { advance, maxDirectSiblings } from './advance.ts';
-import { beginLoop } from './begin-loop.ts';
+import { type AttemptTimes, beginLoop, completionEvent, failNode, recordFailure, beginSleep } from './record-outcome.ts';
 import { awaitSlot, beginGraph, mustWaitForSlot, takeSlot } from './begin.ts';
-import { awaitSignal, signalWaitOutput, signalExpired } from './await-signal.ts';
+import { awaitSignal, signalWaitOutput, signalExpired, callSubflow, failureOfChild, subflowExpired } from './waits.ts';
 import { hasExecutionsLeft, checkExecutionBudget, checkTokenBudget } from './budget.ts';
-import { callSubflow, failureOfChild, subflowExpired } from './call-subflow.ts';
-import { type AttemptTimes, completionEvent } from './completion-event.ts';
 import { type DecideTools, type Draft, emit, hasEnded, canRunOneInline, openDraft } from './draft.ts';
 import type { Fact } from './facts.ts';
 import { type Outcome, mainHandle } from './outcome.ts';
 import type { PlanNodeRef, PlanNode } from './plan.ts';
-import { failNode, recordFailure, beginSleep } from './record-outcome.ts';
-import { type Sleeper, sleepersOf } from './sleepers.ts';
-import { storableOutcome } from './storable-outcome.ts';
+import { storableOutcome } from './payload-limits.ts';
 
 /** The first commit of a run: its input, and its roots dispatched. */
 export function decideStart(

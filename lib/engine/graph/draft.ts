@@ -1,11 +1,11 @@
 /** A decision in progress: a fork of the fold, and the events decided so far, each already folded into it. */
 import { type Attempt, type CommitNo, type NodeRef, type RunId, commitNo } from '../ids.ts';
-import { minJsonLength } from '../min-json-length.ts';
+import { minJsonLength } from '../json.ts';
 import { inlineBytesOf } from '../log/event-limits.ts';
 import type { RunEvent } from '../log/events.ts';
 import { type RunState, applyEvent, fork, isTerminal } from '../log/fold.ts';
 import type { Instant } from '../time.ts';
-import type { LoadedPayloads } from './context-at.ts';
+import type { LoadedPayloads } from './context.ts';
 import type { EvaluatePure, Plan } from './plan.ts';
 import { DecisionWork, workLimits } from './work-limits.ts';
 

@@ -1,13 +1,12 @@
 /** Ends a run when no node is open: its leaves decide its status, its end nodes its output. */
 import { type IterationKey, nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
-import { type Payload, inline, isJsonObject } from '../json.ts';
-import { minJsonLength } from '../min-json-length.ts';
+import { type Payload, inline, isJsonObject, minJsonLength } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import { type NodeState, isOpen } from '../log/node-state.ts';
-import { readAll, valueOf } from './context-at.ts';
+import { readAll, valueOf } from './context.ts';
 import { type Draft, emit } from './draft.ts';
-import { type EdgeState, edgeStateWithoutCondition } from './edge-state.ts';
+import { type EdgeState, edgeStateWithoutCondition } from './edges.ts';
 import { checkPayload, payloadLimits } from './payload-limits.ts';
 import type { PlanNodeRef, PlanNode } from './plan.ts';
 

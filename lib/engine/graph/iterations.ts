@@ -5,22 +5,19 @@
 import { defined } from '../../base/defined.ts';
 import { type IterationKey, nodeKey, iterationKeyOf } from '../ids.ts';
 import { invariant } from '../invariant.ts';
-import { type JsonObject, type JsonValue, type Payload, inline } from '../json.ts';
-import type { Failure } from '../log/events.ts';
+import { type JsonObject, type JsonValue, type Payload, type PayloadRef, inline, isJsonArray, isJsonObject } from '../json.ts';
 import { eventLimits } from '../log/event-limits.ts';
-import { type LoopState, payloadSize } from '../log/loop-state.ts';
-import type { LoopWait } from '../log/node-state.ts';
+import type { Failure } from '../log/events.ts';
+import { type LoopState, type LoopWait, type IterationResult, payloadSize } from '../log/node-state.ts';
 import { requireLoopIteration } from '../log/run-state.ts';
 import { after } from '../time.ts';
-import { doneHandle } from './loop-bodies.ts';
-import { completionEvent } from './completion-event.ts';
-import { itemOf, readAll, valueOf } from './context-at.ts';
+import { type LoadedPayloads, itemOf, readAll, valueOf } from './context.ts';
 import { type Draft, emit, hasEnded } from './draft.ts';
 import { firstFailure } from './finish-graph.ts';
+import { doneHandle } from './outcome.ts';
 import { maxPendingResultsSize, maxInlineItemSize, loopLimits, maxEventsPerDecision, pageSizeOf } from './loop-limits.ts';
-import { allResults, serializeResults } from './loop-results.ts';
 import type { PlanNodeRef, PlanLoop, PlanNode } from './plan.ts';
-import { failNode } from './record-outcome.ts';
+import { completionEvent, failNode } from './record-outcome.ts';
 
 /** The open loop of this node, if there is one. */
 export function loopAt(draft: Draft, nodeRef: PlanNodeRef): LoopWait | undefined {
@@ -160,3 +157,42 @@ function storeResults(draft: Draft, nodeRef: PlanNodeRef): void {
   if (pendingResults.length < pageSizeOf(items) && pendingSize < maxPendingResultsSize) return;
   emit(draft, { type: 'LOOP_RESULTS_STORED', ...loopFields(nodeRef, wait), results: inline(serializeResults(pendingResults)) });
 }
+
+/** The results of iterations as they are stored; `parseResults` reads them back. */
+export const serializeResults = (results: readonly IterationResult[]): readonly JsonObject[] =>
+  results.map(({ index, payload }) => ({
+    index,
+    payload: 'ref' in payload ? { ref: payload.ref, bytes: payload.bytes } : { value: payload.value },
+  }));
+
+/** All results in the order of the items. Throws `PayloadsNeeded` for stored pages that are not loaded. */
+export function allResults(
+  { stored: storedPages, pendingResults, items }: LoopState,
+  loaded: LoadedPayloads,
+): readonly JsonValue[] {
+  const storedResults = readAll(storedPages.map((page) => () => parseResults(valueOf(page, loaded)))).flat();
+  const values = readAll(
+    [...storedResults, ...pendingResults].map(({ index, payload }) => () => ({ index, value: valueOf(payload, loaded) })),
+  );
+  const inOrder: JsonValue[] = Array.from({ length: items }, () => null);
+  for (const { index, value } of values) inOrder[index] = value;
+  return inOrder;
+}
+
+const parseResults = (page: JsonValue): readonly IterationResult[] => {
+  invariant(isJsonArray(page), 'a page of stored results is not an array');
+  return page.map((entry) => {
+    invariant(isJsonObject(entry), 'a stored result is not an object');
+    const { index, payload } = entry;
+    invariant(typeof index === 'number' && isJsonObject(payload), 'a stored result has no index or payload');
+    return { index, payload: parsePayload(payload) };
+  });
+};
+
+function parsePayload({ value, ref, bytes }: JsonObject): Payload {
+  if (value !== undefined) return { value };
+  invariant(isRef(ref) && typeof bytes === 'number', 'a stored result has no value');
+  return { ref, bytes };
+}
+
+const isRef = (ref: JsonValue | undefined): ref is PayloadRef => typeof ref === 'string' && /^(item|blob):./.test(ref);

@@ -1,16 +1,18 @@
 /** Records the outcome of a node: it ended, it waits, or its loop began. */
 import { defined } from '../../base/defined.ts';
 import { type Attempt, firstAttempt } from '../ids.ts';
-import type { Failure } from '../log/events.ts';
-import { awaitSignal } from './await-signal.ts';
-import { beginLoop } from './begin-loop.ts';
-import { callSubflow } from './call-subflow.ts';
-import { type AttemptTimes, completionEvent } from './completion-event.ts';
+import { invariant } from '../invariant.ts';
+import { type JsonValue, inline, isJsonArray } from '../json.ts';
+import type { Failure, TokenCount } from '../log/events.ts';
+import type { Instant } from '../time.ts';
+import { valueOf } from './context.ts';
 import { type Draft, emit } from './draft.ts';
 import { failRun } from './finish-graph.ts';
-import { type Outcome, errorHandle } from './outcome.ts';
+import { pageSizeOf } from './loop-limits.ts';
+import { type Outcome, doneHandle, errorHandle } from './outcome.ts';
+import { storableOutcome } from './payload-limits.ts';
 import type { PlanNodeRef } from './plan.ts';
-import { storableOutcome } from './storable-outcome.ts';
+import { awaitSignal, callSubflow } from './waits.ts';
 
 /** Records the outcome of a node that needs no worker. There is no retry: the same context gives the same outcome. */
 export function recordOutcome(draft: Draft, nodeRef: PlanNodeRef, rawOutcome: Outcome): void {
@@ -95,3 +97,60 @@ export function recordFailure(
     }),
   );
 }
+
+export interface AttemptTimes {
+  readonly attempt: Attempt;
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
+  readonly printed?: readonly string[];
+  readonly tokens?: TokenCount;
+}
+
+/** The context keys `output` and `input` belong to the run; only an end node writes `output`. */
+export const completionEvent = (
+  { node, iteration }: PlanNodeRef,
+  outcome: Extract<Outcome, { kind: 'finished' }>,
+  times: AttemptTimes,
+) => {
+  const variable = outcome.end === undefined ? node.policy.outputVariable : 'output';
+  return defined({
+    type: 'NODE_COMPLETED' as const,
+    nodeId: node.id,
+    iteration,
+    ...times,
+    output: outcome.output,
+    handle: outcome.handle,
+    variable,
+    end: outcome.end,
+  });
+};
+
+/** Starts a loop over its items; a loop without items completes at once. */
+export function beginLoop(
+  draft: Draft,
+  nodeRef: PlanNodeRef,
+  { kind: _kind, items: payload, ...settings }: Extract<Outcome, { kind: 'expanding' }>,
+  attempt = firstAttempt,
+): void {
+  const { now } = draft.tools;
+  const items = valueOf(payload, draft.tools.loaded);
+  invariant(isJsonArray(items), `the items of loop ${nodeRef.node.id} are not an array`);
+  if (items.length === 0) {
+    const times = { attempt, startedAt: now, endedAt: now };
+    return emit(draft, completionEvent(nodeRef, { kind: 'finished', output: inline([]), handle: doneHandle }, times));
+  }
+  const pageSize = pageSizeOf(items.length);
+  emit(draft, {
+    type: 'LOOP_STARTED',
+    nodeId: nodeRef.node.id,
+    iteration: nodeRef.iteration,
+    attempt,
+    ...settings,
+    items: items.length,
+    pages: pagesOf(items, pageSize).map(inline),
+    pageSize,
+  });
+}
+
+const pagesOf = (items: readonly JsonValue[], size: number): readonly JsonValue[] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, page) => items.slice(page * size, (page + 1) * size));

@@ -3,7 +3,7 @@ import { resolveTemplate } from '../../engine/graph/template.ts';
 import { type JsonObject, isJsonObject } from '../../engine/json.ts';
 import { unreachable } from '../../engine/invariant.ts';
 import type { Failure } from '../../engine/log/events.ts';
-import { validateArguments } from '../../engine/query/validate-arguments.ts';
+import { validateArguments } from '../../engine/query/arguments.ts';
 import type { AuroraQuery, PostgresQuery, QueryVersion } from '../../engine/query/definition.ts';
 import { durationMs } from '../../engine/time.ts';
 import { type NodeTools, type RunResult, type Runner, failed, runner } from '../runner.ts';

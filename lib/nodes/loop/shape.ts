@@ -1,6 +1,6 @@
 /** Loop node: runs its body, the nodes behind its handle `loop`, once per item, and continues at `done` with the results. */
 import * as z from 'zod';
-import { bodyHandle, completedHandle, doneHandle } from '../../engine/graph/loop-bodies.ts';
+import { bodyHandle, completedHandle, doneHandle } from '../../engine/graph/outcome.ts';
 import { loopLimits } from '../../engine/graph/loop-limits.ts';
 import { type Outcome, errorHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';

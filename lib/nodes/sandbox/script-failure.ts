@@ -1,7 +1,7 @@
 /** Maps the end of a script to a failure of its node. */
 import { defined } from '../../base/defined.ts';
 import type { Failure } from '../../engine/log/events.ts';
-import type { FailureCause } from '../../engine/retry/causes.ts';
+import type { FailureCause } from '../../engine/retry.ts';
 import type { ScriptEnd, ScriptErrorCode } from './script.ts';
 
 /** A result that cannot be stored is not retried. Other failures may depend on time or random values. */

@@ -1,8 +1,7 @@
 /** The interface of the sandbox. Only strings and numbers cross it, so that a script cannot reach objects of the host. */
 import { ContextTooLarge, payloadLimits } from '../../engine/graph/payload-limits.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
-import { failureLimits } from '../../engine/log/failure-limits.ts';
-import { printedLimits } from '../../engine/log/printed-lines.ts';
+import { failureLimits, printedLimits } from '../../engine/log/event-limits.ts';
 import type { DurationMs } from '../../engine/time.ts';
 
 export interface Script {

@@ -1,8 +1,7 @@
 /** Creates a run; with an idempotency key at most once a day. */
 import type { ExternalCreation } from '../../engine/external/entry.ts';
 import type { ExternalState } from '../../engine/external/fold.ts';
-import { externalRunId } from '../../engine/external/ids.ts';
-import { retainUntil } from '../../engine/external/run.ts';
+import { externalRunId, retainUntil } from '../../engine/external/run.ts';
 import { hours, instant } from '../../engine/time.ts';
 import type { RunLogs } from './run-logs.ts';
 import type { BackendDeps } from './deps.ts';

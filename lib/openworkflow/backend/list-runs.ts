@@ -1,6 +1,5 @@
 /** Lists and counts runs by the list beside the logs. The listed states are read from the logs. */
-import type { ExternalStatus } from '../../engine/external/run.ts';
-import { parseExternalRunId } from '../../engine/external/ids.ts';
+import { type ExternalStatus, parseExternalRunId } from '../../engine/external/run.ts';
 import { instant } from '../../engine/time.ts';
 import type { Listing, ListingPosition } from '../../ports/external-runs.ts';
 import { toWorkflowRun, statusOf } from './to-library-types.ts';

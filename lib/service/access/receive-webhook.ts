@@ -1,8 +1,7 @@
 /** Receives a webhook: verifies it, then starts a run, resumes a run or sends a signal, once per delivery, as the provider's configuration says. */
 import { createHash } from 'node:crypto';
-import { type RunId, type Scope, type SignalId, runId as toRunId, runIdPattern } from '../../engine/ids.ts';
+import { type RunId, type Scope, type SignalId, runId as toRunId, runIdPattern, maxSignalTextLength } from '../../engine/ids.ts';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
-import { maxSignalTextLength } from '../../engine/signal-key.ts';
 import { type DurationMs, durationMs, hours, iso } from '../../engine/time.ts';
 import type { Trace } from '../../engine/trace.ts';
 import type { VerificationFailure, ReceivedWebhook } from '../../webhooks/delivery.ts';

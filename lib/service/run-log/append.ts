@@ -6,7 +6,7 @@
  * - When the store refuses the put, the writer compares nonces.
  * - When the outcome is unknown, the writer repeats the same item under the same number until the answer is definite.
  */
-import type { LoadedPayloads } from '../../engine/graph/context-at.ts';
+import type { LoadedPayloads } from '../../engine/graph/context.ts';
 import { invariant } from '../../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../../engine/json.ts';
 import { type Commit, nextCommitNo } from '../../engine/log/commit.ts';

@@ -1,8 +1,8 @@
 /** Planted bugs in the consequences of a node's end: joins, edges and the end of the run. */
 import type { PlantedBug } from './bug.ts';
 
-const join = 'lib/engine/graph/join.ts';
-const edgeState = 'lib/engine/graph/edge-state.ts';
+const join = 'lib/engine/graph/edges.ts';
+const edgeState = 'lib/engine/graph/edges.ts';
 const advance = 'lib/engine/graph/advance.ts';
 const finish = 'lib/engine/graph/finish-graph.ts';
 const decide = 'lib/engine/graph/decide.ts';
@@ -131,7 +131,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the result of an earlier attempt is accepted',
-    file: 'lib/engine/log/open-node-at.ts',
+    file: 'lib/engine/log/open-nodes.ts',
     find: 'isOpen(node) && node.attempt === attempt ? node : undefined',
     replace: 'isOpen(node) ? node : undefined',
     within: 100,

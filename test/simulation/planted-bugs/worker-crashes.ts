@@ -62,7 +62,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a lost workflow task does not fail its running steps',
-    file: 'lib/engine/durable/crash-workflow-task.ts',
+    file: 'lib/engine/durable/workflow-task.ts',
     find: '  failSteps(draft, workflowTask, steps, { failure, startedAt: workflowTask.dispatchedAt, endedAt: now });\n  return true;',
     replace:
       '  endWorkflowTask(draft, workflowTask, { startedAt: workflowTask.dispatchedAt, endedAt: now });\n  requestWorkflowTask(draft);\n  return true;',

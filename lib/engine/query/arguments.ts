@@ -1,6 +1,6 @@
-/** Validates the arguments of a node against the parameters of its query. */
-import { matchesArgumentType } from '../graph/validate-input.ts';
+/** The arguments of a stored query: their validation, and their places in the path of an HTTP query. */
 import type { ArgumentDeclaration } from '../graph/definition.ts';
+import { matchesArgumentType } from '../graph/validate-input.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 
 export type ArgumentsValidation =
@@ -33,3 +33,21 @@ export function validateArguments(parameters: readonly ArgumentDeclaration[], pr
 
 const valueOf = (provided: JsonObject, name: string): JsonValue | undefined =>
   Object.hasOwn(provided, name) ? provided[name] : undefined;
+
+/** Names of the arguments in the path, with repetitions. */
+export const argumentNamesIn = (path: string): readonly string[] =>
+  path.split('/').flatMap((step) => {
+    const [, name] = /^:([A-Za-z_]\w*)$/.exec(step) ?? [];
+    return name === undefined ? [] : [name];
+  });
+
+/** Undefined if an argument is empty, `.` or `..`, which would change the path. */
+export function fillPath(path: string, textOf: (name: string) => string): string | undefined {
+  const steps = path.split('/').map((step) => {
+    const [name] = argumentNamesIn(step);
+    if (name === undefined) return step;
+    const text = textOf(name);
+    return ['', '.', '..'].includes(text) ? undefined : encodeURIComponent(text.toWellFormed());
+  });
+  return steps.includes(undefined) ? undefined : steps.join('/');
+}

@@ -1,8 +1,8 @@
 /** The delay before the next attempt: doubled each time, never above the maximum, never below the requested delay. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { backoff } from '../../../lib/engine/retry/backoff.ts';
-import { durationMs, seconds } from '../../../lib/engine/time.ts';
+import { backoff } from '../../lib/engine/retry.ts';
+import { durationMs, seconds } from '../../lib/engine/time.ts';
 
 const graphFamily = { backoffMs: seconds(1), maxBackoffMs: seconds(60), jitter: 'none' } as const;
 const lensFamily = { backoffMs: durationMs(500), maxBackoffMs: seconds(8), jitter: 'half' } as const;

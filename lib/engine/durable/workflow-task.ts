@@ -1,10 +1,12 @@
-/** The author's code crashed its thread. Running steps fail with it; if none ran, the workflow task itself crashed. */
+/**
+ * Workflow tasks that do not end by themselves: the author's code crashed its thread, the worker was lost, or the code cannot run now.
+ */
 import { defined } from '../../base/defined.ts';
 import { topLevel } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
 import { openNodes } from '../log/fold.ts';
 import type { OpenNode } from '../log/node-state.ts';
-import { type Instant, earliest } from '../time.ts';
+import { type Instant, earliest, after, durationMs, instant, minutes, seconds } from '../time.ts';
 import {
   type Draft,
   requestWorkflowTask,
@@ -16,10 +18,8 @@ import {
   findOpenNode,
 } from './draft.ts';
 import type { CodeFact } from './facts.ts';
-import { deferWorkflowTask } from './defer-workflow-task.ts';
 import { endOrRollBack } from './roll-back.ts';
-import { stepNodeId } from './step.ts';
-import { decideRetry, stepRetryDefaults } from './step-retry.ts';
+import { stepNodeId, decideRetry, stepRetryDefaults } from './step.ts';
 
 type WorkflowTaskCrash = Extract<CodeFact, { kind: 'workflow-task-crashed' }>;
 type AttemptFailure = Pick<WorkflowTaskCrash, 'failure' | 'startedAt' | 'endedAt'>;
@@ -27,6 +27,7 @@ type AttemptFailure = Pick<WorkflowTaskCrash, 'failure' | 'startedAt' | 'endedAt
 /** Workflow tasks in a row that may crash without a running step; then the run fails. */
 const maxCrashes = 10;
 
+/** The author's code crashed its thread. Running steps fail with it; if none ran, the workflow task itself crashed. */
 export function crashWorkflowTask(draft: Draft, fact: WorkflowTaskCrash): void {
   const workflowTask = findOpenNode(draft, fact.node, fact.attempt);
   if (workflowTask === undefined) return;
@@ -100,3 +101,23 @@ const decideStepRetry = ({ tools }: Draft, { step, attempt, lostAttempts = 0 }: 
     { ...stepRetryDefaults, ...step?.retry },
     { failedAttempt: attempt - lostAttempts, isFinal: failure.cause === 'invalid', now: tools.now, deadlineAt: tools.deadlineAt },
   );
+
+/** Failure code of a workflow task whose code issues other commands than its history contains. */
+export const divergedCode = 'replay_diverged';
+
+/** Delays that the code document specifies for workers without the definition: 5 s, doubled up to 5 minutes. */
+const minDelay = seconds(5);
+const maxDelay = minutes(5);
+
+/** Defers a workflow task that cannot run now, with growing delay and without a limit, because the run has not failed. */
+export function deferWorkflowTask(
+  draft: Draft,
+  { nodeId, iteration, attempt }: OpenNode,
+  { failure, startedAt, endedAt }: { readonly failure: Failure; readonly startedAt: Instant; readonly endedAt: Instant },
+): void {
+  const { now, deadlineAt } = draft.tools;
+  const delayMs = durationMs(Math.min(maxDelay, minDelay * 2 ** Math.min(attempt - 1, 20)));
+  // The deadline is handled at its time in any case.
+  const retryAt = instant(Math.min(after(now, delayMs), Math.max(now, deadlineAt)));
+  emit(draft, { type: 'NODE_RETRIED', nodeId, iteration, attempt, failure, delayMs, retryAt, via: 'queue', startedAt, endedAt });
+}

@@ -1,14 +1,57 @@
-/** A node that calls another workflow: the event of the call, and the failure that its end can cause. */
+/**
+ * Nodes that wait for a signal or for a called run: the event that begins the wait, and the output or the failure that ends it.
+ */
 import { defined } from '../../base/defined.ts';
 import { type NodeRef, type RunId, firstAttempt } from '../ids.ts';
+import { type JsonObject, inline } from '../json.ts';
 import type { Failure } from '../log/events.ts';
-import type { ChildWait } from '../log/node-state.ts';
+import type { SignalWait, ChildWait } from '../log/node-state.ts';
+import { iso, between } from '../time.ts';
 import { checkCallBudget } from './budget.ts';
 import { type Draft, emit } from './draft.ts';
-import type { ChildEnd } from './facts.ts';
+import type { ReceivedSignal, ChildEnd } from './facts.ts';
 import type { Outcome } from './outcome.ts';
 import type { PlanNodeRef } from './plan.ts';
-import { waitTimeoutDetails } from './wait-timeout.ts';
+
+export function awaitSignal(
+  draft: Draft,
+  { node, iteration }: PlanNodeRef,
+  { name, correlation = draft.tools.runId, expiresAt, expiryHandle }: Extract<Outcome, { kind: 'awaiting' }>,
+  attempt = firstAttempt,
+): void {
+  // An expiry after the run's deadline never happens.
+  const expiresBeforeDeadline = expiresAt !== undefined && expiresAt <= draft.tools.deadlineAt;
+  emit(
+    draft,
+    defined({
+      type: 'SIGNAL_AWAITED',
+      nodeId: node.id,
+      iteration,
+      attempt,
+      name,
+      correlation,
+      expiresAt: expiresBeforeDeadline ? expiresAt : undefined,
+      expiryHandle: expiresBeforeDeadline && expiryHandle !== undefined ? expiryHandle : undefined,
+    }),
+  );
+}
+
+/** The node's output. If the wait expired, it has the same keys with null. */
+export const signalWaitOutput = ({ name, correlation }: SignalWait, signal?: ReceivedSignal) =>
+  inline({
+    signalId: signal?.signalId ?? null,
+    name,
+    correlation,
+    payload: signal?.payload ?? null,
+    receivedAt: signal === undefined ? null : iso(signal.receivedAt),
+  });
+
+export const signalExpired = (wait: SignalWait): Failure => ({
+  cause: 'timeout',
+  code: 'signal_expired',
+  message: `no signal ${wait.name} arrived before the wait expired`,
+  details: waitTimeoutDetails(wait),
+});
 
 export function callSubflow(
   draft: Draft,
@@ -78,3 +121,7 @@ export const subflowExpired = (wait: ChildWait): Failure => ({
   message: `the called run of ${wait.workflowName} did not end before the wait expired`,
   details: { childRunId: wait.childRunId, ...waitTimeoutDetails(wait) },
 });
+
+/** Rounded to seconds, the unit of the setting: the wait's commit is stamped a moment after its decision. */
+export const waitTimeoutDetails = ({ dispatchedAt, expiresAt }: SignalWait | ChildWait): JsonObject =>
+  expiresAt === undefined ? {} : { timeoutMs: Math.round(between(dispatchedAt, expiresAt) / 1_000) * 1_000 };
