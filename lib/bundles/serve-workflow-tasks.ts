@@ -9,8 +9,8 @@ import type { JsonValue } from '../engine/json.ts';
 import { instant } from '../engine/time.ts';
 import type { WorkflowTaskHandle, WorkflowTaskEnd, WorkflowTaskHost, WorkflowTask } from '../ports/programs.ts';
 import type { ProgramClock } from '../program/clock.ts';
-import type { FromProgram, ProgramThreadData, ToProgram } from './program-messages.ts';
-import { forwardOutput } from './forward-output.ts';
+import type { FromProgram, ProgramThreadData, ToProgram } from './messages.ts';
+import { forwardOutput } from './code-output.ts';
 
 export type StartWorkflowTask = (
   workflows: unknown,

@@ -43,7 +43,7 @@ export const retryableCauses = [
   'contract_violated',
   'lost',
 ] as const satisfies readonly FailureCause[];
-export type RetryableCause = (typeof retryableCauses)[number];
+type RetryableCause = (typeof retryableCauses)[number];
 
 /** The retry policy of a node. */
 export interface RetryPolicy {

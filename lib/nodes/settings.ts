@@ -9,7 +9,7 @@ import type { NodePolicy } from '../engine/graph/plan.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../engine/json.ts';
 import { type RetryPolicy, retryableCauses } from '../engine/retry.ts';
 import { type DurationMs, durationMs, minutes, seconds } from '../engine/time.ts';
-import type { ConfigFinding } from './finding.ts';
+import type { ConfigFinding } from './config-values.ts';
 
 /** Defaults that differ between node types. */
 export interface NodeDefaults {

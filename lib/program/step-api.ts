@@ -8,9 +8,8 @@ import { type Instant, after, days, durationMs, instant } from '../engine/time.t
 import { parseDuration } from '../sdk/duration.ts';
 import { NonRetryableError, StepError } from '../sdk/errors.ts';
 import type { StandardSchema } from '../sdk/standard-schema.ts';
-import type { StepFunctionContext, FunctionStep, StepRequest } from './step-request.ts';
+import { type StepFunctionContext, type FunctionStep, type StepRequest, stepRetryOf } from './step-request.ts';
 import { validateWith } from './schema-check.ts';
-import { stepRetryOf } from './step-policy.ts';
 import { storedValue } from './stored-value.ts';
 
 /** `Step` of the SDK with unchecked arguments: authors may ignore the types. */

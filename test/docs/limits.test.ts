@@ -4,15 +4,15 @@ import { latestEndAfterDeadline } from '../../lib/engine/log/head.ts';
 import { failureLimits, eventLimits, printedLimits } from '../../lib/engine/log/event-limits.ts';
 import { describe, expect, test } from 'vitest';
 import { defaultConcurrency } from '../../lib/contract/concurrency.ts';
-import { archiveLimits } from '../../lib/artifact/limits.ts';
+import { archiveLimits } from '../../lib/artifact/archive-rules.ts';
 import { limits as gateway } from '../../lib/local/http/limits.ts';
 import { socketLimits } from '../../lib/local/sockets/limits.ts';
 import { maxInvocationsPerChain } from '../../lib/local/lambda/lineage.ts';
 import { maxBackoff, maxHops } from '../../lib/engine/hops.ts';
 import { limits as lambda } from '../../lib/local/lambda/limits.ts';
-import { responseLimits } from '../../lib/bundles/response-limits.ts';
+import { responseLimits } from '../../lib/bundles/code-output.ts';
 import { threadSlotLimits } from '../../lib/bundles/thread-slots.ts';
-import { printLimits } from '../../lib/bundles/printed-lines.ts';
+import { printLimits } from '../../lib/bundles/code-output.ts';
 import { maxDeliveries } from '../../lib/engine/bundle/decide.ts';
 import { maxStepAttempts } from '../../lib/engine/durable/apply-command-batch.ts';
 import { maxBudget } from '../../lib/engine/graph/validate.ts';
@@ -84,12 +84,12 @@ const versions = 'lib/api/schemas/versions.ts';
 const keys = 'lib/api/schemas/keys.ts';
 const audit = 'lib/api/schemas/audit.ts';
 const listAudit = 'lib/service/access/list-audit.ts';
-const artifacts = 'lib/artifact/limits.ts';
+const artifacts = 'lib/artifact/archive-rules.ts';
 const manifests = 'lib/api/schemas/deployments.ts';
 const settings = 'lib/nodes/settings.ts';
 const condition = 'lib/nodes/condition/shape.ts';
 const branch = 'lib/nodes/condition/branch.ts';
-const regex = 'lib/nodes/condition/regex.ts';
+const regex = 'lib/nodes/condition/operators.ts';
 const delay = 'lib/nodes/delay/shape.ts';
 const http = 'lib/nodes/http/shape.ts';
 const script = 'lib/nodes/sandbox/script.ts';
@@ -146,11 +146,11 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/api/schemas/lenses.ts',
   ],
   'JSON Schema of a contract': [
-    `${count(numberIn('lib/lens/schema-rules.ts', 'maxExpanded = '))} parts`,
-    'lib/lens/schema-rules.ts',
+    `${count(numberIn('lib/lens/validate-lens.ts', 'maxExpanded = '))} parts`,
+    'lib/lens/validate-lens.ts',
   ],
-  'Depth of such a schema': [`${numberIn('lib/lens/schema-rules.ts', 'const maxDepth = ')} levels`, 'lib/lens/schema-rules.ts'],
-  'Prompt of a lens': [bytes(numberIn('lib/nodes/lens/run.ts', 'maxPromptBytes = ')), 'lib/nodes/lens/run.ts'],
+  'Depth of such a schema': [`${numberIn('lib/lens/validate-lens.ts', 'const maxDepth = ')} levels`, 'lib/lens/validate-lens.ts'],
+  'Prompt of a lens': [bytes(numberIn('lib/nodes/lens/prompt.ts', 'maxPromptBytes = ')), 'lib/nodes/lens/prompt.ts'],
   'Attempts of a lens': [`${numberIn('lib/nodes/lens/shape.ts', 'attempts: ')}, at most 100`, 'lib/nodes/lens/shape.ts'],
   'Time of an attempt of a lens': [
     `${numberIn('lib/nodes/lens/shape.ts', 'timeoutMs: seconds(')} s, at most 14 min`,
@@ -195,8 +195,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Answer to a query by the Data API': [bytes(queryLimits.aurora.bytes), queryDefinition],
   'Time of a query by the Data API': [seconds(queryLimits.aurora.ms), queryDefinition],
   'Secret masked in a node’s output': [
-    characters(numberIn('lib/nodes/secret-mask.ts', 'const minMaskedLength = ')),
-    'lib/nodes/secret-mask.ts',
+    characters(numberIn('lib/egress/secret-mask.ts', 'const minMaskedLength = ')),
+    'lib/egress/secret-mask.ts',
   ],
   'Spans of a run': [count(maxSpansPerRun), exporting],
   'Spans of a request to a collector': [count(maxSpansPerRequest), exporting],
@@ -333,8 +333,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Longest wait between attempts': [hours(numberIn(settings, 'const maxBackoff = minutes(24 * ') * 24 * 60_000), settings],
   'Wait that a server requests': [
-    hours(numberIn('lib/nodes/http/failure.ts', 'const maxRetryAfterMs = ')),
-    'lib/nodes/http/failure.ts',
+    hours(numberIn('lib/egress/retry-after.ts', 'const maxRetryAfterMs = ')),
+    'lib/egress/retry-after.ts',
   ],
   'Time of an attempt': [
     `${seconds(graphDefaults.timeoutMs)}, at most ${minutes(numberIn(settings, 'const maxTimeoutMs = '))}`,
@@ -399,29 +399,29 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(definitionLimits.patterns)}, with ${characters(definitionLimits.patternCharacters)}`,
     'lib/engine/graph/findings.ts',
   ],
-  'Patterns of a contract': [count(numberIn('lib/lens/schema-rules.ts', 'const maxPatterns = ')), 'lib/lens/schema-rules.ts'],
+  'Patterns of a contract': [count(numberIn('lib/lens/validate-lens.ts', 'const maxPatterns = ')), 'lib/lens/validate-lens.ts'],
   'Text matched by a contract’s patterns': [
     characters(numberIn('lib/lens/check.ts', 'const maxMatchedCharacters = ')),
     'lib/lens/check.ts',
   ],
   'Depth of a value': [`${count(jsonLimits.levels)} levels`, 'lib/engine/validate-json.ts'],
   'Regular expression': [characters(numberIn(regex, 'pattern: ')), regex],
-  'Text it is matched against': [characters(numberIn(regex, 'text: ')), regex],
+  'Text it is matched against': [characters(numberIn(regex, 'pattern: 1_000, text: ')), regex],
   'Redirects of a request': [count(numberIn(http, 'maxRedirects: z.int().min(0).max(')), http],
   'Body of an answer': [
     `${bytes(numberIn(http, 'max(5_242_880).default('))}, at most ${bytes(numberIn(http, 'maxResponseBytes: z.int().min(1).max('))}`,
     http,
   ],
   'Body kept of a failed request': [
-    characters(numberIn('lib/nodes/http/failure.ts', 'const maxBodyExcerpt = ')),
-    'lib/nodes/http/failure.ts',
+    characters(numberIn('lib/nodes/http/response.ts', 'const maxBodyExcerpt = ')),
+    'lib/nodes/http/response.ts',
   ],
   'Time of a message': [`${count(functionShapes.code.timeoutSeconds)} s`, shapes],
   'Time of an import': [seconds(threadSlotLimits.importTimeoutMs), bundles],
-  'Body of a response': [bytes(responseLimits.bodyBytes), 'lib/bundles/response-limits.ts'],
+  'Body of a response': [bytes(responseLimits.bodyBytes), 'lib/bundles/code-output.ts'],
   'Nesting of a response': [`${count(jsonLimits.levels)} levels`, 'lib/engine/validate-json.ts'],
-  'Text printed during a message': [characters(printLimits.characters), 'lib/bundles/printed-lines.ts'],
-  'Line that code prints': [characters(printLimits.lineCharacters), 'lib/bundles/printed-lines.ts'],
+  'Text printed during a message': [characters(printLimits.characters), 'lib/bundles/code-output.ts'],
+  'Line that code prints': [characters(printLimits.lineCharacters), 'lib/bundles/code-output.ts'],
   'Warm deployments of a function': [count(threadSlotLimits.threads), bundles],
   'Unpacked artifacts of a function': [
     `${count(threadSlotLimits.folders.deployments)}, at most ${bytes(threadSlotLimits.folders.bytes)}`,

@@ -167,7 +167,7 @@ const stalled: Failure = {
 };
 
 /** @returns the failure that ends the run, if the command is not possible */
-export function recordCommand(draft: Draft, command: Command): Failure | undefined {
+function recordCommand(draft: Draft, command: Command): Failure | undefined {
   const ref = { nodeId: stepNodeId(command.key), iteration: topLevel };
   invariant(nodeOf(draft, ref) === undefined, `step ${JSON.stringify(command.key)} was scheduled twice`);
   const node = { ...ref, attempt: firstAttempt };

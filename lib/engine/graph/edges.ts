@@ -89,7 +89,7 @@ function lensEnvelopeIn(output: JsonValue): { readonly text: string; readonly da
  * handle. A failure carries no value, so a condition on an error edge is never met.
  * Throws `PayloadsNeeded` if the source's output is offloaded and not loaded.
  */
-export function isConditionMet(edge: EdgeValueSource, source: NodeState, loaded: LoadedPayloads, counter: Counter): boolean {
+function isConditionMet(edge: EdgeValueSource, source: NodeState, loaded: LoadedPayloads, counter: Counter): boolean {
   if (edge.condition === undefined) return true;
   return source.status === 'completed' && isMet(edge.condition, edgeValue(edge, valueOf(source.output, loaded)), counter);
 }

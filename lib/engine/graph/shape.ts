@@ -101,7 +101,7 @@ export const effectiveLoopHandle = (edge: Parameters<typeof effectiveHandle>[0],
   return isLoop && handle === completedHandle ? doneHandle : handle;
 };
 
-export interface LoopBodies {
+interface LoopBodies {
   /** the innermost loop around each node; undefined outside loops */
   readonly enclosingLoops: readonly (number | undefined)[];
   /** number of loops around each node */
@@ -111,7 +111,7 @@ export interface LoopBodies {
 }
 
 /** @param isTrigger start nodes; without any, runs begin at nodes whose only inbound edges come from their own body */
-export function loopBodiesOf(
+function loopBodiesOf(
   size: number,
   outbound: readonly (readonly ShapeEdge[])[],
   isLoop: (node: number) => boolean,

@@ -129,7 +129,7 @@ const mapValues = (object: JsonObject, change: (value: JsonValue, key: string) =
 /** The steps after `ctx`: a string is an object key, a number an array index. Empty: the whole context. */
 export type Path = readonly (string | number)[];
 
-export type ParsedPath =
+type ParsedPath =
   | { readonly path: Path; /** offset after the block */ readonly end: number }
   /** `{{secret:name}}`: not a value of the run, so no path may follow the name */
   | { readonly secret: string; readonly end: number }
@@ -149,7 +149,7 @@ const quoted = /\[\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*\]/sy;
  * needs no sandbox and its dependencies are visible in its text.
  * @param start offset after the opening braces
  */
-export function parsePath(text: string, start: number): ParsedPath {
+function parsePath(text: string, start: number): ParsedPath {
   let at = start;
   const consume = (pattern: RegExp): RegExpExecArray | null => {
     pattern.lastIndex = at;

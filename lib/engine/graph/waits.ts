@@ -123,5 +123,5 @@ export const subflowExpired = (wait: ChildWait): Failure => ({
 });
 
 /** Rounded to seconds, the unit of the setting: the wait's commit is stamped a moment after its decision. */
-export const waitTimeoutDetails = ({ dispatchedAt, expiresAt }: SignalWait | ChildWait): JsonObject =>
+const waitTimeoutDetails = ({ dispatchedAt, expiresAt }: SignalWait | ChildWait): JsonObject =>
   expiresAt === undefined ? {} : { timeoutMs: Math.round(between(dispatchedAt, expiresAt) / 1_000) * 1_000 };

@@ -151,7 +151,7 @@ export const reportedOutcome = (outcome: Outcome): Outcome =>
         ...(outcome.gate === undefined ? {} : { gate: reportedGate(outcome.gate) }),
       };
 
-export const reportedGate = (gate: Gate): Gate =>
+const reportedGate = (gate: Gate): Gate =>
   gate.kind === 'contract' ? { ...gate, errors: takeFitting(gate.errors) } : { ...gate, decision: boundDetails(gate.decision) };
 
 /** Small entries go first. An entry that is too long for the remaining space is shortened, or omitted and named. */

@@ -99,7 +99,7 @@ function firstOfDay(
   return undefined;
 }
 
-export type DayRule =
+type DayRule =
   | { readonly by: 'month'; readonly days: readonly number[] }
   /** last day of the month */
   | { readonly by: 'last' }
@@ -111,9 +111,9 @@ export type DayRule =
   /** first, second … of one weekday in the month */
   | { readonly by: 'nth of weekday'; readonly weekday: number; readonly nth: number };
 
-export type ReadDay = { readonly kind: 'read'; readonly rule: DayRule } | { readonly kind: 'refused'; readonly reason: string };
+type ReadDay = { readonly kind: 'read'; readonly rule: DayRule } | { readonly kind: 'refused'; readonly reason: string };
 
-export function readDayOfMonth(text: string): ReadDay {
+function readDayOfMonth(text: string): ReadDay {
   if (text.toUpperCase() === 'L') return { kind: 'read', rule: { by: 'last' } };
   const [, nearest] = /^(\d{1,2})W$/i.exec(text) ?? [];
   if (nearest === undefined) return withPlainDays(readField(fieldShapes.dayOfMonth, text), (days) => ({ by: 'month', days }));
@@ -123,7 +123,7 @@ export function readDayOfMonth(text: string): ReadDay {
     : { kind: 'read', rule: { by: 'nearest weekday', day } };
 }
 
-export function readDayOfWeek(text: string): ReadDay {
+function readDayOfWeek(text: string): ReadDay {
   // `L` alone is the last day of the week.
   if (text.toUpperCase() === 'L') return { kind: 'read', rule: { by: 'week', weekdays: [fieldShapes.dayOfWeek.max] } };
   const [, lastOf] = /^(\w+)L$/i.exec(text) ?? [];
@@ -145,7 +145,7 @@ function withWeekday(name: string, rule: (weekday: number) => DayRule): ReadDay 
 }
 
 /** Days of the month that match the rule, ascending. */
-export function daysIn(rule: DayRule, year: number, month: number): readonly number[] {
+function daysIn(rule: DayRule, year: number, month: number): readonly number[] {
   const last = daysInMonth(year, month);
   const all = Array.from({ length: last }, (_, index) => index + 1);
   const weekday = (day: number): number => weekdayOf({ year, month, day });
@@ -174,7 +174,7 @@ function nearestWeekday(day: number, last: number, weekday: number): number {
 }
 
 /** Parses one field of a cron expression: numbers, names, ranges, lists and steps. */
-export interface FieldShape {
+interface FieldShape {
   readonly name: CronFieldName;
   readonly min: number;
   readonly max: number;
@@ -182,9 +182,9 @@ export interface FieldShape {
   readonly names?: readonly string[];
 }
 
-export type CronFieldName = 'minutes' | 'hours' | 'day of month' | 'month' | 'day of week' | 'year';
+type CronFieldName = 'minutes' | 'hours' | 'day of month' | 'month' | 'day of week' | 'year';
 
-export const fieldShapes = {
+const fieldShapes = {
   minutes: { name: 'minutes', min: 0, max: 59 },
   hours: { name: 'hours', min: 0, max: 23 },
   dayOfMonth: { name: 'day of month', min: 1, max: 31 },
@@ -199,11 +199,11 @@ export const fieldShapes = {
 } as const satisfies Record<string, FieldShape>;
 
 /** The values in ascending order, or the error as the end of a sentence that begins with the field's name. */
-export type ReadField =
+type ReadField =
   | { readonly kind: 'read'; readonly values: readonly number[] }
   | { readonly kind: 'refused'; readonly reason: string };
 
-export function readField(shape: FieldShape, text: string): ReadField {
+function readField(shape: FieldShape, text: string): ReadField {
   const values = new Set<number>();
   for (const part of text.split(',')) {
     const range = readPart(shape, part);
@@ -238,11 +238,11 @@ function readPart(shape: FieldShape, part: string): Range | string {
 const wholeNumber = (text: string): number | undefined => (/^\d{1,4}$/.test(text) ? Number(text) : undefined);
 
 /** A number or a name; undefined if it is neither, or out of range. */
-export function readValue({ min, max, names }: FieldShape, text: string): number | undefined {
+function readValue({ min, max, names }: FieldShape, text: string): number | undefined {
   const named = names?.indexOf(text.toUpperCase()) ?? -1;
   const value = named >= 0 ? min + named : wholeNumber(text);
   return value !== undefined && value >= min && value <= max ? value : undefined;
 }
 
-export const rangeText = ({ min, max, names }: FieldShape): string =>
+const rangeText = ({ min, max, names }: FieldShape): string =>
   `${min} to ${max}${names === undefined ? '' : `, or ${names[0]} to ${names.at(-1)}`}`;

@@ -5,9 +5,7 @@
 import { collectPrintedLines } from '../../engine/log/event-limits.ts';
 import { type DurationMs, durationMs, seconds } from '../../engine/time.ts';
 import { type Runner, failed, runner } from '../runner.ts';
-import { withinSlice } from '../sandbox/first-slice.ts';
-import { scriptFailure } from '../sandbox/script-failure.ts';
-import { type Sandbox, type ScriptEnd, scriptWith } from '../sandbox/script.ts';
+import { type Sandbox, type ScriptEnd, withinSlice, scriptFailure, scriptWith } from '../sandbox/script.ts';
 import { chooseBranch, condition, expressionsOf } from './shape.ts';
 
 /** An expression should only decide, so its limit is short. */

@@ -7,7 +7,7 @@ import { resolveTemplate } from '../../engine/graph/template.ts';
 import { type JsonValue, inline, isJsonArray } from '../../engine/json.ts';
 import { itemFailurePolicies } from '../../engine/log/events.ts';
 import { durationMs } from '../../engine/time.ts';
-import type { ConfigFinding } from '../finding.ts';
+import type { ConfigFinding } from '../config-values.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 

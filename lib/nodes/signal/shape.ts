@@ -9,7 +9,7 @@ import { maxSignalTextLength } from '../../engine/ids.ts';
 import { after, days, seconds } from '../../engine/time.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
-import { shownValue } from '../shown-value.ts';
+import { shownValue } from '../config-values.ts';
 
 /** the longest deadline of a run */
 const maxSeconds = days(365) / 1_000;

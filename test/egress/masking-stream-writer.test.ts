@@ -1,8 +1,7 @@
 /** Streamed text contains no secret for any split, and is otherwise unchanged. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MaskingStreamWriter } from '../../lib/nodes/masking-stream-writer.ts';
-import { SecretMask } from '../../lib/nodes/secret-mask.ts';
+import { MaskingStreamWriter, SecretMask } from '../../lib/egress/secret-mask.ts';
 
 const told = (secrets: readonly string[], parts: readonly string[]) => {
   const mask = new SecretMask(secrets.map((text, index) => ({ name: `s${index}`, text })));

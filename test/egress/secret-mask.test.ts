@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { SecretMask } from '../../lib/nodes/secret-mask.ts';
+import { SecretMask } from '../../lib/egress/secret-mask.ts';
 
 const secret = 'p@ss "wörd"/+ü?\n';
 const mask = new SecretMask([{ name: 'db', text: secret }]);

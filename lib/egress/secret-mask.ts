@@ -6,7 +6,6 @@ import { defined } from '../base/defined.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Failure, Gate } from '../engine/log/events.ts';
-import type { RunResult } from './runner.ts';
 
 /** Shorter secrets are not masked, because they match unrelated text. */
 const minMaskedLength = 8;
@@ -14,6 +13,12 @@ const minMaskedLength = 8;
 export interface NamedText {
   readonly name: string;
   readonly text: string;
+}
+
+/** What an attempt produced and the log stores. */
+interface AttemptResult {
+  readonly outcome: Outcome;
+  readonly printed: readonly string[];
 }
 
 export class SecretMask {
@@ -52,7 +57,7 @@ export class SecretMask {
     return defined({ ...rest, message: this.text(message), details: details === undefined ? undefined : this.object(details) });
   }
 
-  result({ outcome, printed }: RunResult): RunResult {
+  result({ outcome, printed }: AttemptResult): AttemptResult {
     return { outcome: this.#outcome(outcome), printed: printed.map((line) => this.text(line)) };
   }
 
@@ -125,4 +130,38 @@ function base64Of(text: string): readonly string[] {
     const core = encoded.slice(first, last);
     return core.length < minMaskedLength ? [] : [core, core.replaceAll('-', '+').replaceAll('_', '/')];
   });
+}
+
+/** Limit in UTF-16 units. Only text that repeats the start of a secret many times can reach it. */
+const maxPending = 65_536;
+
+/** Masks secrets in streamed text, also across chunk borders: text that may start a secret waits for the next chunk. */
+export class MaskingStreamWriter {
+  readonly #mask: () => SecretMask;
+  readonly #append: (text: string) => void;
+  #pending = '';
+
+  /** @param mask read for each chunk, because an attempt may resolve further secrets */
+  constructor(mask: () => SecretMask, append: (text: string) => void) {
+    this.#mask = mask;
+    this.#append = append;
+  }
+
+  append(part: string): void {
+    const mask = this.#mask();
+    const text = this.#pending + part;
+    const splitIndex = text.length > maxPending ? text.length : mask.safeSplitIndex(text);
+    this.#emit(mask, text.slice(0, splitIndex));
+    this.#pending = text.slice(splitIndex);
+  }
+
+  /** Flushes the pending text. */
+  end(): void {
+    this.#emit(this.#mask(), this.#pending);
+    this.#pending = '';
+  }
+
+  #emit(mask: SecretMask, text: string): void {
+    if (text !== '') this.#append(mask.text(text));
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isPublicAddress } from '../../lib/nodes/http/destination.ts';
+import { isPublicAddress } from '../../lib/egress/destination.ts';
 
 /** Addresses, parted by spaces. */
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);

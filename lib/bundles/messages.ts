@@ -1,12 +1,14 @@
-/** Messages between this process and a thread with code workflows. Messages of the thread are parsed, because it runs untrusted code. */
+/** Messages between this process and the threads that run deployed code. A thread runs untrusted code, so its messages are parsed. */
 import * as z from 'zod';
 import type { History, StepResult, CommandBatchResult } from '../engine/durable/command-batch.ts';
 import type { DeploymentId } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { WorkflowTask } from '../ports/programs.ts';
-import { responseLimits } from './response-limits.ts';
+import { responseLimits } from './code-output.ts';
 
-/** `workerData` of the thread. */
+const message = z.string().transform((text) => text.slice(0, responseLimits.message));
+
+/** `workerData` of a thread with code workflows. */
 export interface ProgramThreadData {
   readonly deploymentId: DeploymentId;
   /** file URL of the module that exports `workflows` */
@@ -28,7 +30,6 @@ export type ToProgram = { readonly taskId: number } &
   );
 
 const taskId = z.int();
-const message = z.string().transform((text) => text.slice(0, responseLimits.message));
 
 export const fromProgram = z.discriminatedUnion('kind', [
   /** the module is imported, and its `workflows` export is valid */
@@ -44,3 +45,29 @@ export const fromProgram = z.discriminatedUnion('kind', [
 ]);
 
 export type FromProgram = z.input<typeof fromProgram>;
+
+/** A request to a thread with HTTP bundles. */
+export interface ThreadRequest {
+  readonly id: number;
+  /** set in the thread's environment before the bundle is called */
+  readonly credentialVariables: Readonly<Record<string, string>>;
+  /** the bundle's file URL */
+  readonly bundle: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON text */
+  readonly body: string;
+}
+
+const id = z.int();
+
+export const fromThread = z.discriminatedUnion('kind', [
+  /** the bundle is imported; its POST is called next */
+  z.object({ kind: z.literal('loaded'), id }),
+  z.object({ kind: z.literal('printed'), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
+  z.object({ kind: z.literal('responded'), id, status: z.int(), body: z.string() }),
+  z.object({ kind: z.literal('threw'), id, message }),
+  z.object({ kind: z.literal('unloadable'), id, message }),
+]);
+
+export type FromThread = z.input<typeof fromThread>;
