@@ -17,10 +17,10 @@ import { maxDeliveries } from '../../lib/engine/bundle/decide.ts';
 import { maxStepAttempts } from '../../lib/engine/durable/apply-command-batch.ts';
 import { maxBudget } from '../../lib/engine/graph/validate.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
-import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
+import { loopLimits } from '../../lib/engine/graph/loop-values.ts';
 import { payloadLimits } from '../../lib/engine/graph/payload-limits.ts';
 import { maxShownIterationNodes, maxShownSteps } from '../../lib/service/runs/get-run.ts';
-import { maxDirectSiblings } from '../../lib/engine/graph/advance.ts';
+import { maxDirectSiblings } from '../../lib/engine/graph/dispatch.ts';
 import { queryLimits } from '../../lib/engine/query/definition.ts';
 import { maxRate } from '../../lib/engine/schedule/timing.ts';
 import { maxStoredFires } from '../../lib/service/schedules/fire-schedule.ts';
@@ -342,7 +342,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Concurrency slots of a workflow': [count(maxSlots), 'lib/engine/concurrency-slots.ts'],
   'Number in a budget': [count(maxBudget), 'lib/engine/graph/validate.ts'],
-  'Siblings that commit by themselves': [count(maxDirectSiblings), 'lib/engine/graph/advance.ts'],
+  'Siblings that commit by themselves': [count(maxDirectSiblings), 'lib/engine/graph/dispatch.ts'],
   'Fixed delay': [
     `${count(numberIn(delay, 'delayMinutes: z.int().min(0).max('))} min ${count(numberIn(delay, 'delaySeconds: z.int().min(0).max('))} s ${count(numberIn(delay, 'delayMs: z.int().min(0).max('))} ms`,
     delay,
@@ -361,18 +361,18 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Iterations at a time': [`1, at most ${count(loopLimits.concurrency)}`, loop],
   'Wait between items': [seconds(numberIn(loop, 'const maxDelayMs = ')), loop],
-  'Loops in each other': [count(loopLimits.depth), 'lib/engine/graph/loop-limits.ts'],
+  'Loops in each other': [count(loopLimits.depth), 'lib/engine/graph/loop-values.ts'],
   'Output of a node, or of a run': [bytes(payloadLimits.outputBytes), 'lib/engine/graph/payload-limits.ts'],
   'Context of a node': [bytes(payloadLimits.contextBytes), 'lib/engine/graph/payload-limits.ts'],
   'Branches that begin together': [count(definitionLimits.nodes), findings],
-  'Results of a loop': [bytes(loopLimits.resultsBytes), 'lib/engine/graph/loop-limits.ts'],
+  'Results of a loop': [bytes(loopLimits.resultsBytes), 'lib/engine/graph/loop-values.ts'],
   'Nodes of passes in one answer': [count(maxShownIterationNodes), 'lib/service/runs/get-run.ts'],
   'Steps of code in one answer': [count(maxShownSteps), 'lib/service/runs/get-run.ts'],
   'Any delay': [days(numberIn(delay, 'const maxDelayMs = ')), delay],
   'Delay by queue': [seconds(maxQueueDelayMs), 'lib/ports/jobs.ts'],
   'Wait inside a worker': [
-    seconds(numberIn('lib/engine/graph/decide.ts', 'const minQueueDelayMs = ')),
-    'lib/engine/graph/decide.ts',
+    seconds(numberIn('lib/engine/graph/end-attempt.ts', 'const minQueueDelayMs = ')),
+    'lib/engine/graph/end-attempt.ts',
   ],
   'First slice of a script': [`${firstTimeSlice} ms`, 'lib/engine/fair-shares.ts'],
   'First slice after a spent one': [`${repeatTimeSlice} ms`, 'lib/engine/fair-shares.ts'],

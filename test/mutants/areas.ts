@@ -48,6 +48,7 @@ export const areas: readonly Area[] = [
   })),
   { path: 'lib/engine/log/', tests: log },
   { path: 'lib/engine/graph/edges', tests: joins },
+  { path: 'lib/engine/graph/inbound-edges', tests: joins },
   { path: 'lib/engine/graph/payload-limits', tests: [...engine, 'test/engine/graph/payload-limits.test.ts'] },
   { path: 'lib/engine/graph/finish-graph', tests: [...engine, 'test/engine/graph/{payload-limits,topologies}.test.ts'] },
   { path: 'lib/engine/graph/', tests: engine },

@@ -1,6 +1,7 @@
 /** Applies a command batch of the author's code to its run. */
+import { emit, endRun, failedWith, hasEnded, markRunning, findOpenNode } from '../decision.ts';
 import { defined } from '../../base/defined.ts';
-import { topLevel, attempt, firstAttempt } from '../ids.ts';
+import { topLevel, attempt, firstAttempt, nodeKey } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import { inline } from '../json.ts';
 import type { Failure } from '../log/events.ts';
@@ -8,23 +9,10 @@ import { openNodes } from '../log/fold.ts';
 import type { OpenNode } from '../log/node-state.ts';
 import { type Instant, earliest } from '../time.ts';
 import type { CommandBatchEntry, Command } from './command-batch.ts';
-import {
-  type Draft,
-  requestWorkflowTask,
-  dispatchWorkflowTask,
-  emit,
-  endRun,
-  endWorkflowTask,
-  failedWith,
-  hasEnded,
-  markRunning,
-  findOpenNode,
-  nodeOf,
-} from './draft.ts';
-import type { CodeFact } from './facts.ts';
+import type { CodeFact, Draft } from './facts.ts';
 import { endOrRollBack, hasStepsToRollBack, withRollbackFailures } from './roll-back.ts';
 import { type StepInfo, stepNodeId } from './step.ts';
-import { deferWorkflowTask } from './workflow-task.ts';
+import { deferWorkflowTask, requestWorkflowTask, dispatchWorkflowTask, endWorkflowTask } from './workflow-task.ts';
 
 type CommandBatchFact = Extract<CodeFact, { kind: 'command-batch' }>;
 
@@ -169,7 +157,7 @@ const stalled: Failure = {
 /** @returns the failure that ends the run, if the command is not possible */
 function recordCommand(draft: Draft, command: Command): Failure | undefined {
   const ref = { nodeId: stepNodeId(command.key), iteration: topLevel };
-  invariant(nodeOf(draft, ref) === undefined, `step ${JSON.stringify(command.key)} was scheduled twice`);
+  invariant(draft.state.nodes.get(nodeKey(ref)) === undefined, `step ${JSON.stringify(command.key)} was scheduled twice`);
   const node = { ...ref, attempt: firstAttempt };
   const step = stepInfoOf(command);
   switch (command.kind) {

@@ -1,5 +1,18 @@
 /** Facts in, events out, for code runs. The code decides what it does; the engine decides what that means for the run. */
 import { defined } from '../../base/defined.ts';
+import {
+  deadlineExceeded,
+  decideCommonFact,
+  emit,
+  failedWith,
+  findOpenNode,
+  hasEnded,
+  isPastDeadline,
+  markRunning,
+  openDecision,
+  recordResumption,
+  startRun,
+} from '../decision.ts';
 import { failureOfChild } from '../graph/waits.ts';
 import { topLevel } from '../ids.ts';
 import { unreachable } from '../invariant.ts';
@@ -7,23 +20,18 @@ import { type JsonValue, type Payload, inline } from '../json.ts';
 import type { Failure, RunEvent } from '../log/events.ts';
 import { type RunState, emptyState, openNodes } from '../log/fold.ts';
 import { type ChildWait, type OpenNode, type WaitingNode, waitEndsAt } from '../log/node-state.ts';
-import { deadlineExceeded } from '../retry/deadline.ts';
 import { type Instant, hours, after } from '../time.ts';
-import { crashWorkflowTask, loseSteps, divergedCode, deferWorkflowTask } from './workflow-task.ts';
 import {
-  type Draft,
+  crashWorkflowTask,
+  deferWorkflowTask,
+  dispatchWorkflowTask,
+  divergedCode,
+  endWorkflowTask,
+  loseSteps,
   requestWorkflowTask,
   requestWorkflowTaskNow,
-  dispatchWorkflowTask,
-  emit,
-  endWorkflowTask,
-  failedWith,
-  hasEnded,
-  openDraft,
-  markRunning,
-  findOpenNode,
-} from './draft.ts';
-import type { CodeFact, CodeTools } from './facts.ts';
+} from './workflow-task.ts';
+import type { CodeFact, CodeTools, Draft } from './facts.ts';
 import { endOrRollBack, endWithUnfinishedRollback } from './roll-back.ts';
 import { workflowExpiredCode } from './step.ts';
 import { applyCommandBatch } from './apply-command-batch.ts';
@@ -38,10 +46,8 @@ export function decideCodeStart(
   tools: CodeTools,
   notBefore?: Instant,
 ): readonly RunEvent[] {
-  const draft = openDraft(emptyState(), tools);
-  emit(draft, { type: 'INPUT_SET', input });
-  for (const [key, value] of Object.entries(system)) emit(draft, { type: 'SYSTEM_SET', key, value: inline(value) });
-  emit(draft, { type: 'RUN_STARTED' });
+  const draft = openDecision(emptyState(), tools);
+  startRun(draft, input, system);
   dispatchWorkflowTask(draft, notBefore);
   return draft.events;
 }
@@ -52,8 +58,8 @@ export function decideCodeStart(
  * reads the log and replays.
  */
 export function decideCode(state: RunState, facts: readonly CodeFact[], tools: CodeTools): readonly RunEvent[] {
-  const draft = openDraft(state, tools);
-  if (facts.length > 0 && !hasEnded(draft)) applyDeadline(draft);
+  const draft = openDecision(state, tools);
+  if (facts.length > 0 && isPastDeadline(draft)) applyDeadline(draft);
   const hasDeadlineEvents = draft.events.length > 0;
   for (const fact of facts) {
     if (hasEnded(draft)) break;
@@ -77,10 +83,6 @@ function decideOne(draft: Draft, fact: CodeFact): void {
       markRunning(draft);
       return deferOrEndRollback(draft, workflowTask, fact);
     }
-    case 'node-started':
-      if (findOpenNode(draft, fact.node, fact.attempt)?.status !== 'queued') return;
-      markRunning(draft);
-      return emit(draft, { type: 'NODE_STARTED', ...fact.node, attempt: fact.attempt, startedAt: fact.startedAt });
     case 'node-woken': {
       const node = findOpenNode(draft, fact.node, fact.attempt);
       if (node?.status !== 'waiting') return;
@@ -104,11 +106,11 @@ function decideOne(draft: Draft, fact: CodeFact): void {
       if (draft.state.code?.runOutcome !== undefined) return;
       endOrRollBack(draft, defined({ status: 'cancelled', reason: fact.reason }));
       return hasEnded(draft) ? undefined : requestWorkflowTaskNow(draft);
+    case 'node-started':
     case 'deadline-passed':
-      // The fact came early: after the deadline `applyDeadline` has handled it.
-      return;
+      return decideCommonFact(draft, fact);
     case 'recovered':
-      if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
+      decideCommonFact(draft, fact);
       // No path leads here, but if a run ever had neither a task nor a wait, this recovers it.
       if (openNodes(draft.state).every(({ status, step }) => status !== 'waiting' && step?.kind !== 'workflow_task'))
         requestWorkflowTask(draft);
@@ -120,8 +122,8 @@ function decideOne(draft: Draft, fact: CodeFact): void {
 
 type FactOf<Kind extends CodeFact['kind']> = Extract<CodeFact, { kind: Kind }>;
 
-function resumeRun(draft: Draft, { reason, payload, token }: FactOf<'resume-requested'>): void {
-  emit(draft, defined({ type: 'RUN_RESUMED', reason, payload, token }));
+function resumeRun(draft: Draft, fact: FactOf<'resume-requested'>): void {
+  recordResumption(draft, fact);
   wakeEarly(draft, () => true);
   requestWorkflowTaskNow(draft);
 }
@@ -181,7 +183,6 @@ function failOrRollBack(draft: Draft, failure: Parameters<typeof failedWith>[0])
 
 function applyDeadline(draft: Draft): void {
   const { now, deadlineAt } = draft.tools;
-  if (now < deadlineAt) return;
   const runOutcome = draft.state.code?.runOutcome;
   if (runOutcome === undefined) return failOrRollBack(draft, deadlineExceeded);
   if (now >= after(deadlineAt, rollbackGrace))

@@ -1,25 +1,65 @@
 /**
- * Workflow tasks that do not end by themselves: the author's code crashed its thread, the worker was lost, or the code cannot run now.
+ * Workflow tasks: how a decision requests and ends one, and what follows when one does not end by itself, because the author's code
+ * crashed its thread, the worker was lost, or the code cannot run now.
  */
 import { defined } from '../../base/defined.ts';
-import { topLevel } from '../ids.ts';
+import { emit, failedWith, findOpenNode, hasEnded, markRunning } from '../decision.ts';
+import { firstAttempt, topLevel } from '../ids.ts';
+import { inline } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import { openNodes } from '../log/fold.ts';
 import type { OpenNode } from '../log/node-state.ts';
 import { type Instant, earliest, after, durationMs, instant, minutes, seconds } from '../time.ts';
-import {
-  type Draft,
-  requestWorkflowTask,
-  emit,
-  endWorkflowTask,
-  failedWith,
-  hasEnded,
-  markRunning,
-  findOpenNode,
-} from './draft.ts';
-import type { CodeFact } from './facts.ts';
+import type { CodeFact, Draft } from './facts.ts';
 import { endOrRollBack } from './roll-back.ts';
-import { stepNodeId, decideRetry, stepRetryDefaults } from './step.ts';
+import { stepNodeId, decideRetry, stepRetryDefaults, workflowTaskNodeId } from './step.ts';
+
+export function dispatchWorkflowTask(draft: Draft, notBefore?: Instant): void {
+  const key = String((draft.state.code?.workflowTasks ?? 0) + 1);
+  emit(
+    draft,
+    defined({
+      type: 'NODE_DISPATCHED',
+      nodeId: workflowTaskNodeId(Number(key)),
+      iteration: topLevel,
+      attempt: firstAttempt,
+      via: 'queue',
+      wave: 0,
+      step: { kind: 'workflow_task', key },
+      notBefore: notBefore === undefined || notBefore <= draft.tools.now ? undefined : notBefore,
+    }),
+  );
+}
+
+const openWorkflowTasks = (draft: Draft): readonly OpenNode[] =>
+  openNodes(draft.state).filter(({ step }) => step?.kind === 'workflow_task');
+
+const dueAt = (workflowTask: OpenNode): Instant | undefined =>
+  workflowTask.status === 'queued' ? workflowTask.notBefore : undefined;
+
+/** Makes sure that a workflow task runs at `at` at the latest. A deferred task keeps its backoff: a new one would fail the same way. */
+export function requestWorkflowTask(draft: Draft, at: Instant = draft.tools.now): void {
+  const isRequested = openWorkflowTasks(draft).some(
+    (workflowTask) => workflowTask.attempt > firstAttempt || (dueAt(workflowTask) ?? at) <= at,
+  );
+  if (!isRequested) dispatchWorkflowTask(draft, at);
+}
+
+/** Makes sure that a workflow task runs now, also if the current one is deferred. */
+export function requestWorkflowTaskNow(draft: Draft): void {
+  const { now } = draft.tools;
+  if (!openWorkflowTasks(draft).some((workflowTask) => (dueAt(workflowTask) ?? now) <= now)) dispatchWorkflowTask(draft);
+}
+
+export function endWorkflowTask(
+  draft: Draft,
+  workflowTask: OpenNode,
+  times: { readonly startedAt: Instant; readonly endedAt: Instant },
+): void {
+  const { nodeId, iteration, attempt } = workflowTask;
+  const { startedAt, endedAt } = times;
+  emit(draft, { type: 'NODE_COMPLETED', nodeId, iteration, attempt, output: inline(null), handle: null, startedAt, endedAt });
+}
 
 type WorkflowTaskCrash = Extract<CodeFact, { kind: 'workflow-task-crashed' }>;
 type AttemptFailure = Pick<WorkflowTaskCrash, 'failure' | 'startedAt' | 'endedAt'>;

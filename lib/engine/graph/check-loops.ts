@@ -4,7 +4,7 @@ import { type Shape, effectiveLoopHandle, positions } from './shape.ts';
 import type { Finding, WorkflowDefinition } from './definition.ts';
 import { finding, jsonPointer } from './findings.ts';
 import type { NodeFacts } from './inspection.ts';
-import { loopLimits } from './loop-limits.ts';
+import { loopLimits } from './loop-values.ts';
 
 export const checkLoops = (
   definition: WorkflowDefinition,

@@ -6,10 +6,11 @@ import { type JsonValue, inline, isJsonArray } from '../json.ts';
 import type { Failure, TokenCount } from '../log/events.ts';
 import type { Instant } from '../time.ts';
 import { valueOf } from './context.ts';
-import { type Draft, emit } from './draft.ts';
+import { emit } from '../decision.ts';
+import type { Draft } from './draft.ts';
 import { failRun } from './finish-graph.ts';
-import { pageSizeOf } from './loop-limits.ts';
-import { type Outcome, doneHandle, errorHandle } from './outcome.ts';
+import { pageSizeOf } from './loop-values.ts';
+import { type Outcome, doneHandle, errorHandle, mainHandle } from './outcome.ts';
 import { storableOutcome } from './payload-limits.ts';
 import type { PlanNodeRef } from './plan.ts';
 import { awaitSignal, callSubflow } from './waits.ts';
@@ -18,23 +19,32 @@ import { awaitSignal, callSubflow } from './waits.ts';
 export function recordOutcome(draft: Draft, nodeRef: PlanNodeRef, rawOutcome: Outcome): void {
   const { now } = draft.tools;
   const outcome = storableOutcome(rawOutcome);
+  if (outcome.kind === 'failed') return failNode(draft, nodeRef, outcome.failure);
+  recordResult(draft, nodeRef, outcome, { attempt: firstAttempt, startedAt: now, endedAt: now });
+}
+
+/** Records the outcome of an attempt that did not fail: the node ended or waits, or its loop began. */
+export function recordResult(
+  draft: Draft,
+  nodeRef: PlanNodeRef,
+  outcome: Exclude<Outcome, { kind: 'failed' }>,
+  times: AttemptTimes,
+): void {
   switch (outcome.kind) {
     case 'finished':
-      return emit(draft, completionEvent(nodeRef, outcome, { attempt: firstAttempt, startedAt: now, endedAt: now }));
-    case 'failed':
-      return failNode(draft, nodeRef, outcome.failure);
+      return emit(draft, completionEvent(nodeRef, outcome, times));
     case 'sleeping':
-      return beginSleep(draft, nodeRef, outcome);
+      return beginSleep(draft, nodeRef, outcome, times.attempt);
     case 'awaiting':
-      return awaitSignal(draft, nodeRef, outcome);
+      return awaitSignal(draft, nodeRef, outcome, times.attempt);
     case 'calling':
-      return callSubflow(draft, nodeRef, outcome);
+      return callSubflow(draft, nodeRef, outcome, times.attempt);
     case 'expanding':
-      return beginLoop(draft, nodeRef, outcome);
+      return beginLoop(draft, nodeRef, outcome, times.attempt);
   }
 }
 
-export function beginSleep(
+function beginSleep(
   draft: Draft,
   nodeRef: PlanNodeRef,
   outcome: Extract<Outcome, { kind: 'sleeping' }>,
@@ -57,6 +67,29 @@ export function beginSleep(
     output: outcome.output,
   });
 }
+
+/** A pinned node does not run: it completes with the pinned output. */
+export function completePinned(
+  draft: Draft,
+  nodeRef: PlanNodeRef,
+  { output, handle }: { readonly output: JsonValue; readonly handle?: string },
+): void {
+  const { now } = draft.tools;
+  const times = { attempt: firstAttempt, startedAt: now, endedAt: now };
+  const resolvedHandle = handle ?? (nodeRef.node.isLoop ? doneHandle : mainHandle);
+  emit(draft, {
+    ...completionEvent(nodeRef, { kind: 'finished', output: inline(output), handle: resolvedHandle }, times),
+    isPinned: true,
+  });
+}
+
+/** A disabled node does not run: it completes with null by its main handle. */
+export const completeDisabled = (draft: Draft, nodeRef: PlanNodeRef): void =>
+  recordOutcome(draft, nodeRef, {
+    kind: 'finished',
+    output: inline(null),
+    handle: nodeRef.node.isLoop ? doneHandle : mainHandle,
+  });
 
 /** Records a final failure: an error edge handles it, or the run ends, or each child's policy decides. */
 export function failNode(
@@ -126,7 +159,7 @@ export const completionEvent = (
 };
 
 /** Starts a loop over its items; a loop without items completes at once. */
-export function beginLoop(
+function beginLoop(
   draft: Draft,
   nodeRef: PlanNodeRef,
   { kind: _kind, items: payload, ...settings }: Extract<Outcome, { kind: 'expanding' }>,

@@ -1,7 +1,7 @@
 /** Loop node: runs its body, the nodes behind its handle `loop`, once per item, and continues at `done` with the results. */
 import * as z from 'zod';
 import { bodyHandle, completedHandle, doneHandle } from '../../engine/graph/outcome.ts';
-import { loopLimits } from '../../engine/graph/loop-limits.ts';
+import { loopLimits } from '../../engine/graph/loop-values.ts';
 import { type Outcome, errorHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { type JsonValue, inline, isJsonArray } from '../../engine/json.ts';

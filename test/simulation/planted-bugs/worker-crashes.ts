@@ -114,9 +114,8 @@ export const workerCrashBugs: readonly PlantedBug[] = [
   {
     name: 'a graph run continues past its deadline',
     file: 'lib/engine/graph/decide.ts',
-    find: 'if (facts.length > 0 && tools.now >= tools.deadlineAt && !hasEnded(draft)) timeOut(draft);',
-    replace:
-      "if (facts.some(({ kind }) => kind === 'deadline-passed') && tools.now >= tools.deadlineAt && !hasEnded(draft)) timeOut(draft);",
+    find: 'if (facts.length > 0 && isPastDeadline(draft)) endRun(',
+    replace: "if (facts.some(({ kind }) => kind === 'deadline-passed') && isPastDeadline(draft)) endRun(",
     within: 200,
     options: { code: 0 },
   },
