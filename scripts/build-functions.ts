@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, type Plugin, build as bundle } from 'esbuild';
-import { bundleThreadFile, programThreadFile } from '../lib/bundles/thread-file.ts';
+import { bundleThreadFile, programThreadFile } from '../lib/bundles/thread-start.ts';
 import { type FunctionName, functionNames } from '../lib/contract/environment.ts';
 import { sandboxFiles } from '../lib/nodes/sandbox/engine-files.ts';
 

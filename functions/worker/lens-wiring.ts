@@ -8,7 +8,7 @@ import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
 import { HttpModeration, WordModeration, noModeration } from '../../lib/models/moderation.ts';
 import { ProviderKeys } from '../../lib/models/provider-keys.ts';
 import { type ModerationSetting, modelSetting, moderationSetting, secretNamedBy } from '../../lib/models/setting.ts';
-import { publicInternet } from '../../lib/nodes/http/destination.ts';
+import { publicInternet } from '../../lib/egress/destination.ts';
 import type { LensPorts } from '../../lib/nodes/lens/run.ts';
 import type { Moderation } from '../../lib/ports/moderation.ts';
 import type { Deps } from '../../lib/service/deps.ts';

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { pack } from 'tar-stream';
 import type { ManifestFile } from '../ports/deployments.ts';
-import { sha256 } from './validate-archive.ts';
+import { sha256 } from './archive-rules.ts';
 
 export interface PackedArchive {
   readonly archive: Uint8Array;

@@ -6,8 +6,7 @@ import { defined } from '../base/defined.ts';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Header, extract } from 'tar-stream';
-import { findPathError, withoutDot } from './archive-path.ts';
-import { type ArchiveLimits, archiveLimits } from './limits.ts';
+import { type ArchiveLimits, findPathError, withoutDot, archiveLimits } from './archive-rules.ts';
 
 type ArchiveErrorCode =
   | 'archive_too_large'

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { read } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import type { RunAddress } from '../engine/ids.ts';
-import { tombstoneCommit, tombstoneNonce, isTombstone } from '../engine/log/tombstone.ts';
+import { tombstoneCommit, tombstoneNonce, isTombstone } from '../engine/log/commit.ts';
 import type { Instant } from '../engine/time.ts';
 import { type Item, expiry, text, textAttribute } from './attributes.ts';
 import { commitShape, logAttributes, nonceIn } from './commit-item.ts';

@@ -1,6 +1,6 @@
 /** Keys of external-worker runs in the runs table. */
 import { createHash } from 'node:crypto';
-import type { ExternalRunId } from '../engine/external/ids.ts';
+import type { ExternalRunId } from '../engine/external/run.ts';
 import type { Instant } from '../engine/time.ts';
 import type { ListingPosition, ExternalRunAddress, Reminder } from '../ports/external-runs.ts';
 import { partitionOf } from '../contract/record-kinds.ts';

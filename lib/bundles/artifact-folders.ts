@@ -4,7 +4,7 @@
  */
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { validateArchive, sha256 } from '../artifact/validate-archive.ts';
+import { validateArchive, sha256 } from '../artifact/archive-rules.ts';
 import { readArchive } from '../artifact/read-archive.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { Artifacts } from '../ports/artifacts.ts';

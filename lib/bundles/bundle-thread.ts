@@ -9,11 +9,9 @@ import { errorText } from '../engine/error-text.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { findBodyError } from '../engine/validate-json.ts';
 import type { BundleResult, BundleRequest } from '../ports/bundles.ts';
-import { responseLimits } from './response-limits.ts';
-import { type PrintedLines, printedLines } from './printed-lines.ts';
-import { environmentOf } from './thread-environment.ts';
-import { bundleThreadFile, threadFile } from './thread-file.ts';
-import { type ThreadRequest, fromThread } from './thread-messages.ts';
+import { type ThreadRequest, fromThread } from './messages.ts';
+import { type PrintedLines, printedLines, responseLimits } from './code-output.ts';
+import { environmentOf, bundleThreadFile, threadFile } from './thread-start.ts';
 
 /** A line that deployed code printed. `runId` is present only while the thread handles a single message. */
 export interface PrintedLine {

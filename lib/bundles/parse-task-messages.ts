@@ -7,8 +7,8 @@ import type { WorkflowTaskEnd } from '../ports/programs.ts';
 import { failure, jsonObject, jsonValue } from '../codec/events.ts';
 import { exactly } from '../codec/exact.ts';
 import { attempt, durationMs, instant } from '../codec/ids.ts';
-import { responseLimits } from './response-limits.ts';
 import { findBodyError, jsonLimits } from '../engine/validate-json.ts';
+import { responseLimits } from './code-output.ts';
 
 /** Limit of one message as JSON text. The limit of a single value is checked when the value is stored. */
 const maxBatchCharacters = 67_108_864;

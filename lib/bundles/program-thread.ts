@@ -12,12 +12,11 @@ import {
   type WorkflowTask,
   programPath,
 } from '../ports/programs.ts';
-import { responseLimits } from './response-limits.ts';
+import { type ProgramThreadData, type ToProgram, fromProgram } from './messages.ts';
 import type { ThreadSettings } from './bundle-thread.ts';
 import { ThreadWorkflowTask } from './thread-workflow-task.ts';
-import { type PrintedLines, printedLines } from './printed-lines.ts';
-import { type ProgramThreadData, type ToProgram, fromProgram } from './program-messages.ts';
-import { environmentOf } from './thread-environment.ts';
+import { type PrintedLines, printedLines, responseLimits } from './code-output.ts';
+import { environmentOf } from './thread-start.ts';
 import type { DeploymentThread } from './thread-slots.ts';
 
 export interface ProgramThreadSettings extends ThreadSettings {

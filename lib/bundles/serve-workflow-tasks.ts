@@ -9,8 +9,8 @@ import type { JsonValue } from '../engine/json.ts';
 import { instant } from '../engine/time.ts';
 import type { WorkflowTaskHandle, WorkflowTaskEnd, WorkflowTaskHost, WorkflowTask } from '../ports/programs.ts';
 import type { ProgramClock } from '../program/clock.ts';
-import type { FromProgram, ProgramThreadData, ToProgram } from './program-messages.ts';
-import { forwardOutput } from './forward-output.ts';
+import type { FromProgram, ProgramThreadData, ToProgram } from './messages.ts';
+import { forwardOutput } from './code-output.ts';
 
 export type StartWorkflowTask = (
   workflows: unknown,
@@ -81,22 +81,7 @@ export async function serveWorkflowTasks({ startWorkflowTask, capturePrinted }: 
       resetPrintBudget(id);
     };
     const calls: ActiveTask['calls'] = new Map();
-    const host: WorkflowTaskHost = {
-      commitBatch: (batch) => {
-        const { promise, resolve } = Promise.withResolvers<CommandBatchResult>();
-        const active = activeTasks.get(id);
-        if (active !== undefined) active.resolveBatch = resolve;
-        post({ kind: 'batch', taskId: id, batch: JSON.stringify(batch) });
-        return promise;
-      },
-      perform: (command) => {
-        const call = calls.size;
-        const waiting = Promise.withResolvers<StepResult<JsonValue>>();
-        calls.set(call, waiting);
-        post({ kind: 'perform', taskId: id, call, command: JSON.stringify(command) });
-        return waiting.promise;
-      },
-    };
+    const host = hostOf(id, post, calls, () => activeTasks.get(id));
     const handle = startWorkflowTask(workflows, task, host, { deploymentId, clock: threadClock });
     activeTasks.set(id, { handle, resolveBatch: undefined, calls });
     void handle.ended.then(ended);
@@ -117,6 +102,29 @@ export async function serveWorkflowTasks({ startWorkflowTask, capturePrinted }: 
   workflows = imported.workflows;
   post({ kind: 'loaded' });
 }
+
+/** The host of a workflow task: it passes command batches and calls to the parent process, and waits for their results. */
+const hostOf = (
+  taskId: number,
+  post: (message: FromProgram) => void,
+  calls: ActiveTask['calls'],
+  activeTask: () => ActiveTask | undefined,
+): WorkflowTaskHost => ({
+  commitBatch: (batch) => {
+    const { promise, resolve } = Promise.withResolvers<CommandBatchResult>();
+    const active = activeTask();
+    if (active !== undefined) active.resolveBatch = resolve;
+    post({ kind: 'batch', taskId, batch: JSON.stringify(batch) });
+    return promise;
+  },
+  perform: (command) => {
+    const call = calls.size;
+    const waiting = Promise.withResolvers<StepResult<JsonValue>>();
+    calls.set(call, waiting);
+    post({ kind: 'perform', taskId, call, command: JSON.stringify(command) });
+    return waiting.promise;
+  },
+});
 
 const posterTo =
   (port: MessagePort) =>

@@ -2,9 +2,8 @@
 import { parentPort } from 'node:worker_threads';
 import { invariant } from '../engine/invariant.ts';
 import { errorText } from '../engine/error-text.ts';
-import { responseLimits } from './response-limits.ts';
-import type { FromThread, ThreadRequest } from './thread-messages.ts';
-import { forwardOutput } from './forward-output.ts';
+import { type FromThread, type ThreadRequest } from './messages.ts';
+import { forwardOutput, responseLimits } from './code-output.ts';
 
 const port = parentPort;
 invariant(port !== null, 'the thread of a deployment must run as a worker thread');

@@ -13,7 +13,7 @@ import {
 } from '../ports/programs.ts';
 import type { BundleHost } from './local-bundles.ts';
 import { ProgramThread } from './program-thread.ts';
-import { programThreadFile, threadFile } from './thread-file.ts';
+import { programThreadFile, threadFile } from './thread-start.ts';
 import type { DeploymentThread } from './thread-slots.ts';
 
 export interface ProgramHost extends BundleHost {

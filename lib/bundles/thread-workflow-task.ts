@@ -1,14 +1,14 @@
 /** A workflow task on a thread, seen from the parent process. It parses the task's requests and passes them to the host, one batch at a time. */
-import type { History, CommandBatchResult } from '../engine/durable/command-batch.ts';
+import type * as z from 'zod';
+import type { History, CommandBatchResult, CommandBatch, CommandBatchEntry } from '../engine/durable/command-batch.ts';
+import { type Attempt, attempt, firstAttempt } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { DurationMs } from '../engine/time.ts';
+import type { DurationMs, Instant } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { WorkflowTaskHandle, WorkflowTaskEnd, WorkflowTaskHost, WorkflowTask } from '../ports/programs.ts';
-import { RunningStepFunctions, type RunningStepFunction } from './running-step-functions.ts';
-import { type PrintedLines, printedLines } from './printed-lines.ts';
-import type { ToProgram, fromProgram } from './program-messages.ts';
+import type { ToProgram, fromProgram } from './messages.ts';
 import { type Parsed, parseTaskEnd, parseSignalSend, parseBatch } from './parse-task-messages.ts';
-import type * as z from 'zod';
+import { type PrintedLines, printedLines } from './code-output.ts';
 
 /** What a task needs from its thread. */
 interface TaskThread {
@@ -124,6 +124,59 @@ export class ThreadWorkflowTask implements WorkflowTaskHandle {
       this.#post({ kind: 'performed', taskId: this.id, call, result: await this.#host.perform(command) });
     } catch {
       this.#post({ kind: 'perform_failed', taskId: this.id, call });
+    }
+  }
+}
+
+/** Tracks which step functions of a workflow task may run, from its commits: a step starts when its command is committed. */
+interface StepFunctionState {
+  readonly attempt: Attempt;
+  /** it does not start before this time */
+  readonly notBefore?: Instant;
+}
+
+export interface RunningStepFunction {
+  readonly key: string;
+  readonly attempt: Attempt;
+}
+
+/** Tracks which step functions of a workflow task may run, from its commits: a step starts when its command is committed. */
+class RunningStepFunctions {
+  readonly #stepFunctions = new Map<string, StepFunctionState>();
+
+  /** Open steps without a retry time belong to an earlier workflow task. This task reports them as lost in its first batch. */
+  constructor(open: History<unknown>['open']) {
+    for (const { key, attempt: attemptNumber, retryAt } of open)
+      if (retryAt !== undefined) this.#stepFunctions.set(key, { attempt: attemptNumber, notBefore: retryAt });
+  }
+
+  record({ entries }: CommandBatch): void {
+    for (const entry of entries) this.#recordEntry(entry);
+  }
+
+  runningAt(now: Instant): readonly RunningStepFunction[] {
+    return [...this.#stepFunctions]
+      .filter(([, { notBefore }]) => notBefore === undefined || notBefore <= now)
+      .map(([key, { attempt: attemptNumber }]) => ({ key, attempt: attemptNumber }));
+  }
+
+  #recordEntry(entry: CommandBatchEntry): void {
+    switch (entry.kind) {
+      case 'scheduled':
+        if (entry.command.kind === 'function' || entry.command.kind === 'rollback')
+          this.#stepFunctions.set(entry.command.key, { attempt: firstAttempt });
+        return;
+      case 'retried':
+        this.#stepFunctions.set(entry.key, { attempt: attempt(entry.attempt + 1), notBefore: entry.retryAt });
+        return;
+      case 'completed':
+      case 'failed':
+        this.#stepFunctions.delete(entry.key);
+        return;
+      case 'returned':
+      case 'threw':
+      case 'rolled-back':
+        return;
     }
   }
 }

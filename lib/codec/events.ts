@@ -12,7 +12,7 @@ import {
   itemFailurePolicies,
 } from '../engine/log/events.ts';
 import { type StepInfo, type StepRetry, stepKinds } from '../engine/durable/step.ts';
-import { failureCauses } from '../engine/retry/causes.ts';
+import { failureCauses } from '../engine/retry.ts';
 import { exactly } from './exact.ts';
 import { attempt, durationMs, instant, iterationKey, nodeId, runId, signalId } from './ids.ts';
 

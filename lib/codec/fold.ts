@@ -3,8 +3,17 @@ import * as z from 'zod';
 import type { NodeRef } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Admission, RunProgress, BudgetUsage, CodeState, ContextWrite } from '../engine/log/fold.ts';
-import type { LoopState, IterationCounts, IterationResult } from '../engine/log/loop-state.ts';
-import type { ChildWait, EndedNode, LoopWait, OpenNode, SignalWait, WaitingNode } from '../engine/log/node-state.ts';
+import type {
+  LoopState,
+  IterationCounts,
+  IterationResult,
+  ChildWait,
+  EndedNode,
+  LoopWait,
+  OpenNode,
+  SignalWait,
+  WaitingNode,
+} from '../engine/log/node-state.ts';
 import type { StoredFold } from '../engine/log/stored-fold.ts';
 import { runOutcome, failure, loopSettings, payload, stepInfo } from './events.ts';
 import { exactly } from './exact.ts';

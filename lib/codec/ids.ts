@@ -1,7 +1,7 @@
 /** Schemas of branded ids and times. The constructor of each type validates the value. */
 import * as z from 'zod';
 import * as ids from '../engine/ids.ts';
-import { parseExternalRunId, parseStepAttemptId } from '../engine/external/ids.ts';
+import { parseExternalRunId, parseStepAttemptId } from '../engine/external/run.ts';
 import { traceparent as toTraceparent } from '../engine/trace.ts';
 import { durationMs as toDurationMs, instant as toInstant } from '../engine/time.ts';
 

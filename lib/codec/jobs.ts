@@ -1,7 +1,11 @@
 /** Job and result messages, as queues and schedules carry them. */
 import * as z from 'zod';
-import { maxSignalTextLength } from '../engine/signal-key.ts';
+import type { Outcome } from '../engine/graph/outcome.ts';
 import { type Hops, hops, noHops } from '../engine/hops.ts';
+import { type RunAddress, maxSignalTextLength, firstCommit } from '../engine/ids.ts';
+import type { Commit } from '../engine/log/commit.ts';
+import type { CodeCreation, BundleCreation } from '../engine/log/head.ts';
+import type { Trace } from '../engine/trace.ts';
 import type {
   AttemptResult,
   ChildJob,
@@ -17,18 +21,125 @@ import type {
   WaitsJob,
   WakeJob,
 } from '../ports/jobs.ts';
-import { codeCreation, bundleCreation, runAddress, trace } from './creation.ts';
-import { jsonValue } from './events.ts';
+import { jsonValue, runEvent, failure, gate, loopSettings, payload, tokens } from './events.ts';
 import { exactly } from './exact.ts';
-import { attempt, commitNo, instant, iterationKey, nodeId, runId, workflowName } from './ids.ts';
-import { outcome } from './outcome.ts';
+import {
+  attempt,
+  commitNo,
+  instant,
+  iterationKey,
+  nodeId,
+  runId,
+  workflowName,
+  correlationId,
+  deploymentId,
+  environment,
+  eventId,
+  nonce,
+  projectId,
+  traceparent,
+  durationMs,
+} from './ids.ts';
 import { readJson } from './unreadable.ts';
+
+export const runAddress = exactly<RunAddress>()(z.strictObject({ projectId, environment, runId }));
+
+const trace = exactly<Trace>()(z.strictObject({ correlationId, traceparent }));
+
+const commit = exactly<Commit>()(
+  z.strictObject({
+    number: z.literal(1).transform(() => firstCommit),
+    firstEventId: eventId,
+    events: z.array(runEvent).readonly(),
+    at: instant,
+    by: z.string(),
+    nonce,
+  }),
+);
+
+/** The creation record of a code or bundle run, as messages carry it to the code function. */
+const commonFields = {
+  address: runAddress,
+  createdAt: instant,
+  deadlineAt: instant,
+  availableAt: instant.exactOptional(),
+  expiresAt: instant,
+  bodyHash: z.string(),
+  trace: trace.exactOptional(),
+  commit,
+  deploymentId,
+};
+
+const bundleCreation = exactly<BundleCreation>()(
+  z.strictObject({ ...commonFields, kind: z.literal('bundle'), workflow: z.strictObject({ name: z.string() }) }),
+);
+
+const codeCreation = exactly<CodeCreation>()(
+  z.strictObject({
+    ...commonFields,
+    kind: z.literal('code'),
+    workflow: z.strictObject({ name: z.string(), version: z.string().exactOptional() }),
+  }),
+);
+
+/** The outcome of an attempt, as a result message carries it. */
+type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
+
+const members = {
+  finished: exactly<Of<'finished'>>()(
+    z.strictObject({
+      kind: z.literal('finished'),
+      output: payload,
+      handle: z.string().nullable(),
+      end: z.enum(['success', 'error']).exactOptional(),
+      ...tokens,
+    }),
+  ),
+  failed: exactly<Of<'failed'>>()(
+    z.strictObject({
+      kind: z.literal('failed'),
+      failure,
+      retryAfterMs: durationMs.exactOptional(),
+      gate: gate.exactOptional(),
+      ...tokens,
+    }),
+  ),
+  sleeping: exactly<Of<'sleeping'>>()(z.strictObject({ kind: z.literal('sleeping'), wakeAt: instant, output: payload })),
+  expanding: exactly<Of<'expanding'>>()(z.strictObject({ kind: z.literal('expanding'), ...loopSettings, items: payload })),
+  awaiting: exactly<Of<'awaiting'>>()(
+    z.strictObject({
+      kind: z.literal('awaiting'),
+      name: z.string(),
+      correlation: z.string().exactOptional(),
+      expiresAt: instant.exactOptional(),
+      expiryHandle: z.string().exactOptional(),
+    }),
+  ),
+  calling: exactly<Of<'calling'>>()(
+    z.strictObject({
+      kind: z.literal('calling'),
+      workflowName: z.string(),
+      version: z.int().exactOptional(),
+      input: payload,
+      expiresAt: instant.exactOptional(),
+      parentClosePolicy: z.enum(['cancel', 'abandon']),
+      onChildCancelled: z.enum(['fail', 'cancel']),
+    }),
+  ),
+} satisfies { [Kind in Outcome['kind']]: z.ZodType<Of<Kind>> };
+
+const outcome: z.ZodType<Outcome> = z.discriminatedUnion('kind', [
+  members.finished,
+  members.failed,
+  members.sleeping,
+  members.awaiting,
+  members.calling,
+  members.expanding,
+]);
 
 /** The format of the message. A message may wait in a schedule for a year, so every version must stay readable. */
 const messageVersion = 1;
 const version = { v: z.literal(messageVersion) };
-
-export { runAddress };
 
 const traced = { trace: trace.exactOptional() };
 

@@ -1,8 +1,7 @@
 /** Schedules as they are stored, and fire messages as the delay queue carries them. */
 import * as z from 'zod';
 import type { JsonValue } from '../engine/json.ts';
-import { overlapPolicies } from '../engine/schedule/overlap.ts';
-import type { Timing } from '../engine/schedule/timing.ts';
+import { type Timing, overlapPolicies } from '../engine/schedule/timing.ts';
 import { instant as toInstant } from '../engine/time.ts';
 import type { ScheduleFire } from '../ports/recurrences.ts';
 import {

@@ -2,7 +2,7 @@
  * How many workers one project and one workflow may occupy. A FIFO queue has at most one message of a group in flight, so the number of
  * groups over which a project's messages are spread limits its workers. (docs/decisions/fair-shares.md)
  */
-import { fnv, unitsOf } from './fnv.ts';
+import { fnv, unitsOf } from '../base/fnv.ts';
 import { type NodeRef, type RunId, type WorkflowName, nodeKey } from './ids.ts';
 import { type DurationMs, durationMs } from './time.ts';
 

@@ -126,3 +126,13 @@ export interface NodeRef {
 
 export const nodeKey = (ref: NodeRef): NodeKey =>
   (ref.iteration === '' ? ref.nodeId : `${ref.nodeId}@${ref.iteration}`) as NodeKey;
+
+/** The key by which a signal and a wait are matched: name and correlation, within one project and environment. */
+export interface SignalKey extends Scope {
+  readonly name: string;
+  /** the business key of the signal, such as an order number or a run id */
+  readonly correlation: string;
+}
+
+/** Maximum length of a name and of a correlation, in characters. */
+export const maxSignalTextLength = 256;

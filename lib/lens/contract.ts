@@ -1,9 +1,9 @@
 /** Compiles the input and output contracts of a lens to checks. */
+import { defined } from '../base/defined.ts';
 import type { JsonObject, JsonValue } from '../engine/json.ts';
-import type { Fields, InputContract, LensVersion } from '../ports/lenses.ts';
+import type { Fields, InputContract, LensVersion, FieldSchema, FieldType } from '../ports/lenses.ts';
 import { type Check, type ContractError, compileSchema } from './check.ts';
 import type { Envelope } from './envelope.ts';
-import { schemaOfFields } from './field-schema.ts';
 import { type Placeholder, labelKey } from './placeholders.ts';
 
 /** Checks the inputs of a node, by the author's labels. */
@@ -91,3 +91,43 @@ const compiled = (schema: JsonObject): Check => {
   if ('error' in result) throw new Error(`a validated contract does not compile: ${result.error}`);
   return result.check;
 };
+
+/** Field schemas of the lens document as JSON Schema. `isUrl` and `isJson` are custom keywords, because JSON Schema 2020-12 does not assert formats. */
+const schemaOfType: Readonly<Record<FieldType, JsonObject>> = {
+  string: { type: 'string' },
+  number: { type: 'number' },
+  integer: { type: 'integer' },
+  boolean: { type: 'boolean' },
+  url: { type: 'string', isUrl: true },
+  json: { isJson: true },
+  array: { type: 'array' },
+  any: {},
+};
+
+const copiedKeywords = ['minLength', 'maxLength', 'pattern'] as const;
+
+export const schemaOfField = (field: FieldSchema): JsonObject => ({
+  ...schemaOfType[field.type],
+  ...Object.fromEntries(
+    copiedKeywords.flatMap((key): [string, JsonValue][] => (field[key] === undefined ? [] : [[key, field[key]]])),
+  ),
+  ...(field.min === undefined ? {} : { minimum: field.min }),
+  ...(field.max === undefined ? {} : { maximum: field.max }),
+  ...(field.itemType === undefined ? {} : { items: schemaOfType[field.itemType] }),
+  ...(field.enum === undefined ? {} : { enum: field.enum.flatMap(scalarsOf) }),
+});
+
+/** The scalars that have this text form. */
+const scalarsOf = (text: string): readonly JsonValue[] => {
+  if (text === 'true' || text === 'false') return [text, text === 'true'];
+  const number = Number(text);
+  return text !== '' && String(number) === text && Number.isFinite(number) ? [text, number] : [text];
+};
+
+const schemaOfFields = (fields: Fields, isStrict: boolean): JsonObject =>
+  defined({
+    type: 'object',
+    properties: Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, schemaOfField(field)])),
+    required: Object.entries(fields).flatMap(([name, { required }]) => (required === true ? [name] : [])),
+    additionalProperties: isStrict ? false : undefined,
+  });

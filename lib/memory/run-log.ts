@@ -2,9 +2,8 @@
 import { type CommitNo, type RunAddress, firstCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
-import type { Commit } from '../engine/log/commit.ts';
+import { type Commit, tombstoneCommit, tombstoneNonce } from '../engine/log/commit.ts';
 import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
-import { tombstoneCommit, tombstoneNonce } from '../engine/log/tombstone.ts';
 import { type Head, type HeadProjection, type RunCreation, firstProjection, terminalStatuses } from '../engine/log/head.ts';
 import type { CommitKey, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { frozenCopy } from './frozen-copy.ts';

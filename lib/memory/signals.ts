@@ -1,8 +1,7 @@
 /** Signals and their waiters in memory. */
-import { type SignalId, nodeKey } from '../engine/ids.ts';
+import { type SignalId, type SignalKey, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { SignalKey } from '../engine/signal-key.ts';
 import type { Instant } from '../engine/time.ts';
 import type { StoredSignal, SignalsAtKey, NewSignal, Signals, Waiter } from '../ports/signals.ts';
 import { frozenCopy } from './frozen-copy.ts';

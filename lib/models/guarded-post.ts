@@ -1,7 +1,7 @@
 /** Posts JSON to a configured URL. The rules of `http` nodes apply: only public internet addresses are reachable. */
 import { type Response, fetch } from 'undici';
 import type { JsonObject } from '../engine/json.ts';
-import { type NetworkAccess, destinationOf, pinnedAgent } from '../nodes/http/destination.ts';
+import { type NetworkAccess, destinationOf, pinnedAgent } from '../egress/destination.ts';
 
 export interface JsonRequest {
   readonly url: string;

@@ -2,8 +2,8 @@
 import { defined } from '../base/defined.ts';
 import * as z from 'zod';
 import { type JsonObject } from '../engine/json.ts';
-import type { NetworkAccess } from '../nodes/http/destination.ts';
-import { SecretMask } from '../nodes/secret-mask.ts';
+import type { NetworkAccess } from '../egress/destination.ts';
+import { SecretMask } from '../egress/secret-mask.ts';
 import type { Decision, Moderation, ModerationPhase } from '../ports/moderation.ts';
 import { guardedPost, textWithin } from './guarded-post.ts';
 import type { ProviderKeys } from './provider-keys.ts';

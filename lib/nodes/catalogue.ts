@@ -1,6 +1,6 @@
 /**
- * The catalogue of node types, used to validate, compile and evaluate workflows. A new type is a folder and one line here, plus one
- * line in `runners.ts` if it needs a worker. This file must not import the sandbox or the HTTP client, because the API function bundles it.
+ * What the other modules ask about a node by its type: findings and facts for validation, execution traits, and the evaluation of pure
+ * nodes. This file must not import the sandbox or the HTTP client, because the API function bundles it.
  */
 import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
 import { WorkLimitExceeded } from '../engine/graph/work-limits.ts';
@@ -10,35 +10,9 @@ import { finding, jsonPointer } from '../engine/graph/findings.ts';
 import type { InspectNode } from '../engine/graph/inspection.ts';
 import type { EvaluatePure, NodePolicy } from '../engine/graph/plan.ts';
 import { invariant } from '../engine/invariant.ts';
-import { condition } from './condition/shape.ts';
-import { dataQuery } from './data-query/shape.ts';
-import { delay } from './delay/shape.ts';
-import { end } from './end/shape.ts';
-import { http } from './http/shape.ts';
-import { javascript } from './javascript/shape.ts';
-import { loop } from './loop/shape.ts';
-import { lens } from './lens/shape.ts';
-import { type NodeType, type ReadConfig, nodeType } from './node-type.ts';
+import type { ReadConfig } from './node-type.ts';
+import { nodeTypes } from './node-types.ts';
 import { graphDefaults, readSettings } from './settings.ts';
-import { signal } from './signal/shape.ts';
-import { subflow } from './subflow/shape.ts';
-import { start } from './start/shape.ts';
-
-const all: readonly NodeType[] = [
-  nodeType(start),
-  nodeType(end),
-  nodeType(condition),
-  nodeType(javascript),
-  nodeType(delay),
-  nodeType(http),
-  nodeType(dataQuery),
-  nodeType(signal),
-  nodeType(subflow),
-  nodeType(loop),
-  nodeType(lens),
-];
-
-export const nodeTypes: ReadonlyMap<string, NodeType> = new Map(all.map((each) => [each.type, each]));
 
 type Typed = Pick<NodeDefinition, 'type' | 'config'>;
 

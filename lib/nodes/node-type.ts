@@ -10,7 +10,7 @@ import type { NodeInput } from '../engine/graph/plan.ts';
 import { templateErrorsOf, secretsOf } from '../engine/graph/template.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
-import { type ConfigFinding, isError } from './finding.ts';
+import { type ConfigFinding, isError } from './config-values.ts';
 import { type NodeDefaults, settingKeys, steps } from './settings.ts';
 
 /** A node type as its folder defines it. The schema parses the type's own config keys. */

@@ -1,16 +1,16 @@
 /** The interface between a worker and the runner of a node type. */
 import type * as z from 'zod';
-import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
-import { WorkLimitExceeded } from '../engine/graph/work-limits.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
+import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
 import type { NodeInput } from '../engine/graph/plan.ts';
+import { WorkLimitExceeded } from '../engine/graph/work-limits.ts';
 import type { Attempt, Scope } from '../engine/ids.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type { Failure, Gate } from '../engine/log/events.ts';
+import type { QueryVersion } from '../engine/query/definition.ts';
 import type { DurationMs } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
 import { type NodeShape, parseConfig } from './node-type.ts';
-import type { QueryLookup } from './data-query/query-lookup.ts';
 import type { SecretUse } from './secret-use.ts';
 
 export interface NodeTools {
@@ -80,3 +80,23 @@ export const failed = (
   const { printed = [], ...rest } = more;
   return { outcome: { kind: 'failed', failure, ...rest }, printed };
 };
+
+/** Rejects when the signal aborts, for work that ignores the signal. The work continues, and its result is dropped. */
+export const unlessAborted = async <Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> => {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+};
+
+/** The result of a lookup of a stored query. */
+export type QueryLookup =
+  | { readonly kind: 'query'; readonly query: QueryVersion }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'version_unknown' }
+  | { readonly kind: 'archived' };

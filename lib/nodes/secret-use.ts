@@ -2,7 +2,7 @@
 import { type SecretValues, secretsOf } from '../engine/graph/template.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
-import { type NamedText, SecretMask } from './secret-mask.ts';
+import { type NamedText, SecretMask } from '../egress/secret-mask.ts';
 
 /** The result of a lookup in a project's list of secrets. */
 export type SecretLookup =

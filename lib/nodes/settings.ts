@@ -7,10 +7,9 @@ import * as z from 'zod';
 import { mergeStrategies } from '../engine/graph/definition.ts';
 import type { NodePolicy } from '../engine/graph/plan.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../engine/json.ts';
-import { retryableCauses } from '../engine/retry/causes.ts';
-import type { RetryPolicy } from '../engine/retry/policy.ts';
+import { type RetryPolicy, retryableCauses } from '../engine/retry.ts';
 import { type DurationMs, durationMs, minutes, seconds } from '../engine/time.ts';
-import type { ConfigFinding } from './finding.ts';
+import type { ConfigFinding } from './config-values.ts';
 
 /** Defaults that differ between node types. */
 export interface NodeDefaults {

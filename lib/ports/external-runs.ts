@@ -5,8 +5,7 @@
 import type { JsonValue } from '../engine/json.ts';
 import type { ExternalEntry } from '../engine/external/entry.ts';
 import type { NextCheck } from '../engine/external/fold.ts';
-import type { ExternalRunId, StepAttemptId } from '../engine/external/ids.ts';
-import type { ExternalStatus } from '../engine/external/run.ts';
+import type { ExternalRunId, StepAttemptId, ExternalStatus } from '../engine/external/run.ts';
 import type { Instant } from '../engine/time.ts';
 
 /** Namespaces are isolated from each other. */

@@ -4,8 +4,7 @@
  */
 import type { Nonce, RunId, ScheduleId, Scope, WorkflowName } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { OverlapPolicy } from '../engine/schedule/overlap.ts';
-import type { Timing } from '../engine/schedule/timing.ts';
+import type { OverlapPolicy, Timing } from '../engine/schedule/timing.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
 
 export interface ScheduleDefinition {

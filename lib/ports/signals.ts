@@ -2,9 +2,8 @@
  * Stores signals and waiters under signal keys, so that they can be matched. The source of truth about a wait is the log
  * of its run. Each side writes first and then reads, strongly consistent, so at least one of the two sees the other.
  */
-import type { Attempt, IterationKey, NodeId, RunId, SignalId } from '../engine/ids.ts';
+import type { Attempt, IterationKey, NodeId, RunId, SignalId, SignalKey } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { SignalKey } from '../engine/signal-key.ts';
 import type { Instant } from '../engine/time.ts';
 
 /** An attempt that waits for a signal. Its fields identify the wait uniquely. */

@@ -1,5 +1,5 @@
 /** Builds one command batch: ended steps, new commands, and the steps to start after the commit. */
-import { workflowRetryDefaults, decideRetry, isFinalFailure } from '../engine/durable/step-retry.ts';
+import { workflowRetryDefaults, decideRetry, isFinalFailure } from '../engine/durable/step.ts';
 import type { History, CommandBatchEntry } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';

@@ -1,7 +1,7 @@
 /** Runs one workflow task: replays the history, executes new commands, and replays again when another writer has committed. */
 import type { History } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
-import { reportedFailure } from '../engine/log/failure-limits.ts';
+import { reportedFailure } from '../engine/log/event-limits.ts';
 import { seconds } from '../engine/time.ts';
 import type { WorkflowTaskEnd } from '../ports/programs.ts';
 import { type ExecutionContext, type ExitReason, taskFinished, commitBatch } from './execution-context.ts';

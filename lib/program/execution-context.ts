@@ -3,11 +3,10 @@ import type { History, CommandBatch } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { DurationMs } from '../engine/time.ts';
 import type { WorkflowTaskEnd, WorkflowTaskHost, WorkflowTask } from '../ports/programs.ts';
-import type { WakeUp } from './wake-up.ts';
+import type { WakeUp, ProgramClock } from './clock.ts';
 import type { StepFunctions } from './step-functions.ts';
-import type { ProgramClock } from './clock.ts';
 import type { ProgramWorkflow } from './find-workflow.ts';
-import type { Print } from './program-log.ts';
+import type { Print } from './printed.ts';
 
 export interface ExecutionContext {
   readonly task: WorkflowTask;

@@ -2,8 +2,8 @@
 import { defined } from '../base/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
-import { reportedFailure } from '../engine/log/failure-limits.ts';
-import { failureCauses } from '../engine/retry/causes.ts';
+import { reportedFailure } from '../engine/log/event-limits.ts';
+import { failureCauses } from '../engine/retry.ts';
 import { errorMessage, errorText } from '../engine/error-text.ts';
 import { NonRetryableError, StepError } from '../sdk/errors.ts';
 import { storedValue } from './stored-value.ts';

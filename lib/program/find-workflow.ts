@@ -6,9 +6,9 @@ import { errorMessage } from '../engine/error-text.ts';
 import { workflowMark } from '../sdk/marks.ts';
 import type { StandardSchema } from '../sdk/standard-schema.ts';
 import type { SeededRandom } from './seeded-random.ts';
-import type { ProgramLog } from './program-log.ts';
+import type { ProgramLog } from './printed.ts';
 import type { StepApi } from './step-api.ts';
-import { stepRetryOf } from './step-policy.ts';
+import { stepRetryOf } from './step-request.ts';
 
 /** The arguments of the workflow function: the implementation of `WorkflowArguments` of the SDK. */
 export interface ProgramArguments {

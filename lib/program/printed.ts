@@ -1,8 +1,8 @@
-/** Captures what each step function prints. Several step functions may run at once, so output is assigned by async context. */
+/** What authors' code prints: its logger, and the output of each step function. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** per attempt; bytes are UTF-8, because counting UTF-16 units would let up to three times as much through */
+/** Per attempt. Bytes are UTF-8, because counting UTF-16 units would let up to three times as much through */
 const maxPrinted = { lines: 200, bytes: 16_384 } as const;
 const truncationNotice = '… output truncated: the limit is reached';
 
@@ -48,6 +48,7 @@ export interface StepScope {
   readonly seededRandom: SeededRandom;
 }
 
+/** Several step functions may run at once, so output is assigned by async context. */
 export const stepScope = new AsyncLocalStorage<StepScope>();
 
 /**
@@ -58,4 +59,31 @@ export function capturePrinted(text: string): boolean {
   const scope = stepScope.getStore();
   scope?.lines.add(text);
   return scope !== undefined;
+}
+
+/** The author's logger. It writes one line per call, and nothing during a replay. */
+export interface ProgramLog {
+  debug(message: unknown, data?: unknown): void;
+  info(message: unknown, data?: unknown): void;
+  warn(message: unknown, data?: unknown): void;
+  error(message: unknown, data?: unknown): void;
+}
+
+type Level = keyof ProgramLog;
+export type Print = (level: Level, line: string) => void;
+
+export function programLog(print: Print, isSilent: () => boolean): ProgramLog {
+  const logAt = (level: Level) => (message: unknown, data?: unknown) => {
+    if (!isSilent()) print(level, data === undefined ? String(message) : `${String(message)} ${formatData(data)}`);
+  };
+  return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
+}
+
+function formatData(data: unknown): string {
+  try {
+    if (data instanceof Error) return data.stack ?? String(data);
+    return JSON.stringify(data) ?? String(data);
+  } catch {
+    return String(data);
+  }
 }

@@ -1,11 +1,11 @@
 /** Replays a history: delivers its results in log order, and checks that the code requests the same steps again. */
+import { defined } from '../base/defined.ts';
 import type { HistoryEntry, StepResult } from '../engine/durable/command-batch.ts';
-import type { JsonValue } from '../engine/json.ts';
+import type { JsonValue, JsonObject } from '../engine/json.ts';
 import { after } from '../engine/time.ts';
 import type { WorkflowTaskEnd } from '../ports/programs.ts';
-import { type PendingStep, isWait } from './step-request.ts';
-import { nondeterministicEnd, isSameStep } from './nondeterminism.ts';
 import { type ExecutionContext, isAborting } from './execution-context.ts';
+import { type PendingStep, isWait } from './step-request.ts';
 import type { WorkflowInvocation } from './workflow-invocation.ts';
 
 type Entry = HistoryEntry<JsonValue>;
@@ -105,3 +105,58 @@ function firstNewEntryIndex(entries: readonly Entry[]): number {
   );
   return 1 + entries.findLastIndex((entry) => entry.kind === 'scheduled' || steps.has(entry.key));
 }
+
+type Recorded = Extract<HistoryEntry<JsonValue>, { kind: 'scheduled' }>;
+type ActualStep = Pick<PendingStep, 'key' | 'kind' | 'target'>;
+
+const isSameStep = (recorded: Recorded, actual: ActualStep): boolean =>
+  recorded.key === actual.key && recorded.step === actual.kind && recorded.target === actual.target;
+
+/**
+ * The nondeterminism error: on replay the code requests another step than its history records.
+ * @param actual what the code did instead: requested another step, ended, or requested nothing for `waitedMs`
+ */
+function nondeterministicEnd(
+  deploymentId: string,
+  /** number of the requested step, from 1 */
+  position: number,
+  recorded: Recorded,
+  actual: ActualStep | 'returned' | 'threw' | { readonly waitedMs: number },
+): WorkflowTaskEnd {
+  const recordedStep = { key: recorded.key, kind: recorded.step, target: recorded.target };
+  const recordedDescription = describeStep(recordedStep);
+  return {
+    kind: 'nondeterministic',
+    message: `step ${position} of this run is ${recordedDescription}, but the code of deployment ${deploymentId} ${describeActual(actual)}`,
+    details: {
+      deploymentId,
+      position,
+      recorded: stepRecord(recordedStep),
+      requested: typeof actual === 'object' && 'key' in actual ? stepRecord(actual) : null,
+    },
+  };
+}
+
+function describeActual(actual: Parameters<typeof nondeterministicEnd>[3]): string {
+  if (actual === 'returned') return 'returns before it requests this step';
+  if (actual === 'threw') return 'throws before it requests this step';
+  return 'waitedMs' in actual ? `did not request this step within ${actual.waitedMs} ms` : `requests ${describeStep(actual)}`;
+}
+
+const stepRecord = ({
+  key,
+  kind,
+  target,
+}: {
+  readonly key: string;
+  readonly kind: string;
+  readonly target?: string | undefined;
+}): JsonObject =>
+  defined({
+    key,
+    kind,
+    target,
+  });
+
+const describeStep = ({ key, kind, target }: Parameters<typeof stepRecord>[0]): string =>
+  `${kind} ${JSON.stringify(key)}${target === undefined ? '' : ` (${target})`}`;

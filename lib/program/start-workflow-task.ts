@@ -8,19 +8,17 @@
  * - passes the thread's output to `capturePrinted` (`printed.ts`) synchronously, which assigns lines to steps;
  * - monitors the thread: this module cannot detect endless loops, `process.exit` and unhandled rejections.
  */
-import type { History } from '../engine/durable/command-batch.ts';
-import { replayVersion } from '../engine/durable/replay-version.ts';
+import { type History, replayVersion } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type DurationMs, seconds } from '../engine/time.ts';
 import type { WorkflowTaskHandle, WorkflowTaskEnd, WorkflowTaskHost, WorkflowTask } from '../ports/programs.ts';
-import { WakeUp } from './wake-up.ts';
+import { type ProgramClock, WakeUp } from './clock.ts';
 import { StepFunctions } from './step-functions.ts';
-import type { ProgramClock } from './clock.ts';
 import { executeWorkflowTask } from './execute-workflow-task.ts';
 import { failureOf } from './failures.ts';
 import { findWorkflow } from './find-workflow.ts';
 import type { ExecutionContext, Interrupts } from './execution-context.ts';
-import type { Print } from './program-log.ts';
+import type { Print } from './printed.ts';
 
 export interface WorkflowTaskSettings {
   readonly deploymentId: string;

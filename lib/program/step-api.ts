@@ -3,14 +3,13 @@ import { defined } from '../base/defined.ts';
 import { rollbackPrefix } from '../engine/durable/step.ts';
 import type { RunFacts } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
-import { maxSignalTextLength } from '../engine/signal-key.ts';
+import { maxSignalTextLength } from '../engine/ids.ts';
 import { type Instant, after, days, durationMs, instant } from '../engine/time.ts';
 import { parseDuration } from '../sdk/duration.ts';
 import { NonRetryableError, StepError } from '../sdk/errors.ts';
 import type { StandardSchema } from '../sdk/standard-schema.ts';
-import type { StepFunctionContext, FunctionStep, StepRequest } from './step-request.ts';
+import { type StepFunctionContext, type FunctionStep, type StepRequest, stepRetryOf } from './step-request.ts';
 import { validateWith } from './schema-check.ts';
-import { stepRetryOf } from './step-policy.ts';
 import { storedValue } from './stored-value.ts';
 
 /** `Step` of the SDK with unchecked arguments: authors may ignore the types. */
@@ -44,11 +43,6 @@ export function createStepApi(
       const moment = wakeAt();
       await request({ kind: 'sleep', name: nameIn(name), command: (key) => ({ kind: 'sleep', key, wakeAt: moment }) }).result;
     });
-  const signalIn = ({ name, signal, correlation }: Given) => ({
-    name: nameIn(name ?? signal),
-    signal: identifierIn(signal, 'signal'),
-    correlation: identifierIn(correlation ?? runId, 'correlation'),
-  });
   return {
     run: (options, stepFunction) =>
       withArgumentErrors(() => {
@@ -78,7 +72,7 @@ export function createStepApi(
     waitForSignal: (options) =>
       withArgumentErrors(async () => {
         const given = objectIn(options, 'step.waitForSignal takes { signal, … }');
-        const { name, signal, correlation } = signalIn(given);
+        const { name, signal, correlation } = signalIn(given, runId);
         const schema = schemaIn(given['schema']);
         const expiry = given['timeout'] === undefined ? {} : { expiresAt: expiryIn(given['timeout'], now()) };
         const command: StepRequest['command'] = (key) => ({ kind: 'signal-wait', key, signal, correlation, ...expiry });
@@ -88,7 +82,7 @@ export function createStepApi(
     sendSignal: (options) =>
       withArgumentErrors(() => {
         const given = objectIn(options, 'step.sendSignal takes { signal, … }');
-        const { name, signal, correlation } = signalIn(given);
+        const { name, signal, correlation } = signalIn(given, runId);
         const data = storedIn(given['data'], 'data');
         const command: StepRequest['command'] = (key) => ({ kind: 'signal-send', key, signal, correlation, data });
         return request({ kind: 'signal-send', name, target: signal, command }).result;
@@ -97,6 +91,13 @@ export function createStepApi(
 }
 
 type Given = Readonly<Record<string, unknown>>;
+
+/** The default correlation is the run id. */
+const signalIn = ({ name, signal, correlation }: Given, runId: RunFacts['runId']) => ({
+  name: nameIn(name ?? signal),
+  signal: identifierIn(signal, 'signal'),
+  correlation: identifierIn(correlation ?? runId, 'correlation'),
+});
 
 /** Wrong arguments are wrong in each replay, so the error is not retryable. */
 function withArgumentErrors<Result>(operation: () => Promise<Result>): Promise<Result> {

@@ -1,7 +1,6 @@
 /** Turns the end of a step attempt into a log entry: completed, retried or failed. */
 import { defined } from '../base/defined.ts';
-import { isFinalFailure, decideRetry, stepRetryDefaults } from '../engine/durable/step-retry.ts';
-import type { StepRetry } from '../engine/durable/step.ts';
+import { type StepRetry, isFinalFailure, decideRetry, stepRetryDefaults } from '../engine/durable/step.ts';
 import type { StepResult, CommandBatchEntry } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type Instant, seconds } from '../engine/time.ts';

@@ -1,7 +1,7 @@
 /** Converts values of the author's code to JSON for the log. It rejects, with a path, values that JSON cannot represent. */
 import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
-import { reportedFailure } from '../engine/log/failure-limits.ts';
+import { reportedFailure } from '../engine/log/event-limits.ts';
 import { jsonLimits } from '../engine/validate-json.ts';
 import { errorText } from '../engine/error-text.ts';
 

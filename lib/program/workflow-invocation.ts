@@ -11,8 +11,7 @@ import { type PendingStep, type StepRequest, isWait } from './step-request.ts';
 import { createSeededRandom } from './seeded-random.ts';
 import { stepErrorOf } from './failures.ts';
 import type { ProgramArguments, ProgramWorkflow } from './find-workflow.ts';
-import { stepScope } from './printed.ts';
-import { type Print, programLog } from './program-log.ts';
+import { type Print, stepScope, programLog } from './printed.ts';
 import { type RequestedStep, createStepApi } from './step-api.ts';
 import { deepCopy } from './stored-value.ts';
 

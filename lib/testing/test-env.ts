@@ -8,7 +8,7 @@ import type { Job } from '../ports/jobs.ts';
 import { type WorkflowTaskHandle, type WorkflowTaskEnd, type Programs } from '../ports/programs.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { startWorkflowTask } from '../program/start-workflow-task.ts';
-import type { Print } from '../program/program-log.ts';
+import type { Print } from '../program/printed.ts';
 import { type RunResults, byRun, collectResults } from '../service/execution/collect-results.ts';
 import type { Deps } from '../service/deps.ts';
 import { runWorkflowTask } from '../service/execution/run-workflow-task.ts';

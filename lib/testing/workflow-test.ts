@@ -2,7 +2,7 @@
 import { defined } from '../base/defined.ts';
 import { runId, workflowName } from '../engine/ids.ts';
 import { after, durationMs, instant } from '../engine/time.ts';
-import type { Print } from '../program/program-log.ts';
+import type { Print } from '../program/printed.ts';
 import { type Duration, parseDuration } from '../sdk/duration.ts';
 import { defaultSignalTtl, sendSignal } from '../service/runs/send-signal.ts';
 import { startRun } from '../service/runs/start-run.ts';

@@ -3,7 +3,8 @@ import * as z from 'zod';
 import { secretArnPattern, secretArnMessage } from '../contract/secret-arn.ts';
 import { invalidHeaderReason } from '../engine/header-name.ts';
 import * as ids from '../engine/ids.ts';
-import { maxSignalTextLength } from '../engine/signal-key.ts';
+import { maxSignalTextLength } from '../engine/ids.ts';
+import type { JsonValue } from '../engine/json.ts';
 
 const providerPattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
@@ -60,3 +61,31 @@ export type WebhookProvider = z.output<typeof provider>;
 
 export const webhookProviders = z.record(z.string().regex(providerPattern), provider);
 export type WebhookProviders = z.output<typeof webhookProviders>;
+
+/** The signing secrets in a stored text: one text, or several during a rotation, as a JSON list. Empty if the text contains none. */
+export function secretsIn(text: string): readonly string[] {
+  const trimmed = text.trim();
+  const list = trimmed.startsWith('[') ? listIn(trimmed) : undefined;
+  return (list ?? [trimmed]).filter((secret) => secret !== '');
+}
+
+function listIn(text: string): readonly string[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value at a JSON pointer (RFC 6901); undefined if there is none. */
+export function valueAt(value: JsonValue, pointer: string): JsonValue | undefined {
+  const steps = pointer.split('/').slice(1);
+  let found: JsonValue | undefined = value;
+  for (const step of steps) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined;
+    found = Object.entries(found).find(([name]) => name === key)?.[1];
+  }
+  return found;
+}

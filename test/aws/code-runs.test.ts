@@ -7,7 +7,7 @@ import { headKey, logKey, projectionKey } from '../../lib/aws/run-keys.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import type { Table } from '../../lib/aws/table.ts';
 import { commitNo, firstCommit, nodeKey } from '../../lib/engine/ids.ts';
-import { isTombstone } from '../../lib/engine/log/tombstone.ts';
+import { isTombstone } from '../../lib/engine/log/commit.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from '../contract/emulators/dynamo.ts';
 import type { Emulator } from '../contract/emulators/emulator-process.ts';
 import { codeCreation, commit, creation, expiresAt, bundleNode, freshRun, noon } from '../contract/samples.ts';

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { programThreadFile, threadFile } from '../../lib/bundles/thread-file.ts';
+import { programThreadFile, threadFile } from '../../lib/bundles/thread-start.ts';
 import { buildProject } from '../../lib/cli/project/build-project.ts';
 import { readProject } from '../../lib/cli/project/project.ts';
 import { attempt, commitNo } from '../../lib/engine/ids.ts';

@@ -4,7 +4,7 @@ import { stepKinds } from '../../lib/engine/durable/step.ts';
 import { attempt, iterationKey, nodeId, runId, signalId, signalIdPattern } from '../../lib/engine/ids.ts';
 import type { JsonValue, Payload } from '../../lib/engine/json.ts';
 import type { Failure, RunEvent, RunEventType } from '../../lib/engine/log/events.ts';
-import { failureCauses } from '../../lib/engine/retry/causes.ts';
+import { failureCauses } from '../../lib/engine/retry.ts';
 import { durationMs, instant } from '../../lib/engine/time.ts';
 
 const text = fc.string({ unit: 'binary' });

@@ -1,6 +1,7 @@
 /** Runs lens nodes with a scripted model and a moderation that flags one word. */
 import { WordModeration } from '../../lib/models/moderation.ts';
-import { type AttemptRunner, createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
+import { type AttemptRunner, createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
+import { createRunners } from '../../lib/nodes/runners.ts';
 import type { Models } from '../../lib/ports/models.ts';
 import type { Lenses } from '../../lib/ports/versions.ts';
 import type { Topology } from './topology.ts';

@@ -17,7 +17,7 @@ import {
 import { type DurationMs, type Instant, after, days, earliest, minutes } from '../../lib/engine/time.ts';
 import { validateLens } from '../../lib/lens/validate-lens.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
-import type { AttemptRunner } from '../../lib/nodes/runners.ts';
+import type { AttemptRunner } from '../../lib/nodes/attempt-runner.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';

@@ -7,7 +7,7 @@ import type { EdgeDefinition, NodeDefinition, WorkflowDefinition, WorkflowOption
 import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import { nodeId, workflowName } from '../../lib/engine/ids.ts';
 import { type JsonObject, type JsonValue, inline } from '../../lib/engine/json.ts';
-import type { FailureCause } from '../../lib/engine/retry/causes.ts';
+import type { FailureCause } from '../../lib/engine/retry.ts';
 import type { DurationMs } from '../../lib/engine/time.ts';
 import type { Lens } from '../../lib/ports/lenses.ts';
 import type { ModelResponse } from '../../lib/ports/models.ts';

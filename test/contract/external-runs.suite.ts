@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nonce } from '../../lib/engine/ids.ts';
 import type { ExternalEntry, ExternalFact } from '../../lib/engine/external/entry.ts';
-import { externalRunId, stepAttemptId } from '../../lib/engine/external/ids.ts';
+import { externalRunId, stepAttemptId } from '../../lib/engine/external/run.ts';
 import { type Instant, after, days, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Listing, ExternalRuns, Reminder } from '../../lib/ports/external-runs.ts';
 import { noon } from './samples.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment, firstAttempt, firstCommit, nodeKey, projectId } from '../../lib/engine/ids.ts';
 import { inline } from '../../lib/engine/json.ts';
-import { tombstoneNonce, isTombstone } from '../../lib/engine/log/tombstone.ts';
+import { tombstoneNonce, isTombstone } from '../../lib/engine/log/commit.ts';
 import { terminalStatuses } from '../../lib/engine/log/head.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';

@@ -1,7 +1,6 @@
 /** Contract of `Signals`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { attempt, environment, iterationKey, nodeId, signalId, topLevel } from '../../lib/engine/ids.ts';
-import type { SignalKey } from '../../lib/engine/signal-key.ts';
+import { type SignalKey, attempt, environment, iterationKey, nodeId, signalId, topLevel } from '../../lib/engine/ids.ts';
 import { type Instant, after, days, minutes } from '../../lib/engine/time.ts';
 import type { NewSignal, Signals, Waiter } from '../../lib/ports/signals.ts';
 import { expiresAt, freshRun, freshScope, noon } from './samples.ts';

@@ -1,7 +1,7 @@
 /** An example is a document and a test: each is published, run to its end, and comes to what stands beside it. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { nodeTypes } from '../../lib/nodes/catalogue.ts';
+import { nodeTypes } from '../../lib/nodes/node-types.ts';
 import { type Database, startDatabase } from '../nodes/data-query/database.ts';
 import { OtherSide, type Seen, reachOf } from '../nodes/other-side.ts';
 import { CodeExamples, codeRuns, codeWorkflows } from './code-examples.ts';

@@ -1,67 +1,59 @@
 /** docs/LIMITS.md says what the code does: each number in it is looked up where it says that it is set. */
-import { payloadLifetimes } from '../../lib/contract/payload-lifetimes.ts';
-import { latestEndAfterDeadline } from '../../lib/engine/log/expiry.ts';
-import { failureLimits } from '../../lib/engine/log/failure-limits.ts';
 import { describe, expect, test } from 'vitest';
-import { defaultConcurrency } from '../../lib/contract/concurrency.ts';
-import { archiveLimits } from '../../lib/artifact/limits.ts';
-import { apiLimits as gateway, lambdaLimits as lambda, socketLimits } from '../../lib/local/limits.ts';
-import { maxInvocationsPerChain } from '../../lib/local/lambda/lineage.ts';
-import { maxBackoff, maxHops } from '../../lib/engine/hops.ts';
-import { responseLimits } from '../../lib/bundles/response-limits.ts';
-import { threadSlotLimits } from '../../lib/bundles/thread-slots.ts';
-import { printLimits } from '../../lib/bundles/printed-lines.ts';
-import { maxDeliveries } from '../../lib/engine/bundle/decide.ts';
-import { maxStepAttempts } from '../../lib/engine/durable/apply-command-batch.ts';
-import { maxBudget } from '../../lib/engine/graph/validate.ts';
-import { definitionLimits } from '../../lib/engine/graph/findings.ts';
-import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
-import { payloadLimits } from '../../lib/engine/graph/payload-limits.ts';
-import { maxShownIterationNodes, maxShownSteps } from '../../lib/service/runs/get-run.ts';
-import { maxDirectSiblings } from '../../lib/engine/graph/advance.ts';
-import { queryLimits } from '../../lib/engine/query/definition.ts';
-import { maxRate } from '../../lib/engine/schedule/timing.ts';
-import { maxStoredFires } from '../../lib/service/schedules/fire-schedule.ts';
-import { maxSlots } from '../../lib/engine/concurrency-slots.ts';
-import { maxSignalTextLength } from '../../lib/engine/signal-key.ts';
-import { graphDefaults } from '../../lib/nodes/settings.ts';
-import { maxCallDepth } from '../../lib/service/runs/start-child-run.ts';
-import { maxActivationHistory } from '../../lib/ports/deployments.ts';
-import { maxPartBytes } from '../../lib/engine/durable/split-command-batch.ts';
-import { workLimits } from '../../lib/engine/graph/work-limits.ts';
-import { eventLimits } from '../../lib/engine/log/event-limits.ts';
-import { printedLimits } from '../../lib/engine/log/printed-lines.ts';
-import { jsonLimits } from '../../lib/engine/validate-json.ts';
-import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
-import { maxQueueDelayMs } from '../../lib/ports/jobs.ts';
-import { maxPageBytes } from '../../lib/service/runs/list-events.ts';
-import { maxFailuresRecorded } from '../../lib/service/access/failure-budget.ts';
-import {
-  maxCommitBytes,
-  maxInputInHeadBytes,
-  maxInlineBytes,
-  maxInlineUncompressedBytes,
-} from '../../lib/service/run-log/payloads.ts';
-import { maxRowsRead } from '../../lib/service/runs/list-runs.ts';
-import { deletionTimeBudget, settlingTime } from '../../lib/service/deletions/continue-deletions.ts';
-import { defaultDeadline, maxTestDuration, testRetention } from '../../lib/service/runs/create-run.ts';
-import { maxSubscriptions } from '../../lib/service/watching/delta-subscriptions.ts';
-import { maxJoinedRuns } from '../../lib/service/watching/join-run.ts';
-import { maxFrameBytes, maxFrameValueBytes } from '../../lib/service/watching/socket-frames.ts';
-import { maxPosts, maxQueuedBytes } from '../../lib/service/watching/socket-subscriber.ts';
-import { maxSpansPerRequest, maxSpansPerRun } from '../../lib/service/runs/export-run-trace.ts';
-import { maxBroadcastDuration, socketHeartbeatInterval } from '../../lib/service/watching/broadcast-run.ts';
 import { maxReaderNameLength } from '../../lib/api/schemas/runs.ts';
 import { socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
-import { ticketLifetime } from '../../lib/service/watching/open-with-ticket.ts';
-import { minWriteInterval } from '../../lib/service/execution/stream-writer.ts';
-import { heartbeatInterval, maxStreamDuration } from '../../lib/service/watching/watch-run.ts';
-import { maxViewBytes, maxTemplates } from '../../lib/service/runs/view-run.ts';
-import { defaultRateLimit } from '../../lib/service/access/rate-limiter.ts';
+import { archiveLimits } from '../../lib/artifact/archive-rules.ts';
+import { responseLimits, printLimits } from '../../lib/bundles/code-output.ts';
+import { threadSlotLimits } from '../../lib/bundles/thread-slots.ts';
 import { defaultWorkerTimeoutSeconds, functionShapes } from '../../lib/constructs/function-shapes.ts';
+import { defaultConcurrency } from '../../lib/contract/concurrency.ts';
+import { payloadLifetimes } from '../../lib/contract/payload-lifetimes.ts';
+import { maxDeliveries } from '../../lib/engine/bundle/decide.ts';
+import { maxSlots } from '../../lib/engine/concurrency-slots.ts';
+import { maxStepAttempts } from '../../lib/engine/durable/apply-command-batch.ts';
+import { maxPartBytes } from '../../lib/engine/durable/split-command-batch.ts';
 import { firstTimeSlice, repeatTimeSlice } from '../../lib/engine/fair-shares.ts';
-import { numberIn, read, rowsIn } from './documents.ts';
+import { maxDirectSiblings } from '../../lib/engine/graph/dispatch.ts';
+import { definitionLimits } from '../../lib/engine/graph/findings.ts';
+import { loopLimits } from '../../lib/engine/graph/loop-values.ts';
+import { payloadLimits } from '../../lib/engine/graph/payload-limits.ts';
+import { maxBudget } from '../../lib/engine/graph/validate.ts';
+import { workLimits } from '../../lib/engine/graph/work-limits.ts';
+import { maxBackoff, maxHops } from '../../lib/engine/hops.ts';
+import { maxSignalTextLength } from '../../lib/engine/ids.ts';
 import { crashWindow, maxCrashes } from '../../lib/engine/log/deliveries.ts';
+import { failureLimits, eventLimits, printedLimits } from '../../lib/engine/log/event-limits.ts';
+import { latestEndAfterDeadline } from '../../lib/engine/log/head.ts';
+import { queryLimits } from '../../lib/engine/query/definition.ts';
+import { maxRate } from '../../lib/engine/schedule/timing.ts';
+import { jsonLimits } from '../../lib/engine/validate-json.ts';
+import { maxInvocationsPerChain } from '../../lib/local/lambda/lineage.ts';
+import { apiLimits as gateway, lambdaLimits as lambda, socketLimits } from '../../lib/local/limits.ts';
+import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
+import { graphDefaults } from '../../lib/nodes/settings.ts';
+import { maxActivationHistory } from '../../lib/ports/deployments.ts';
+import { maxQueueDelayMs } from '../../lib/ports/jobs.ts';
+import { maxFailuresRecorded } from '../../lib/service/access/failure-budget.ts';
+import { defaultRateLimit } from '../../lib/service/access/rate-limiter.ts';
+import { deletionTimeBudget, settlingTime } from '../../lib/service/deletions/continue-deletions.ts';
+import { minWriteInterval } from '../../lib/service/execution/stream-writer.ts';
+import { maxCommitBytes, maxInputInHeadBytes, maxInlineBytes, maxInlineUncompressedBytes } from '../../lib/service/run-log/payloads.ts';
+import { defaultDeadline, maxTestDuration, testRetention } from '../../lib/service/runs/create-run.ts';
+import { maxSpansPerRequest, maxSpansPerRun } from '../../lib/service/runs/export-run-trace.ts';
+import { maxShownIterationNodes, maxShownSteps } from '../../lib/service/runs/get-run.ts';
+import { maxPageBytes } from '../../lib/service/runs/list-events.ts';
+import { maxRowsRead } from '../../lib/service/runs/list-runs.ts';
+import { maxCallDepth } from '../../lib/service/runs/start-child-run.ts';
+import { maxViewBytes, maxTemplates } from '../../lib/service/runs/view-run.ts';
+import { maxStoredFires } from '../../lib/service/schedules/fire-schedule.ts';
+import { maxBroadcastDuration, socketHeartbeatInterval } from '../../lib/service/watching/broadcast-run.ts';
+import { maxSubscriptions } from '../../lib/service/watching/delta-subscriptions.ts';
+import { maxJoinedRuns } from '../../lib/service/watching/join-run.ts';
+import { ticketLifetime } from '../../lib/service/watching/open-with-ticket.ts';
+import { maxFrameBytes, maxFrameValueBytes } from '../../lib/service/watching/socket-frames.ts';
+import { maxPosts, maxQueuedBytes } from '../../lib/service/watching/socket-subscriber.ts';
+import { heartbeatInterval, maxStreamDuration } from '../../lib/service/watching/watch-run.ts';
+import { numberIn, read, rowsIn } from './documents.ts';
 
 const count = (value: number): string => value.toLocaleString('en-US');
 const seconds = (ms: number): string => `${count(ms / 1_000)} s`;
@@ -84,12 +76,12 @@ const versions = 'lib/api/schemas/versions.ts';
 const keys = 'lib/api/schemas/keys.ts';
 const audit = 'lib/api/schemas/keys.ts';
 const listAudit = 'lib/service/access/list-audit.ts';
-const artifacts = 'lib/artifact/limits.ts';
+const artifacts = 'lib/artifact/archive-rules.ts';
 const manifests = 'lib/api/schemas/deployments.ts';
 const settings = 'lib/nodes/settings.ts';
 const condition = 'lib/nodes/condition/shape.ts';
 const branch = 'lib/nodes/condition/branch.ts';
-const regex = 'lib/nodes/condition/regex.ts';
+const regex = 'lib/nodes/condition/operators.ts';
 const delay = 'lib/nodes/delay/shape.ts';
 const http = 'lib/nodes/http/shape.ts';
 const script = 'lib/nodes/sandbox/script.ts';
@@ -146,11 +138,11 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/api/schemas/lenses.ts',
   ],
   'JSON Schema of a contract': [
-    `${count(numberIn('lib/lens/schema-rules.ts', 'maxExpanded = '))} parts`,
-    'lib/lens/schema-rules.ts',
+    `${count(numberIn('lib/lens/validate-lens.ts', 'maxExpanded = '))} parts`,
+    'lib/lens/validate-lens.ts',
   ],
-  'Depth of such a schema': [`${numberIn('lib/lens/schema-rules.ts', 'const maxDepth = ')} levels`, 'lib/lens/schema-rules.ts'],
-  'Prompt of a lens': [bytes(numberIn('lib/nodes/lens/run.ts', 'maxPromptBytes = ')), 'lib/nodes/lens/run.ts'],
+  'Depth of such a schema': [`${numberIn('lib/lens/validate-lens.ts', 'const maxDepth = ')} levels`, 'lib/lens/validate-lens.ts'],
+  'Prompt of a lens': [bytes(numberIn('lib/nodes/lens/prompt.ts', 'maxPromptBytes = ')), 'lib/nodes/lens/prompt.ts'],
   'Attempts of a lens': [`${numberIn('lib/nodes/lens/shape.ts', 'attempts: ')}, at most 100`, 'lib/nodes/lens/shape.ts'],
   'Time of an attempt of a lens': [
     `${numberIn('lib/nodes/lens/shape.ts', 'timeoutMs: seconds(')} s, at most 14 min`,
@@ -158,8 +150,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Response of a model': [characters(numberIn('lib/models/chat-stream.ts', 'maxAnswerLength = ')), 'lib/aws/bedrock-models.ts'],
   'Field named by such an error': [characters(numberIn('lib/lens/check.ts', 'maxFieldLength = ')), 'lib/lens/check.ts'],
-  'Message of a failure': [characters(failureLimits.message), 'lib/engine/log/failure-limits.ts'],
-  'Details of a failure': [characters(failureLimits.details), 'lib/engine/log/failure-limits.ts'],
+  'Message of a failure': [characters(failureLimits.message), 'lib/engine/log/event-limits.ts'],
+  'Details of a failure': [characters(failureLimits.details), 'lib/engine/log/event-limits.ts'],
   'Errors reported of a contract': [count(numberIn('lib/lens/check.ts', 'maxErrors = ')), 'lib/lens/check.ts'],
   'Key of a provider in a warm worker': [
     `${numberIn('lib/models/provider-keys.ts', 'cacheMs = minutes(')} min`,
@@ -195,8 +187,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Answer to a query by the Data API': [bytes(queryLimits.aurora.bytes), queryDefinition],
   'Time of a query by the Data API': [seconds(queryLimits.aurora.ms), queryDefinition],
   'Secret masked in a node’s output': [
-    characters(numberIn('lib/nodes/secret-mask.ts', 'const minMaskedLength = ')),
-    'lib/nodes/secret-mask.ts',
+    characters(numberIn('lib/egress/secret-mask.ts', 'const minMaskedLength = ')),
+    'lib/egress/secret-mask.ts',
   ],
   'Spans of a run': [count(maxSpansPerRun), exporting],
   'Spans of a request to a collector': [count(maxSpansPerRequest), exporting],
@@ -288,7 +280,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Response time of the API': [`${count(functionShapes.api.timeoutSeconds)} s`, shapes],
   'Deadline of a test run': [`${days(maxTestDuration)}`, 'lib/service/runs/create-run.ts'],
-  'Latest end after the deadline': [`${days(latestEndAfterDeadline)}`, 'lib/engine/log/expiry.ts'],
+  'Latest end after the deadline': [`${days(latestEndAfterDeadline)}`, 'lib/engine/log/head.ts'],
   'Runs read for a page of a list': [count(maxRowsRead), 'lib/service/runs/list-runs.ts'],
   'Commits found in three reads': [
     count(numberIn('lib/service/run-log/find-newest-commits.ts', 'const commitsFoundInThreeReads = ')),
@@ -333,8 +325,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Longest wait between attempts': [hours(numberIn(settings, 'const maxBackoff = minutes(24 * ') * 24 * 60_000), settings],
   'Wait that a server requests': [
-    hours(numberIn('lib/nodes/http/failure.ts', 'const maxRetryAfterMs = ')),
-    'lib/nodes/http/failure.ts',
+    hours(numberIn('lib/egress/retry-after.ts', 'const maxRetryAfterMs = ')),
+    'lib/egress/retry-after.ts',
   ],
   'Time of an attempt': [
     `${seconds(graphDefaults.timeoutMs)}, at most ${minutes(numberIn(settings, 'const maxTimeoutMs = '))}`,
@@ -342,12 +334,12 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Concurrency slots of a workflow': [count(maxSlots), 'lib/engine/concurrency-slots.ts'],
   'Number in a budget': [count(maxBudget), 'lib/engine/graph/validate.ts'],
-  'Siblings that commit by themselves': [count(maxDirectSiblings), 'lib/engine/graph/advance.ts'],
+  'Siblings that commit by themselves': [count(maxDirectSiblings), 'lib/engine/graph/dispatch.ts'],
   'Fixed delay': [
     `${count(numberIn(delay, 'delayMinutes: z.int().min(0).max('))} min ${count(numberIn(delay, 'delaySeconds: z.int().min(0).max('))} s ${count(numberIn(delay, 'delayMs: z.int().min(0).max('))} ms`,
     delay,
   ],
-  'Name or correlation of a signal': [`${maxSignalTextLength} characters`, 'lib/engine/signal-key.ts'],
+  'Name or correlation of a signal': [`${maxSignalTextLength} characters`, 'lib/engine/ids.ts'],
   'Wait for a signal': [days(numberIn('lib/nodes/signal/shape.ts', 'const maxSeconds = ')), 'lib/nodes/signal/shape.ts'],
   'Nested calls of workflows': [`${maxCallDepth} deep`, 'lib/service/runs/start-child-run.ts'],
   'Wait for a subflow': [days(numberIn('lib/nodes/subflow/shape.ts', 'const maxSeconds = ')), 'lib/nodes/subflow/shape.ts'],
@@ -361,18 +353,18 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'Iterations at a time': [`1, at most ${count(loopLimits.concurrency)}`, loop],
   'Wait between items': [seconds(numberIn(loop, 'const maxDelayMs = ')), loop],
-  'Loops in each other': [count(loopLimits.depth), 'lib/engine/graph/loop-limits.ts'],
+  'Loops in each other': [count(loopLimits.depth), 'lib/engine/graph/loop-values.ts'],
   'Output of a node, or of a run': [bytes(payloadLimits.outputBytes), 'lib/engine/graph/payload-limits.ts'],
   'Context of a node': [bytes(payloadLimits.contextBytes), 'lib/engine/graph/payload-limits.ts'],
   'Branches that begin together': [count(definitionLimits.nodes), findings],
-  'Results of a loop': [bytes(loopLimits.resultsBytes), 'lib/engine/graph/loop-limits.ts'],
+  'Results of a loop': [bytes(loopLimits.resultsBytes), 'lib/engine/graph/loop-values.ts'],
   'Nodes of passes in one answer': [count(maxShownIterationNodes), 'lib/service/runs/get-run.ts'],
   'Steps of code in one answer': [count(maxShownSteps), 'lib/service/runs/get-run.ts'],
   'Any delay': [days(numberIn(delay, 'const maxDelayMs = ')), delay],
   'Delay by queue': [seconds(maxQueueDelayMs), 'lib/ports/jobs.ts'],
   'Wait inside a worker': [
-    seconds(numberIn('lib/engine/graph/decide.ts', 'const minQueueDelayMs = ')),
-    'lib/engine/graph/decide.ts',
+    seconds(numberIn('lib/engine/graph/end-attempt.ts', 'const minQueueDelayMs = ')),
+    'lib/engine/graph/end-attempt.ts',
   ],
   'First slice of a script': [`${firstTimeSlice} ms`, 'lib/engine/fair-shares.ts'],
   'First slice after a spent one': [`${repeatTimeSlice} ms`, 'lib/engine/fair-shares.ts'],
@@ -386,8 +378,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/nodes/sandbox/virtual-machine.ts',
   ],
   'Result of a script': [bytes(scriptLimits.outputBytes), script],
-  'Lines that an attempt prints': [count(printedLimits.lines), 'lib/engine/log/printed-lines.ts'],
-  'Text that an attempt prints': [bytes(printedLimits.bytes), 'lib/engine/log/printed-lines.ts'],
+  'Lines that an attempt prints': [count(printedLimits.lines), 'lib/engine/log/event-limits.ts'],
+  'Text that an attempt prints': [bytes(printedLimits.bytes), 'lib/engine/log/event-limits.ts'],
   'Reason in an event': [characters(eventLimits.reason), 'lib/engine/log/event-limits.ts'],
   'Nodes that a recovery names': [count(eventLimits.nodes), 'lib/engine/log/event-limits.ts'],
   'Texts of one decision': [characters(workLimits.decision.text), 'lib/engine/graph/work-limits.ts'],
@@ -399,29 +391,29 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${count(definitionLimits.patterns)}, with ${characters(definitionLimits.patternCharacters)}`,
     'lib/engine/graph/findings.ts',
   ],
-  'Patterns of a contract': [count(numberIn('lib/lens/schema-rules.ts', 'const maxPatterns = ')), 'lib/lens/schema-rules.ts'],
+  'Patterns of a contract': [count(numberIn('lib/lens/validate-lens.ts', 'const maxPatterns = ')), 'lib/lens/validate-lens.ts'],
   'Text matched by a contract’s patterns': [
     characters(numberIn('lib/lens/check.ts', 'const maxMatchedCharacters = ')),
     'lib/lens/check.ts',
   ],
   'Depth of a value': [`${count(jsonLimits.levels)} levels`, 'lib/engine/validate-json.ts'],
   'Regular expression': [characters(numberIn(regex, 'pattern: ')), regex],
-  'Text it is matched against': [characters(numberIn(regex, 'text: ')), regex],
+  'Text it is matched against': [characters(numberIn(regex, 'pattern: 1_000, text: ')), regex],
   'Redirects of a request': [count(numberIn(http, 'maxRedirects: z.int().min(0).max(')), http],
   'Body of an answer': [
     `${bytes(numberIn(http, 'max(5_242_880).default('))}, at most ${bytes(numberIn(http, 'maxResponseBytes: z.int().min(1).max('))}`,
     http,
   ],
   'Body kept of a failed request': [
-    characters(numberIn('lib/nodes/http/failure.ts', 'const maxBodyExcerpt = ')),
-    'lib/nodes/http/failure.ts',
+    characters(numberIn('lib/nodes/http/response.ts', 'const maxBodyExcerpt = ')),
+    'lib/nodes/http/response.ts',
   ],
   'Time of a message': [`${count(functionShapes.code.timeoutSeconds)} s`, shapes],
   'Time of an import': [seconds(threadSlotLimits.importTimeoutMs), bundles],
-  'Body of a response': [bytes(responseLimits.bodyBytes), 'lib/bundles/response-limits.ts'],
+  'Body of a response': [bytes(responseLimits.bodyBytes), 'lib/bundles/code-output.ts'],
   'Nesting of a response': [`${count(jsonLimits.levels)} levels`, 'lib/engine/validate-json.ts'],
-  'Text printed during a message': [characters(printLimits.characters), 'lib/bundles/printed-lines.ts'],
-  'Line that code prints': [characters(printLimits.lineCharacters), 'lib/bundles/printed-lines.ts'],
+  'Text printed during a message': [characters(printLimits.characters), 'lib/bundles/code-output.ts'],
+  'Line that code prints': [characters(printLimits.lineCharacters), 'lib/bundles/code-output.ts'],
   'Warm deployments of a function': [count(threadSlotLimits.threads), bundles],
   'Unpacked artifacts of a function': [
     `${count(threadSlotLimits.folders.deployments)}, at most ${bytes(threadSlotLimits.folders.bytes)}`,
@@ -468,12 +460,12 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/engine/durable/decide.ts',
   ],
   'Workflow tasks that crash their thread': [
-    count(numberIn('lib/engine/durable/crash-workflow-task.ts', 'const maxCrashes = ')),
-    'lib/engine/durable/crash-workflow-task.ts',
+    count(numberIn('lib/engine/durable/workflow-task.ts', 'const maxCrashes = ')),
+    'lib/engine/durable/workflow-task.ts',
   ],
   'Wait before a drive is tried again': [
-    minutes(numberIn('lib/engine/durable/defer-workflow-task.ts', 'const maxDelay = ')),
-    'lib/engine/durable/defer-workflow-task.ts',
+    minutes(numberIn('lib/engine/durable/workflow-task.ts', 'const maxDelay = ')),
+    'lib/engine/durable/workflow-task.ts',
   ],
   'Time that a step has at least': [
     seconds(numberIn('lib/service/execution/run-workflow-task.ts', 'const minStepTimeMs = ')),

@@ -1,8 +1,8 @@
 /** docs/NODES.md names every type, cause, operator and setting, and no other. */
 import { describe, expect, test } from 'vitest';
-import { failureCauses } from '../../lib/engine/retry/causes.ts';
+import { failureCauses } from '../../lib/engine/retry.ts';
 import { mergeStrategies } from '../../lib/engine/graph/definition.ts';
-import { nodeTypes } from '../../lib/nodes/catalogue.ts';
+import { nodeTypes } from '../../lib/nodes/node-types.ts';
 import { comparisonNames } from '../../lib/nodes/condition/operators.ts';
 import { condition } from '../../lib/nodes/condition/shape.ts';
 import { dataQuery } from '../../lib/nodes/data-query/shape.ts';
@@ -93,15 +93,13 @@ test('every code of a lens that failed', () => {
 });
 
 test('every code of a request that failed', () => {
-  const said = ['run', 'failure'].map((file) => read(`lib/nodes/http/${file}.ts`)).join('\n');
+  const said = ['run', 'response'].map((file) => read(`lib/nodes/http/${file}.ts`)).join('\n');
   const codes = [...said.matchAll(/(?:code: |refused\()'([a-z_]+)'/g)].map(([, code]) => code);
   expect(firsts('http')).toEqual(expect.arrayContaining([...new Set(codes)]));
 });
 
 test('every code of a query that failed', () => {
-  const said = ['run', 'http-query', 'postgres', 'postgres-failure', 'aurora', 'aurora-failure']
-    .map((file) => read(`lib/nodes/data-query/${file}.ts`))
-    .join('\n');
+  const said = ['run', 'http-query', 'postgres', 'aurora'].map((file) => read(`lib/nodes/data-query/${file}.ts`)).join('\n');
   const codes = [...said.matchAll(/code: '([a-z_]+)'/g)].map(([, code]) => code);
   expect(firsts('dataQuery')).toEqual(expect.arrayContaining([...new Set(codes)]));
 });

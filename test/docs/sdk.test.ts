@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { maxStepAttempts } from '../../lib/engine/durable/apply-command-batch.ts';
-import { stepRetryDefaults, workflowRetryDefaults } from '../../lib/engine/durable/step-retry.ts';
+import { stepRetryDefaults, workflowRetryDefaults } from '../../lib/engine/durable/step.ts';
 import { parseDuration } from '../../lib/sdk/duration.ts';
 import { defineWorkflow } from '../../lib/sdk/index.ts';
 import { numberIn, quotedIn, read, rowsIn } from './documents.ts';
@@ -91,7 +91,7 @@ test('every code that the code says is in the table', () => {
     ...['execute-workflow-task.ts', 'failures.ts', 'step-api.ts', 'stored-value.ts', 'command-batch-draft.ts'].map(
       (file) => `lib/program/${file}`,
     ),
-    ...['decide.ts', 'record-command.ts', 'apply-command-batch.ts', 'waits.ts'].map((file) => `lib/engine/durable/${file}`),
+    ...['decide.ts', 'apply-command-batch.ts', 'step.ts'].map((file) => `lib/engine/durable/${file}`),
     'lib/service/execution/run-workflow-task.ts',
   ];
   const said = files.flatMap((file) => [

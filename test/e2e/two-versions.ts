@@ -26,7 +26,7 @@ interface Change {
 
 const changes: readonly Change[] = [
   // Replays: repeated step names get another separator, in runs that started with it.
-  { file: 'lib/engine/durable/replay-version.ts', was: 'replayVersion = 1;', is: 'replayVersion = 2;' },
+  { file: 'lib/engine/durable/command-batch.ts', was: 'replayVersion = 1;', is: 'replayVersion = 2;' },
   {
     file: 'lib/program/execute-workflow-task.ts',
     was: 'run: task.run,',

@@ -8,8 +8,7 @@ import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import type { EvaluatePure, NodeInput, NodePolicy, Plan } from '../../lib/engine/graph/plan.ts';
 import { nodeId, workflowName } from '../../lib/engine/ids.ts';
 import { type JsonValue, inline } from '../../lib/engine/json.ts';
-import type { FailureCause } from '../../lib/engine/retry/causes.ts';
-import type { RetryPolicy } from '../../lib/engine/retry/policy.ts';
+import type { FailureCause, RetryPolicy } from '../../lib/engine/retry.ts';
 import { type DurationMs, type Instant, durationMs, seconds } from '../../lib/engine/time.ts';
 
 /** What a pure node answers. */

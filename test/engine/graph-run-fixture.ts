@@ -3,7 +3,7 @@
  * twice, because the same decision must have the same events.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { LoadedPayloads } from '../../lib/engine/graph/context-at.ts';
+import type { LoadedPayloads } from '../../lib/engine/graph/context.ts';
 import { decide, decideStart } from '../../lib/engine/graph/decide.ts';
 import type { DecideTools } from '../../lib/engine/graph/draft.ts';
 import type { ChildEnd, Fact } from '../../lib/engine/graph/facts.ts';

@@ -1,9 +1,8 @@
 /** Checks the results of `exclusive.ts` against many random runs of many random graphs. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type JoinPolicy, areExclusive, endsBefore } from '../../lib/engine/graph/exclusive.ts';
-import type { EdgeState } from '../../lib/engine/graph/edge-state.ts';
-import { decideJoin } from '../../lib/engine/graph/join.ts';
+import { type JoinPolicy, areExclusive, endsBefore } from '../../lib/engine/graph/check-variables.ts';
+import { type EdgeState, decideJoin } from '../../lib/engine/graph/edges.ts';
 import { type Shape, shapeOf } from '../../lib/engine/graph/shape.ts';
 import { nodeId } from '../../lib/engine/ids.ts';
 

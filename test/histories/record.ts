@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
+import { replayVersion } from '../../lib/engine/durable/command-batch.ts';
 import { DrivenRun } from '../program/driven-run.ts';
 import { replayOnly } from '../program/replay-only.ts';
 import { type RecordedHistory, summaryOf } from './recorded-history.ts';

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { describe, expect, test } from 'vitest';
-import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
+import { replayVersion } from '../../lib/engine/durable/command-batch.ts';
 import { replayOnly } from '../program/replay-only.ts';
 import { type RecordedHistory, summaryOf } from './recorded-history.ts';
 import { programs } from './programs.ts';

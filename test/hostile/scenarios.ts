@@ -1,7 +1,7 @@
 /** Tables of hostile workflows: for each the expected end, its cause, and its time limit. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
-import { printedLimits } from '../../lib/engine/log/printed-lines.ts';
+import { printedLimits } from '../../lib/engine/log/event-limits.ts';
 import type { HostileWorkflow, Outcome, WorkflowRunner } from './run-workflow.ts';
 
 export interface Expected {

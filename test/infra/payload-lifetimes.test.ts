@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { S3Blobs, payloadLifetime } from '../../lib/aws/blobs.ts';
 import { payloadLifetimeTag } from '../../lib/contract/payload-lifetimes.ts';
 import { environment, projectId } from '../../lib/engine/ids.ts';
-import { expiryOf, latestEndAfterDeadline } from '../../lib/engine/log/expiry.ts';
+import { expiryOf, latestEndAfterDeadline } from '../../lib/engine/log/head.ts';
 import { type Instant, after, days, durationMs, instant, minutes } from '../../lib/engine/time.ts';
 import { startRecorder } from '../contract/emulators/recorder.ts';
 import { testCredentials } from '../contract/emulators/dynamo.ts';

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
 import { ChatCompletions } from '../../lib/models/chat-completions.ts';
-import { publicInternet } from '../../lib/nodes/http/destination.ts';
+import { publicInternet } from '../../lib/egress/destination.ts';
 import { OtherSide, reachOf } from '../nodes/other-side.ts';
 import { apiKey, arn, callOf, keysGiven, requestOf } from './given.ts';
 

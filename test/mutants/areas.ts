@@ -12,7 +12,7 @@ export interface Area {
  */
 const engine = [
   'test/engine/*.test.ts',
-  'test/engine/{log,durable,retry,schedule,bundle}/*.test.ts',
+  'test/engine/{log,durable,schedule,bundle}/*.test.ts',
   'test/engine/graph/!(payload-limits|topologies).test.ts',
 ];
 
@@ -47,8 +47,8 @@ export const areas: readonly Area[] = [
     tests: [...log, 'test/engine/graph/{loops,joins,failures}.test.ts', 'test/service/execution/recover-run.test.ts'],
   })),
   { path: 'lib/engine/log/', tests: log },
-  { path: 'lib/engine/graph/join', tests: joins },
-  { path: 'lib/engine/graph/edge-state', tests: joins },
+  { path: 'lib/engine/graph/edges', tests: joins },
+  { path: 'lib/engine/graph/inbound-edges', tests: joins },
   { path: 'lib/engine/graph/payload-limits', tests: [...engine, 'test/engine/graph/payload-limits.test.ts'] },
   { path: 'lib/engine/graph/finish-graph', tests: [...engine, 'test/engine/graph/{payload-limits,topologies}.test.ts'] },
   { path: 'lib/engine/graph/', tests: engine },
@@ -61,7 +61,7 @@ export const areas: readonly Area[] = [
       'test/testing/replay.test.ts',
     ],
   },
-  { path: 'lib/engine/retry/', tests: ['test/engine/retry/*.test.ts', 'test/engine/graph/retries.test.ts'] },
+  { path: 'lib/engine/retry', tests: ['test/engine/retry.test.ts', 'test/engine/graph/retries.test.ts'] },
   {
     path: 'lib/engine/concurrency-slots',
     tests: ['test/engine/concurrency-slots.test.ts', 'test/service/concurrency-slots.test.ts'],

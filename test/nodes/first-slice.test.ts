@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
 import { type DurationMs, durationMs, seconds } from '../../lib/engine/time.ts';
-import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
-import { withinSlice } from '../../lib/nodes/sandbox/first-slice.ts';
-import type { Sandbox, Script } from '../../lib/nodes/sandbox/script.ts';
+import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
+import { createRunners } from '../../lib/nodes/runners.ts';
+import { type Sandbox, type Script, withinSlice } from '../../lib/nodes/sandbox/script.ts';
 import { threadSandbox } from '../../lib/nodes/sandbox/thread-sandbox.ts';
 import { inputOf, planNode, toolsOf } from './given.ts';
 

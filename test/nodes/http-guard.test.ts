@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../lib/engine/json.ts';
-import type { NetworkAccess } from '../../lib/nodes/http/destination.ts';
-import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
+import type { NetworkAccess } from '../../lib/egress/destination.ts';
+import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
+import { createRunners } from '../../lib/nodes/runners.ts';
 import { inputOf, planNode, toolsOf } from './given.ts';
 import { OtherSide, reachOf } from './other-side.ts';
 

@@ -1,7 +1,8 @@
 /** Secrets in requests: allowed settings, destinations, and masking in results. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../lib/engine/json.ts';
-import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
+import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
+import { createRunners } from '../../lib/nodes/runners.ts';
 import type { SecretLookup } from '../../lib/nodes/secret-use.ts';
 import { found, inputOf, planNode, toolsOf } from './given.ts';
 import { OtherSide, reachOf } from './other-side.ts';

@@ -4,7 +4,8 @@ import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import { type DurationMs, durationMs, seconds } from '../../lib/engine/time.ts';
 import { correlationId } from '../../lib/engine/ids.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
-import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
+import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
+import { createRunners } from '../../lib/nodes/runners.ts';
 import { found, inputOf, outputOf, planNode, toolsOf } from './given.ts';
 import { OtherSide, reachOf } from './other-side.ts';
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import { type DurationMs, durationMs, seconds } from '../../lib/engine/time.ts';
 import type { RunResult } from '../../lib/nodes/runner.ts';
-import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
+import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
+import { createRunners } from '../../lib/nodes/runners.ts';
 import { found, inputOf, outputOf, planNode, toolsOf } from './given.ts';
 
 const attempt = createAttemptRunner(createRunners());

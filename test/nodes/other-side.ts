@@ -1,6 +1,6 @@
 /** A local HTTP server, and host names that resolve to it. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
-import type { Address, NetworkAccess } from '../../lib/nodes/http/destination.ts';
+import type { Address, NetworkAccess } from '../../lib/egress/destination.ts';
 
 export interface Seen {
   readonly method: string | undefined;

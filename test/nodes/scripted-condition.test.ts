@@ -3,7 +3,8 @@ import { PayloadsNeeded } from '../../lib/engine/graph/context.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { durationMs, seconds } from '../../lib/engine/time.ts';
 import type { Script } from '../../lib/nodes/sandbox/script.ts';
-import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
+import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
+import { createRunners } from '../../lib/nodes/runners.ts';
 import { contextOf, found, inputOf, outputOf, planNode, toolsOf } from './given.ts';
 
 const attempt = createAttemptRunner(createRunners());

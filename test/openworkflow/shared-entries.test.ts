@@ -6,7 +6,7 @@ import { MemoryClock } from '../../lib/memory/clock.ts';
 import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { parseExternalRunId } from '../../lib/engine/external/ids.ts';
+import { parseExternalRunId } from '../../lib/engine/external/run.ts';
 import { noon } from '../contract/samples.ts';
 import { TestBackend } from './test-backend.ts';
 import { type CrashPoint, StoreCrashed, crashingStore } from './crashing-store.ts';

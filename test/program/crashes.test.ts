@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { durationMs } from '../../lib/engine/time.ts';
-import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
+import { replayVersion } from '../../lib/engine/durable/command-batch.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { startWorkflowTask } from '../../lib/program/start-workflow-task.ts';
 import { DrivenRun } from './driven-run.ts';

@@ -2,9 +2,14 @@
 import { decideCode, decideCodeStart } from '../../lib/engine/durable/decide.ts';
 import type { CodeFact } from '../../lib/engine/durable/facts.ts';
 import { historyOf } from '../../lib/engine/durable/history.ts';
-import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
+import {
+  type History,
+  type RunFacts,
+  type CommandBatch,
+  type CommandBatchResult,
+  replayVersion,
+} from '../../lib/engine/durable/command-batch.ts';
 import { stepNodeId } from '../../lib/engine/durable/step.ts';
-import type { History, RunFacts, CommandBatch, CommandBatchResult } from '../../lib/engine/durable/command-batch.ts';
 import type { ChildEnd } from '../../lib/engine/graph/facts.ts';
 import { commitNo, nodeKey, nonce, runId, signalId, topLevel } from '../../lib/engine/ids.ts';
 import { invariant } from '../../lib/engine/invariant.ts';

@@ -1,6 +1,5 @@
 /** Replays a history and returns the first batch beyond it. */
-import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
-import type { History, RunFacts, CommandBatch } from '../../lib/engine/durable/command-batch.ts';
+import { type History, type RunFacts, type CommandBatch, replayVersion } from '../../lib/engine/durable/command-batch.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { after, days } from '../../lib/engine/time.ts';
 import type { WorkflowTaskEnd } from '../../lib/ports/programs.ts';

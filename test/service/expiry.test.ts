@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type RunAddress, firstCommit } from '../../lib/engine/ids.ts';
-import { expiryOf, latestEndAfterDeadline } from '../../lib/engine/log/expiry.ts';
+import { expiryOf, latestEndAfterDeadline } from '../../lib/engine/log/head.ts';
 import { type DurationMs, type Instant, after, days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import type { Deps } from '../../lib/service/deps.ts';

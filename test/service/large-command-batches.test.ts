@@ -5,11 +5,10 @@
 import { describe, expect, test } from 'vitest';
 import { pack } from '../../lib/codec/packed.ts';
 import type { Command, CommandBatch, CommandBatchEntry } from '../../lib/engine/durable/command-batch.ts';
-import { type RunAddress, firstAttempt, nodeId, topLevel } from '../../lib/engine/ids.ts';
+import { type RunAddress, firstAttempt, nodeId, topLevel, maxSignalTextLength } from '../../lib/engine/ids.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { isTerminal } from '../../lib/engine/log/fold.ts';
-import { printedLimits } from '../../lib/engine/log/printed-lines.ts';
-import { maxSignalTextLength } from '../../lib/engine/signal-key.ts';
+import { printedLimits } from '../../lib/engine/log/event-limits.ts';
 import { after, durationMs, minutes } from '../../lib/engine/time.ts';
 import type { Programs } from '../../lib/ports/programs.ts';
 import { append } from '../../lib/service/run-log/append.ts';

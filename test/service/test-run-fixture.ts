@@ -5,7 +5,7 @@ import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
 import type { PinnedOutputs } from '../../lib/engine/graph/pinned-outputs.ts';
 import { type RunAddress, firstCommit } from '../../lib/engine/ids.ts';
 import type { JsonValue, PayloadRef } from '../../lib/engine/json.ts';
-import { isTombstone } from '../../lib/engine/log/tombstone.ts';
+import { isTombstone } from '../../lib/engine/log/commit.ts';
 import { instant } from '../../lib/engine/time.ts';
 import type { Decider } from '../../lib/service/commit/decide-run.ts';
 import { type TestResult, testEndpoint, testWorkflow } from '../../lib/service/runs/test-workflow.ts';

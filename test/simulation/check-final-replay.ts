@@ -2,7 +2,7 @@
  * At the end, replays every code run on its log, like a workflow task that starts then. The code must issue the same commands
  * in the same order. Without this check, a command batch committed at the wrong position shows only after a crash.
  */
-import { replayVersion } from '../../lib/engine/durable/replay-version.ts';
+import { replayVersion } from '../../lib/engine/durable/command-batch.ts';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import type { RunState } from '../../lib/engine/log/fold.ts';
 import { type Instant, after, instant } from '../../lib/engine/time.ts';

@@ -1,5 +1,5 @@
 /** Finds the code steps in a log whose attempts all failed by themselves. */
-import { stepRetryDefaults } from '../../lib/engine/durable/step-retry.ts';
+import { stepRetryDefaults } from '../../lib/engine/durable/step.ts';
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 

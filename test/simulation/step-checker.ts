@@ -3,7 +3,7 @@
  * lost without a fault. A workflow task that another one has overtaken issues no more commands. An open run always has a
  * workflow task or a wait that dispatches one at its end.
  */
-import { stepRetryDefaults } from '../../lib/engine/durable/step-retry.ts';
+import { stepRetryDefaults } from '../../lib/engine/durable/step.ts';
 import { type Nonce, type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';

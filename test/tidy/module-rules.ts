@@ -42,14 +42,16 @@ const moduleRules = {
     packages: [],
     node: ['async_hooks', 'crypto', 'zlib'],
   },
+  // Outgoing requests for authors: which addresses they may reach, how long to wait, and which secrets are masked in results.
+  egress: { modules: ['engine'], packages: ['ipaddr.js', 'undici'], node: ['dns/promises', 'net'] },
   // Node types call outside services, never the stores. They receive what they need of a store as a port.
   nodes: {
-    modules: ['engine', 'lens', 'ports'],
-    packages: ['ipaddr.js', 'pg', 'pg-cursor', 'quickjs-wasi', 're2js', 'undici', 'zod'],
+    modules: ['egress', 'engine', 'lens', 'ports'],
+    packages: ['pg', 'pg-cursor', 'quickjs-wasi', 're2js', 'undici', 'zod'],
     node: 'any',
   },
   // Model and moderation providers over HTTP, the deterministic model, and their configuration.
-  models: { modules: ['contract', 'engine', 'event-stream', 'nodes', 'ports'], packages: ['undici', 'zod'], node: [] },
+  models: { modules: ['contract', 'egress', 'engine', 'event-stream', 'ports'], packages: ['undici', 'zod'], node: [] },
   // The HTTP contract: declarations only.
   api: {
     modules: ['artifact', 'contract', 'engine', 'ports'],
@@ -101,7 +103,21 @@ const moduleRules = {
   stacks: { modules: ['api', 'constructs', 'contract', 'models', 'webhooks'], packages: [...cdk, 'zod'], node: [] },
   // Parse, call a use case, answer. Only wiring files name adapters (below).
   functions: {
-    modules: ['service', 'api', 'nodes', 'aws', 'bundles', 'codec', 'contract', 'engine', 'lens', 'models', 'ports', 'webhooks'],
+    modules: [
+      'service',
+      'api',
+      'nodes',
+      'aws',
+      'bundles',
+      'codec',
+      'contract',
+      'egress',
+      'engine',
+      'lens',
+      'models',
+      'ports',
+      'webhooks',
+    ],
     packages: ['@aws-lambda-powertools/*', '@middy/*', 'aws-lambda', 'zod'],
     node: 'any',
   },

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { webhookProviders } from '../../lib/webhooks/provider.ts';
-import { secretsIn } from '../../lib/webhooks/secrets-in.ts';
-import { valueAt } from '../../lib/webhooks/value-at.ts';
+import { webhookProviders, secretsIn, valueAt } from '../../lib/webhooks/provider.ts';
 
 const good = {
   scheme: 'github',

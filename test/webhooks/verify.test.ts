@@ -2,9 +2,8 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Instant, instant } from '../../lib/engine/time.ts';
-import type { ReceivedWebhook } from '../../lib/webhooks/delivery.ts';
+import { type ReceivedWebhook, verify } from '../../lib/webhooks/verify.ts';
 import { type WebhookProvider, webhookProviders } from '../../lib/webhooks/provider.ts';
-import { verify } from '../../lib/webhooks/verify.ts';
 
 const common = {
   secretArn: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:hooks-AbCdEf',

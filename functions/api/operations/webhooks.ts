@@ -2,11 +2,11 @@
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import { json } from '../../../lib/api/schemas/parts.ts';
 import { defined } from '../../../lib/base/defined.ts';
+import { maxSignalTextLength } from '../../../lib/engine/ids.ts';
 import type { JsonObject, JsonValue } from '../../../lib/engine/json.ts';
-import { maxSignalTextLength } from '../../../lib/engine/signal-key.ts';
+import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { type Webhook, receiveWebhook } from '../../../lib/service/access/receive-webhook.ts';
 import type { WebhookSecrets } from '../../../lib/service/access/webhook-secrets.ts';
-import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import type { WebhookProviders } from '../../../lib/webhooks/provider.ts';
 import { type AuditNote, type Operations, type Refusal, type Tools, refuse } from '../operation.ts';
 import { readJson } from '../pipeline/read-request.ts';

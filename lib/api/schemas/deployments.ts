@@ -1,8 +1,7 @@
 /** Schemas of deployments, and of the routes for their code. */
 import * as z from 'zod';
 import type { ErrorCode, ErrorDetail } from '../errors.ts';
-import { findPathError } from '../../artifact/archive-path.ts';
-import { archiveLimits } from '../../artifact/limits.ts';
+import { findPathError, archiveLimits } from '../../artifact/archive-rules.ts';
 import { workflowNamePattern } from '../../engine/ids.ts';
 import { runtimes } from '../../ports/deployments.ts';
 import { cursor, deploymentId, jsonObject, limit, page, utcTimestamp } from './parts.ts';

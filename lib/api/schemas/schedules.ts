@@ -1,7 +1,7 @@
 /** Schemas for schedules. */
 import * as z from 'zod';
 import { runStatuses } from '../../engine/log/head.ts';
-import { overlapPolicies } from '../../engine/schedule/overlap.ts';
+import { overlapPolicies } from '../../engine/schedule/timing.ts';
 import { cursor, json, limit, utcTimestamp, page, scheduleId, timestampInput, workflowName } from './parts.ts';
 
 /** EventBridge Scheduler can be a minute late, and the message waits in a queue. */

@@ -3,9 +3,8 @@ import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import type * as z from 'zod';
 import { createDeploymentBody, manifestParts } from '../../api/schemas/deployments.ts';
-import { archiveLimits } from '../../artifact/limits.ts';
+import { archiveLimits, sha256 } from '../../artifact/archive-rules.ts';
 import { packArchive } from '../../artifact/pack-archive.ts';
-import { sha256 } from '../../artifact/validate-archive.ts';
 import { usageError } from '../command.ts';
 import { readJson } from '../parse-command-line.ts';
 

@@ -15,7 +15,7 @@ import {
   workflowName,
 } from '../parse-command-line.ts';
 import type { ScheduleSummary } from '../../client/index.ts';
-import { overlapPolicies } from '../../engine/schedule/overlap.ts';
+import { overlapPolicies } from '../../engine/schedule/timing.ts';
 
 const nonEmptyText = z.string().min(1, 'must not be empty');
 export const scheduleOptions = {

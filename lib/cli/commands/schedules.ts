@@ -1,7 +1,7 @@
 /** Declares `stepwell schedules …`. */
 import { type Command, Option } from 'commander';
 import type { Register } from '../command.ts';
-import { overlapPolicies } from '../../engine/schedule/overlap.ts';
+import { overlapPolicies } from '../../engine/schedule/timing.ts';
 
 const addScheduleOptions = (command: Command): Command =>
   command

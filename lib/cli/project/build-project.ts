@@ -6,7 +6,7 @@ import { build, type BuildFailure, type Metafile } from 'esbuild';
 import * as z from 'zod';
 import { createDeploymentBody } from '../../api/schemas/deployments.ts';
 import { packArchive } from '../../artifact/pack-archive.ts';
-import { sha256 } from '../../artifact/validate-archive.ts';
+import { sha256 } from '../../artifact/archive-rules.ts';
 import { type Artifact, deploymentIdLength, validateManifest } from '../actions/artifact.ts';
 import { digestPath, workflowLabel } from '../actions/compare-deployments.ts';
 import { CliError } from '../command.ts';

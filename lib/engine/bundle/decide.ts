@@ -4,17 +4,13 @@
  */
 import { defined } from '../../base/defined.ts';
 import { type Backoff, backoffMs } from '../../base/retry.ts';
-import type { Fact } from '../graph/facts.ts';
-import { type Attempt, type NodeId, type NodeRef, commitNo, firstAttempt, nodeKey, topLevel } from '../ids.ts';
+import { type CommonFact, type Decision, type DecisionTools, type NodeLost, deadlineExceeded, decideCommonFact, emit, endRun, findOpenNode, hasEnded, isPastDeadline, markRunning, openDecision, recordResumption, startRun } from '../decision.ts';
+import { type Attempt, type NodeId, type NodeRef, firstAttempt, nodeKey, topLevel } from '../ids.ts';
 import { type JsonValue, type Payload, inline } from '../json.ts';
 import type { Failure, RunEvent } from '../log/events.ts';
-import { type RunState, applyEvent, emptyState, fork, isTerminal } from '../log/fold.ts';
-import type { OpenNode } from '../log/node-state.ts';
-import { openNodeAt } from '../log/open-node-at.ts';
-import { deadlineExceeded } from '../retry/deadline.ts';
+import { type RunState, emptyState } from '../log/fold.ts';
 import { type Instant, after, durationMs } from '../time.ts';
-import { type Message, isStepMessage, messageKey, storedMessage } from './message.ts';
-import type { MessageResult } from './message-result.ts';
+import { type Message, type MessageResult, isStepMessage, messageKey, storedMessage } from './message.ts';
 
 export interface NewMessage {
   readonly id: NodeId;
@@ -22,7 +18,8 @@ export interface NewMessage {
 }
 
 export type BundleFact =
-  | Extract<Fact, { kind: 'node-started' | 'node-lost' | 'cancel-requested' | 'deadline-passed' | 'recovered' }>
+  | CommonFact
+  | NodeLost
   /** a message to the run; a message with a known id changes nothing */
   | { readonly kind: 'message-sent'; readonly newMessage: NewMessage; readonly notBefore?: Instant }
   /** a request to resume the run, with its reason */
@@ -46,18 +43,12 @@ export type BundleFact =
       readonly endedAt: Instant;
     };
 
-export interface BundleTools {
-  readonly now: Instant;
-  readonly deadlineAt: Instant;
+export interface BundleTools extends DecisionTools {
   /** a number from 0 up to 1, for jitter */
   readonly random: () => number;
 }
 
-interface Draft {
-  readonly state: RunState;
-  readonly events: RunEvent[];
-  readonly tools: BundleTools;
-}
+type Draft = Decision<BundleTools>;
 
 /** The code's own limit is lower: DevKit gives a message up at its 49th delivery. */
 export const maxDeliveries = 50;
@@ -65,13 +56,6 @@ export const maxDeliveries = 50;
 const maxLoads = 5;
 /** 1, 2, 4 … seconds, at most 15 minutes. A part is random, so that messages that failed together are not retried together. */
 const deliveryBackoff: Backoff = { baseMs: 1_000, maxMs: 900_000, jitter: 0.25 };
-
-const openDraft = (state: RunState, tools: BundleTools): Draft => ({ state: fork(state), events: [], tools });
-
-function emit({ state, events, tools }: Draft, event: RunEvent): void {
-  applyEvent(state, event, { commit: commitNo(state.asOf + 1), at: tools.now });
-  events.push(event);
-}
 
 /** The first commit: the input, and the first message. */
 export function decideBundleStart(
@@ -81,10 +65,8 @@ export function decideBundleStart(
   tools: BundleTools,
   notBefore?: Instant,
 ): readonly RunEvent[] {
-  const draft = openDraft(emptyState(), tools);
-  emit(draft, { type: 'INPUT_SET', input });
-  for (const [key, value] of Object.entries(system)) emit(draft, { type: 'SYSTEM_SET', key, value: { value } });
-  emit(draft, { type: 'RUN_STARTED' });
+  const draft = openDecision(emptyState(), tools);
+  startRun(draft, input, system);
   send(draft, first, notBefore);
   return draft.events;
 }
@@ -94,10 +76,10 @@ export function decideBundleStart(
  * After the deadline any fact ends the run; nothing is sent or completed.
  */
 export function decideBundle(state: RunState, facts: readonly BundleFact[], tools: BundleTools): readonly RunEvent[] {
-  const draft = openDraft(state, tools);
-  if (facts.length > 0 && tools.now >= tools.deadlineAt && !isTerminal(state.progress)) timeOut(draft);
+  const draft = openDecision(state, tools);
+  if (facts.length > 0 && isPastDeadline(draft)) endRun(draft, { status: 'timed_out', error: deadlineExceeded });
   for (const fact of facts) {
-    if (isTerminal(draft.state.progress)) break;
+    if (hasEnded(draft)) break;
     decideOne(draft, fact);
   }
   return draft.events;
@@ -110,22 +92,9 @@ function decideOne(draft: Draft, fact: BundleFact): void {
       return send(draft, fact.newMessage, fact.notBefore);
     case 'resumed': {
       if (isKnown(draft, fact.newMessage)) return;
-      const { reason, payload, token } = fact;
-      emit(
-        draft,
-        defined({
-          type: 'RUN_RESUMED',
-          reason,
-          payload,
-          token,
-        }),
-      );
+      recordResumption(draft, fact);
       return send(draft, fact.newMessage);
     }
-    case 'node-started':
-      if (findOpenNode(draft, fact.node, fact.attempt)?.status !== 'queued') return;
-      markRunning(draft);
-      return emit(draft, { type: 'NODE_STARTED', ...fact.node, attempt: fact.attempt, startedAt: fact.startedAt });
     case 'message-answered':
       return applyAnswer(draft, fact);
     case 'node-lost': {
@@ -134,20 +103,9 @@ function decideOne(draft: Draft, fact: BundleFact): void {
       markRunning(draft);
       return failMessage(draft, fact, fact.failure, { startedAt: draft.tools.now, endedAt: draft.tools.now });
     }
-    case 'cancel-requested':
-      emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'cancelled' });
-      return emit(draft, defined({ type: 'RUN_CANCELLED', reason: fact.reason }));
-    case 'deadline-passed':
-      // The fact came early: after the deadline `decideBundle` has ended the run before.
-      return;
-    case 'recovered':
-      if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
+    default:
+      return decideCommonFact(draft, fact);
   }
-}
-
-function timeOut(draft: Draft): void {
-  emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
-  emit(draft, { type: 'RUN_TIMED_OUT', error: deadlineExceeded });
 }
 
 type Times = { readonly startedAt: Instant; readonly endedAt: Instant };
@@ -177,7 +135,7 @@ function applyAnswer(draft: Draft, fact: AnsweredMessage): void {
       emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'completed' });
       return emit(draft, { type: 'RUN_COMPLETED', output: inline(result.output) });
     case 'run-failed':
-      return endAsFailed(draft, result.failure);
+      return endRun(draft, { status: 'failed', error: result.failure });
   }
 }
 
@@ -212,23 +170,19 @@ function failMessage(
 ): void {
   emit(draft, { type: 'NODE_FAILED', ...node, attempt, failure, ...times });
   const keepsCode = failure.code === 'artifact_unusable' || failure.cause === 'lost';
-  endAsFailed(draft, {
+  const error: Failure = {
     ...failure,
     code: keepsCode && failure.code !== undefined ? failure.code : 'delivery_failed',
     message: `message ${node.nodeId} failed after ${attempt} attempts: ${failure.message}`,
     details: { messageId: node.nodeId },
-  });
+  };
+  endRun(draft, { status: 'failed', error });
 }
 
 /** A step message whose code cannot be loaded fails alone: the workflow code is another bundle and decides what follows. */
 function failStepMessage(draft: Draft, { node, attempt, notice }: AnsweredMessage, failure: Failure, times: Times): void {
   emit(draft, { type: 'NODE_FAILED', ...node, attempt, failure, ...times });
   if (notice !== undefined && !isKnown(draft, notice)) send(draft, notice);
-}
-
-function endAsFailed(draft: Draft, error: Failure): void {
-  emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
-  emit(draft, { type: 'RUN_FAILED', error });
 }
 
 function send(draft: Draft, { id, message }: NewMessage, notBefore?: Instant): void {
@@ -249,10 +203,3 @@ function send(draft: Draft, { id, message }: NewMessage, notBefore?: Instant): v
 
 const isKnown = (draft: Draft, { id }: NewMessage): boolean =>
   draft.state.nodes.has(nodeKey({ nodeId: id, iteration: topLevel }));
-
-const findOpenNode = ({ state }: Draft, ref: NodeRef, attempt: Attempt): OpenNode | undefined => openNodeAt(state, ref, attempt);
-
-/** The first progress changes the run's status to running. */
-function markRunning(draft: Draft): void {
-  if (draft.state.progress.status === 'pending') emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'running' });
-}

@@ -1,30 +1,18 @@
 /** Applies a command batch of the author's code to its run. */
+import { emit, endRun, failedWith, hasEnded, markRunning, findOpenNode } from '../decision.ts';
 import { defined } from '../../base/defined.ts';
-import { topLevel } from '../ids.ts';
+import { topLevel, attempt, firstAttempt, nodeKey } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import { inline } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import { openNodes } from '../log/fold.ts';
 import type { OpenNode } from '../log/node-state.ts';
 import { type Instant, earliest } from '../time.ts';
-import {
-  type Draft,
-  requestWorkflowTask,
-  dispatchWorkflowTask,
-  emit,
-  endRun,
-  endWorkflowTask,
-  failedWith,
-  hasEnded,
-  markRunning,
-  findOpenNode,
-} from './draft.ts';
-import type { CodeFact } from './facts.ts';
-import { deferWorkflowTask } from './defer-workflow-task.ts';
+import type { CommandBatchEntry, Command } from './command-batch.ts';
+import type { CodeFact, Draft } from './facts.ts';
 import { endOrRollBack, hasStepsToRollBack, withRollbackFailures } from './roll-back.ts';
-import { stepNodeId } from './step.ts';
-import type { CommandBatchEntry } from './command-batch.ts';
-import { recordCommand } from './record-command.ts';
+import { type StepInfo, stepNodeId } from './step.ts';
+import { deferWorkflowTask, requestWorkflowTask, dispatchWorkflowTask, endWorkflowTask } from './workflow-task.ts';
 
 type CommandBatchFact = Extract<CodeFact, { kind: 'command-batch' }>;
 
@@ -165,3 +153,82 @@ const stalled: Failure = {
   code: 'code_stalled',
   message: 'the code neither ended nor started a step: it awaits a promise that is not a step',
 };
+
+/** @returns the failure that ends the run, if the command is not possible */
+function recordCommand(draft: Draft, command: Command): Failure | undefined {
+  const ref = { nodeId: stepNodeId(command.key), iteration: topLevel };
+  invariant(draft.state.nodes.get(nodeKey(ref)) === undefined, `step ${JSON.stringify(command.key)} was scheduled twice`);
+  const node = { ...ref, attempt: firstAttempt };
+  const step = stepInfoOf(command);
+  switch (command.kind) {
+    case 'function':
+    case 'rollback':
+    case 'signal-send':
+      emit(draft, { type: 'NODE_DISPATCHED', ...node, via: 'inline', wave: 0, step });
+      return undefined;
+    case 'sleep':
+      if (command.wakeAt > draft.tools.deadlineAt) return sleepPastDeadline(command.key);
+      emit(draft, { type: 'SLEEP_STARTED', ...node, wakeAt: command.wakeAt, output: inline(null), step });
+      return undefined;
+    case 'signal-wait':
+      emit(draft, {
+        type: 'SIGNAL_AWAITED',
+        ...node,
+        name: command.signal,
+        correlation: command.correlation,
+        ...expiryField(draft, command),
+        step,
+      });
+      return undefined;
+    case 'workflow':
+      emit(draft, {
+        type: 'SUBFLOW_CALLED',
+        ...node,
+        childRunId: draft.tools.childRunId(ref, attempt(1 + (draft.state.code?.failedCalls?.[ref.nodeId] ?? 0))),
+        workflowName: command.workflowName,
+        input: inline(command.input),
+        ...expiryField(draft, command),
+        parentClosePolicy: 'abandon',
+        onChildCancelled: 'fail',
+        step,
+      });
+      return undefined;
+    default:
+      return unreachable(command);
+  }
+}
+
+/** An expiry after the run's deadline never happens. */
+const expiryField = ({ tools }: Draft, { expiresAt }: { readonly expiresAt?: Instant }) =>
+  expiresAt === undefined || expiresAt > tools.deadlineAt ? {} : { expiresAt };
+
+function stepInfoOf(command: Command): StepInfo {
+  const { kind, key } = command;
+  switch (command.kind) {
+    case 'workflow':
+      return { kind, key, target: command.workflowName };
+    case 'signal-wait':
+    case 'signal-send':
+      return { kind, key, target: command.signal };
+    case 'sleep':
+      return { kind, key };
+    case 'function':
+    case 'rollback': {
+      const hasRollback = command.kind === 'function' && command.hasRollback === true;
+      return defined({
+        kind,
+        key,
+        retry: command.retry,
+        hasRollback: hasRollback ? hasRollback : undefined,
+      });
+    }
+    default:
+      return unreachable(command);
+  }
+}
+
+const sleepPastDeadline = (key: string): Failure => ({
+  cause: 'deadline',
+  code: 'deadline_exceeded',
+  message: `the sleep ${JSON.stringify(key)} would end after the deadline of the run`,
+});

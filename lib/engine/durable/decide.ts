@@ -1,32 +1,39 @@
 /** Facts in, events out, for code runs. The code decides what it does; the engine decides what that means for the run. */
 import { defined } from '../../base/defined.ts';
-import { outputOfSignal, workflowExpired } from './waits.ts';
-import { failureOfChild } from '../graph/call-subflow.ts';
+import {
+  deadlineExceeded,
+  decideCommonFact,
+  emit,
+  failedWith,
+  findOpenNode,
+  hasEnded,
+  isPastDeadline,
+  markRunning,
+  openDecision,
+  recordResumption,
+  startRun,
+} from '../decision.ts';
+import { failureOfChild } from '../graph/waits.ts';
 import { topLevel } from '../ids.ts';
 import { unreachable } from '../invariant.ts';
 import { type JsonValue, type Payload, inline } from '../json.ts';
-import type { RunEvent } from '../log/events.ts';
+import type { Failure, RunEvent } from '../log/events.ts';
 import { type RunState, emptyState, openNodes } from '../log/fold.ts';
-import { type OpenNode, type WaitingNode, waitEndsAt } from '../log/node-state.ts';
-import { deadlineExceeded } from '../retry/deadline.ts';
+import { type ChildWait, type OpenNode, type WaitingNode, waitEndsAt } from '../log/node-state.ts';
 import { type Instant, hours, after } from '../time.ts';
-import { crashWorkflowTask, loseSteps } from './crash-workflow-task.ts';
 import {
-  type Draft,
+  crashWorkflowTask,
+  deferWorkflowTask,
+  dispatchWorkflowTask,
+  divergedCode,
+  endWorkflowTask,
+  loseSteps,
   requestWorkflowTask,
   requestWorkflowTaskNow,
-  dispatchWorkflowTask,
-  emit,
-  endWorkflowTask,
-  failedWith,
-  hasEnded,
-  openDraft,
-  markRunning,
-  findOpenNode,
-} from './draft.ts';
-import type { CodeFact, CodeTools } from './facts.ts';
-import { divergedCode, deferWorkflowTask } from './defer-workflow-task.ts';
+} from './workflow-task.ts';
+import type { CodeFact, CodeTools, Draft } from './facts.ts';
 import { endOrRollBack, endWithUnfinishedRollback } from './roll-back.ts';
+import { workflowExpiredCode } from './step.ts';
 import { applyCommandBatch } from './apply-command-batch.ts';
 
 /** A rollback may continue for this long after the run's deadline. */
@@ -39,10 +46,8 @@ export function decideCodeStart(
   tools: CodeTools,
   notBefore?: Instant,
 ): readonly RunEvent[] {
-  const draft = openDraft(emptyState(), tools);
-  emit(draft, { type: 'INPUT_SET', input });
-  for (const [key, value] of Object.entries(system)) emit(draft, { type: 'SYSTEM_SET', key, value: inline(value) });
-  emit(draft, { type: 'RUN_STARTED' });
+  const draft = openDecision(emptyState(), tools);
+  startRun(draft, input, system);
   dispatchWorkflowTask(draft, notBefore);
   return draft.events;
 }
@@ -53,8 +58,8 @@ export function decideCodeStart(
  * reads the log and replays.
  */
 export function decideCode(state: RunState, facts: readonly CodeFact[], tools: CodeTools): readonly RunEvent[] {
-  const draft = openDraft(state, tools);
-  if (facts.length > 0 && !hasEnded(draft)) applyDeadline(draft);
+  const draft = openDecision(state, tools);
+  if (facts.length > 0 && isPastDeadline(draft)) applyDeadline(draft);
   const hasDeadlineEvents = draft.events.length > 0;
   for (const fact of facts) {
     if (hasEnded(draft)) break;
@@ -78,10 +83,6 @@ function decideOne(draft: Draft, fact: CodeFact): void {
       markRunning(draft);
       return deferOrEndRollback(draft, workflowTask, fact);
     }
-    case 'node-started':
-      if (findOpenNode(draft, fact.node, fact.attempt)?.status !== 'queued') return;
-      markRunning(draft);
-      return emit(draft, { type: 'NODE_STARTED', ...fact.node, attempt: fact.attempt, startedAt: fact.startedAt });
     case 'node-woken': {
       const node = findOpenNode(draft, fact.node, fact.attempt);
       if (node?.status !== 'waiting') return;
@@ -105,11 +106,11 @@ function decideOne(draft: Draft, fact: CodeFact): void {
       if (draft.state.code?.runOutcome !== undefined) return;
       endOrRollBack(draft, defined({ status: 'cancelled', reason: fact.reason }));
       return hasEnded(draft) ? undefined : requestWorkflowTaskNow(draft);
+    case 'node-started':
     case 'deadline-passed':
-      // The fact came early: after the deadline `applyDeadline` has handled it.
-      return;
+      return decideCommonFact(draft, fact);
     case 'recovered':
-      if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
+      decideCommonFact(draft, fact);
       // No path leads here, but if a run ever had neither a task nor a wait, this recovers it.
       if (openNodes(draft.state).every(({ status, step }) => status !== 'waiting' && step?.kind !== 'workflow_task'))
         requestWorkflowTask(draft);
@@ -121,8 +122,8 @@ function decideOne(draft: Draft, fact: CodeFact): void {
 
 type FactOf<Kind extends CodeFact['kind']> = Extract<CodeFact, { kind: Kind }>;
 
-function resumeRun(draft: Draft, { reason, payload, token }: FactOf<'resume-requested'>): void {
-  emit(draft, defined({ type: 'RUN_RESUMED', reason, payload, token }));
+function resumeRun(draft: Draft, fact: FactOf<'resume-requested'>): void {
+  recordResumption(draft, fact);
   wakeEarly(draft, () => true);
   requestWorkflowTaskNow(draft);
 }
@@ -132,7 +133,8 @@ function receiveSignal(draft: Draft, { node: ref, attempt, signal }: FactOf<'sig
   if (node?.status !== 'waiting' || node.for !== 'signal') return;
   const { name, correlation } = node;
   emit(draft, { type: 'SIGNAL_RECEIVED', ...ref, attempt, signalId: signal.signalId, name, correlation });
-  completeWait(draft, node, outputOfSignal(signal));
+  // Null is the result of an expired wait, so the payload is wrapped.
+  completeWait(draft, node, inline({ data: signal.payload }));
 }
 
 /** The run that a step called has ended. */
@@ -181,7 +183,6 @@ function failOrRollBack(draft: Draft, failure: Parameters<typeof failedWith>[0])
 
 function applyDeadline(draft: Draft): void {
   const { now, deadlineAt } = draft.tools;
-  if (now < deadlineAt) return;
   const runOutcome = draft.state.code?.runOutcome;
   if (runOutcome === undefined) return failOrRollBack(draft, deadlineExceeded);
   if (now >= after(deadlineAt, rollbackGrace))
@@ -195,6 +196,13 @@ function expire(draft: Draft, node: WaitingNode): void {
   emit(draft, { type: 'NODE_FAILED', nodeId, iteration, attempt, failure: workflowExpired(node), ...spanOf(draft, node) });
   requestWorkflowTask(draft);
 }
+
+const workflowExpired = ({ workflowName, childRunId }: ChildWait): Failure => ({
+  cause: 'timeout',
+  code: workflowExpiredCode,
+  message: `the called run of ${workflowName} did not end before the wait expired; it continues by itself`,
+  details: { childRunId },
+});
 
 function wakeEarly(draft: Draft, matches: (node: OpenNode) => boolean): void {
   for (const node of openNodes(draft.state)) {

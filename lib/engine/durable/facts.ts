@@ -1,4 +1,5 @@
-/** Facts of a code run, and the tools for deciding them. */
+/** Facts of a code run, and the decision about them in progress. */
+import type { CommonFact, Decision, DecisionTools, NodeLost } from '../decision.ts';
 import type { Fact } from '../graph/facts.ts';
 import type { Attempt, NodeRef, RunId } from '../ids.ts';
 import type { Failure } from '../log/events.ts';
@@ -13,22 +14,9 @@ interface WorkflowTaskFields {
 }
 
 export type CodeFact =
-  | Extract<
-      Fact,
-      {
-        kind:
-          | 'node-started'
-          | 'node-woken'
-          | 'wake-requested'
-          | 'resume-requested'
-          | 'signal-received'
-          | 'child-ended'
-          | 'node-lost'
-          | 'cancel-requested'
-          | 'deadline-passed'
-          | 'recovered';
-      }
-    >
+  | CommonFact
+  | NodeLost
+  | Extract<Fact, { kind: 'node-woken' | 'wake-requested' | 'resume-requested' | 'signal-received' | 'child-ended' }>
   /** the events for one fact fit no commit: the run fails */
   | { readonly kind: 'commit-too-large'; readonly failure: Failure }
   | (WorkflowTaskFields & { readonly kind: 'command-batch'; readonly batch: CommandBatch })
@@ -41,9 +29,10 @@ export type CodeFact =
   /** the code cannot run now (it diverged, is unknown or cannot be loaded); no step attempt is counted */
   | (WorkflowTaskFields & { readonly kind: 'workflow-task-deferred'; readonly failure: Failure });
 
-export interface CodeTools {
-  readonly now: Instant;
-  readonly deadlineAt: Instant;
+export interface CodeTools extends DecisionTools {
   /** the id of the run that this attempt of a node calls */
   readonly childRunId: (node: NodeRef, attempt: Attempt) => RunId;
 }
+
+/** A decision about a code run in progress. */
+export type Draft = Decision<CodeTools>;

@@ -8,7 +8,7 @@ import type { JsonValue } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import type { PublicEventName } from '../log/event-names.ts';
 import { type StepKind, stepKinds } from './step.ts';
-import { replayVersionKey } from './replay-version.ts';
+import { replayVersionKey } from './command-batch.ts';
 
 export const historyFormat = 'stepwell.history';
 /** Version of the document's format. Readers reject unknown versions. */
@@ -86,13 +86,7 @@ export function historyDocument(
   events: readonly ReadableEvent[],
   valueAt: (source: ValueSource, ref: string) => JsonValue,
 ): HistoryDocument {
-  const value = (payload: unknown, source: ValueSource): JsonValue => {
-    const record = recordOf(payload);
-    const { ref } = record;
-    if (typeof ref === 'string') return valueAt(source, ref);
-    invariant('value' in record, 'an event of the run has neither a value nor a reference');
-    return record['value'] as JsonValue;
-  };
+  const value = (payload: unknown, source: ValueSource): JsonValue => valueIn(payload, (ref) => valueAt(source, ref));
   const steps = new Map<string, { readonly key: string; readonly step: StepKind }>();
   const priorResults = new Map<string, HistoryDocument['priorResults'][number]>();
   let [entries, attempt, isRollingBack]: [DocumentEntry[], number, boolean] = [[], 1, false];
@@ -148,6 +142,14 @@ export function historyDocument(
     const step = [...steps.values()].find((each) => each.key === key)?.step;
     if (step !== undefined) priorResults.set(key, { key, step, output: result.output, endedAt: result.endedAt });
   }
+}
+
+function valueIn(payload: unknown, valueAt: (ref: string) => JsonValue): JsonValue {
+  const record = recordOf(payload);
+  const { ref } = record;
+  if (typeof ref === 'string') return valueAt(ref);
+  invariant('value' in record, 'an event of the run has neither a value nor a reference');
+  return record['value'] as JsonValue;
 }
 
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>

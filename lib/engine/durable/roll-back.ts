@@ -1,10 +1,11 @@
 /** Rollback: a run that does not succeed undoes its completed steps, or reports which of them stay. */
 import { defined } from '../../base/defined.ts';
-import { topLevel } from '../ids.ts';
+import { emit, endRun } from '../decision.ts';
+import { nodeKey, topLevel } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { RunOutcome, Failure } from '../log/events.ts';
-import { reportedFailure } from '../log/failure-limits.ts';
-import { type Draft, emit, endRun, nodeOf } from './draft.ts';
+import { reportedFailure } from '../log/event-limits.ts';
+import type { Draft } from './facts.ts';
 import { rollbackPrefix, stepNodeId } from './step.ts';
 
 /** Ends the run without success: at once, or after a rollback. If its rollback was already in progress, it ends unfinished. */
@@ -43,7 +44,7 @@ function unfinishedRollbacks(draft: Draft, reason: string): readonly RollbackFai
   return completedSteps
     .toSorted((one, other) => other.endedBy - one.endedBy)
     .flatMap(({ key }) => {
-      const rollback = nodeOf(draft, { nodeId: stepNodeId(`${rollbackPrefix}${key}`), iteration: topLevel });
+      const rollback = draft.state.nodes.get(nodeKey({ nodeId: stepNodeId(`${rollbackPrefix}${key}`), iteration: topLevel }));
       if (rollback?.status === 'completed') return [];
       const failure = rollback !== undefined && 'failure' in rollback ? rollback.failure : undefined;
       return [{ key, failure: failure ?? { message: `its rollback did not finish: ${reason}` } }];

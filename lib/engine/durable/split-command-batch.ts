@@ -2,7 +2,7 @@
  * Splits a command batch that is too large for one commit into several. The entries keep the order in which they happened. If the task
  * ends between two parts, the log shows a moment that the code passed through, and a replay continues from there.
  */
-import { minJsonLength } from '../min-json-length.ts';
+import { minJsonLength } from '../json.ts';
 import { unreachable } from '../invariant.ts';
 import { failureBytes, utf8Length, printedBytes } from '../log/event-limits.ts';
 import type { Command, CommandBatch, CommandBatchEntry } from './command-batch.ts';

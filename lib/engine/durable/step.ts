@@ -2,9 +2,11 @@
  * Steps: commands of the author's code, each a node of its run. The key is the step's name, with a number from its second use on
  * (`charge`, `charge:1`): a replay of the same code produces the same keys.
  */
-import { fnv, unitsOf } from '../fnv.ts';
+import { backoffMs } from '../../base/retry.ts';
+import { fnv, unitsOf } from '../../base/fnv.ts';
 import { type NodeId, nodeId } from '../ids.ts';
-import type { DurationMs } from '../time.ts';
+import type { Failure } from '../log/events.ts';
+import { type DurationMs, type Instant, after, durationMs, seconds } from '../time.ts';
 
 export const stepKinds = [
   /** the author's own function */
@@ -21,10 +23,13 @@ export const stepKinds = [
 ] as const;
 export type StepKind = (typeof stepKinds)[number];
 
+/** Failure code of a step whose called run did not end before the wait expired. */
+export const workflowExpiredCode = 'workflow_expired';
+
 /** Prefix of a rollback's key, before the key of the step. Names from authors never begin with it. */
 export const rollbackPrefix = 'rollback:';
 
-/** Retry policy of a step; absent fields have the defaults of `step-retry.ts`. */
+/** Retry policy of a step; absent fields have the values of `stepRetryDefaults`. */
 export interface StepRetry {
   /** all attempts, the first included; 0: no limit */
   readonly maximumAttempts?: number;
@@ -74,3 +79,57 @@ const workflowTaskPrefix = '.workflow-task.';
 export const workflowTaskNodeId = (number: number): NodeId => nodeId(`${workflowTaskPrefix}${number}`);
 
 export const isWorkflowTaskNode = (id: NodeId): boolean => id.startsWith(workflowTaskPrefix);
+
+/** Defaults of the code document. */
+export const stepRetryDefaults = {
+  maximumAttempts: 10,
+  initialIntervalMs: seconds(1),
+  backoffCoefficient: 2,
+  maximumIntervalMs: seconds(100),
+} as const satisfies Required<StepRetry>;
+
+/** A workflow runs once, unless it declares a retry policy. */
+export const workflowRetryDefaults = { ...stepRetryDefaults, maximumAttempts: 1 } as const satisfies Required<StepRetry>;
+
+export type RetryDecision =
+  | { readonly kind: 'retry'; readonly delayMs: DurationMs; readonly retryAt: Instant }
+  | { readonly kind: 'give_up' };
+
+/**
+ * Whether a failed step or workflow is retried. The delay follows the formula of the code document:
+ * `min(initial × coefficient^(attempt − 1), maximum)`, without jitter.
+ * @param failedAttempt the attempt that failed, from 1
+ * @param isFinal the code declared that a retry is useless
+ */
+export function decideRetry(
+  policy: Required<StepRetry>,
+  {
+    failedAttempt,
+    isFinal,
+    now,
+    deadlineAt,
+  }: {
+    readonly failedAttempt: number;
+    readonly isFinal: boolean;
+    readonly now: Instant;
+    readonly deadlineAt: Instant;
+  },
+): RetryDecision {
+  if (isFinal || (policy.maximumAttempts > 0 && failedAttempt >= policy.maximumAttempts)) return { kind: 'give_up' };
+  const delayMs = intervalAfter(policy, failedAttempt);
+  const retryAt = after(now, delayMs);
+  // At or after the deadline the retry would never run.
+  return retryAt >= deadlineAt ? { kind: 'give_up' } : { kind: 'retry', delayMs, retryAt };
+}
+
+/** The exponent is bounded so that the power stays finite. */
+const intervalAfter = (
+  { initialIntervalMs, backoffCoefficient, maximumIntervalMs }: Required<StepRetry>,
+  failedAttempt: number,
+) =>
+  durationMs(
+    Math.round(backoffMs({ baseMs: initialIntervalMs, factor: backoffCoefficient, maxMs: maximumIntervalMs }, failedAttempt)),
+  );
+
+/** Whether no retry can succeed. */
+export const isFinalFailure = ({ cause }: Pick<Failure, 'cause'>): boolean => cause === 'invalid';

@@ -3,9 +3,8 @@ import { backoffMs } from '../../base/retry.ts';
 import type { JsonValue } from '../json.ts';
 import { type DurationMs, type Instant, after, durationMs } from '../time.ts';
 import type { ExternalFact } from './entry.ts';
-import type { StepAttemptId } from './ids.ts';
+import { type StepAttemptId, type ErrorRecord, type RunLink, type StepAttempt, endOfLife, hasEnded } from './run.ts';
 import { type ExternalState, deadlineExceeded } from './fold.ts';
-import { type ErrorRecord, type RunLink, type StepAttempt, endOfLife, hasEnded } from './run.ts';
 
 export type Decision =
   | { readonly kind: 'commit'; readonly fact: ExternalFact }

@@ -2,8 +2,7 @@
 import type { Nonce } from '../ids.ts';
 import type { JsonValue } from '../json.ts';
 import type { Instant } from '../time.ts';
-import type { StepAttemptId } from './ids.ts';
-import type { ErrorRecord, ExternalRun, RunLink, StepAttemptContext, StepKind } from './run.ts';
+import type { StepAttemptId, ErrorRecord, ExternalRun, RunLink, StepAttemptContext, StepKind } from './run.ts';
 
 export interface ExternalEntry {
   /** number of its first fact; facts are numbered 1, 2, 3 … without a gap, so the next entry has this number plus the count of facts */

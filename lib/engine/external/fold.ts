@@ -3,8 +3,16 @@ import type { Nonce } from '../ids.ts';
 import { InvariantViolation, invariant } from '../invariant.ts';
 import { type Instant, instant } from '../time.ts';
 import type { ExternalEntry, ExternalFact } from './entry.ts';
-import { type ExternalRunId, stepAttemptId } from './ids.ts';
-import { type Delivery, type ExternalRun, type RunLink, type StepAttempt, endOfLife, hasEnded } from './run.ts';
+import {
+  type ExternalRunId,
+  type Delivery,
+  type ExternalRun,
+  type RunLink,
+  type StepAttempt,
+  stepAttemptId,
+  endOfLife,
+  hasEnded,
+} from './run.ts';
 
 export interface ExternalState {
   readonly run: ExternalRun;

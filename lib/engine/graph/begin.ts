@@ -6,7 +6,8 @@ import { isWaitingForSlot } from '../log/fold.ts';
 import { isOpen } from '../log/node-state.ts';
 import type { Instant } from '../time.ts';
 import { advance } from './advance.ts';
-import { type Draft, emit } from './draft.ts';
+import { emit } from '../decision.ts';
+import type { Draft } from './draft.ts';
 import type { PlanNodeRef } from './plan.ts';
 
 export const mustWaitForSlot = ({ tools }: Draft): boolean => tools.plan.options.maxConcurrentRuns !== undefined;

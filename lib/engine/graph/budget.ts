@@ -7,7 +7,8 @@ import { type Attempt, type NodeRef, firstAttempt, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import type { TokenCount } from '../log/events.ts';
 import type { Budget } from './definition.ts';
-import { type Draft, emit } from './draft.ts';
+import { endRun } from '../decision.ts';
+import type { Draft } from './draft.ts';
 
 /** The error code of a run that exceeded its budget. */
 const budgetExceeded = 'budget_exceeded';
@@ -54,9 +55,8 @@ function endOverBudget(
   { limit, used }: { readonly limit: number; readonly used: number },
 ): void {
   const reason = budget === 'maxTokens' ? `${used} are used` : 'it needs another one';
-  emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
-  emit(draft, {
-    type: 'RUN_FAILED',
+  endRun(draft, {
+    status: 'failed',
     error: {
       cause: 'budget',
       code: budgetExceeded,

@@ -3,8 +3,7 @@ import type { EdgeDefinition, Finding, WorkflowDefinition } from './definition.t
 import { finding, jsonPointer } from './findings.ts';
 import type { NodeFacts } from './inspection.ts';
 import { handleMatches } from './outcome.ts';
-import { effectiveHandle } from './shape-edge.ts';
-import { positions } from './shape.ts';
+import { effectiveHandle, positions } from './shape.ts';
 
 export const checkEdges = (definition: WorkflowDefinition, facts: readonly (NodeFacts | undefined)[]): readonly Finding[] => {
   const positionById = positions(definition);

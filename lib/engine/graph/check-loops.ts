@@ -1,10 +1,10 @@
 /** Checks that every loop has a body, and that edges enter and leave a body only at its loop. */
-import { bodyHandle, effectiveLoopHandle } from './loop-bodies.ts';
+import { bodyHandle } from './outcome.ts';
+import { type Shape, effectiveLoopHandle, positions } from './shape.ts';
 import type { Finding, WorkflowDefinition } from './definition.ts';
 import { finding, jsonPointer } from './findings.ts';
 import type { NodeFacts } from './inspection.ts';
-import { loopLimits } from './loop-limits.ts';
-import { type Shape, positions } from './shape.ts';
+import { loopLimits } from './loop-values.ts';
 
 export const checkLoops = (
   definition: WorkflowDefinition,

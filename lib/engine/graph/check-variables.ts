@@ -1,8 +1,8 @@
 /** Checks output variables: reserved names, and names that two nodes write. */
 import type { Finding, WorkflowDefinition } from './definition.ts';
-import { areExclusive, endsBefore } from './exclusive.ts';
 import { finding, jsonPointer } from './findings.ts';
 import type { NodeFacts } from './inspection.ts';
+import type { NodePolicy } from './plan.ts';
 import type { Shape } from './shape.ts';
 
 /** Context keys of the run's input and output. */
@@ -82,4 +82,93 @@ const checkRewrites = (
       ];
     });
   });
+};
+
+/**
+ * Which two nodes never both run, and which two always run one after the other. Bit sets carried along the sorted graph answer both
+ * questions for all nodes at once: 2,000 nodes and 10,000 edges take milliseconds.
+ */
+export type JoinPolicy = Pick<NodePolicy, 'joinMode' | 'onParentFailure'>;
+
+type Bits = Uint32Array;
+
+const set = (bits: Bits, bit: number): void => {
+  bits[bit >>> 5] = (bits[bit >>> 5] ?? 0) | (1 << (bit & 31));
+};
+const has = (bits: Bits, bit: number): boolean => ((bits[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0;
+const union = (into: Bits, other: Bits): void => {
+  for (let word = 0; word < into.length; word += 1) into[word] = (into[word] ?? 0) | (other[word] ?? 0);
+};
+const intersect = (into: Bits, other: Bits): void => {
+  for (let word = 0; word < into.length; word += 1) into[word] = (into[word] ?? 0) & (other[word] ?? 0);
+};
+
+/**
+ * Whether the first node always ends before the second begins. All ancestors of a join that waits for all have ended when it fires; for
+ * a join that fires on the first live edge, only the common ancestors of all its edges have.
+ */
+export const endsBefore = (shape: Shape, policies: readonly JoinPolicy[]): ((earlier: number, later: number) => boolean) => {
+  const words = (shape.size + 31) >>> 5;
+  const before = Array.from({ length: shape.size }, () => new Uint32Array(words));
+  for (const node of shape.order) {
+    const current = before[node] ?? new Uint32Array(words);
+    (shape.inbound[node] ?? []).forEach(({ source }, position) => {
+      const inherited = Uint32Array.from(before[source] ?? []);
+      set(inherited, source);
+      if (position === 0 || policies[node]?.joinMode !== 'any') union(current, inherited);
+      else intersect(current, inherited);
+    });
+  }
+  return (earlier, later) => has(before[later] ?? new Uint32Array(words), earlier);
+};
+
+/**
+ * Whether at most one of two nodes can run: some ancestor must end by one handle for the first and by another for the second.
+ * A node that may run after a failure (`propagate`, `substitute_default`) is also compatible with ancestors that ended by no handle.
+ */
+export const areExclusive = (shape: Shape, policies: readonly JoinPolicy[]): ((one: number, other: number) => boolean) => {
+  const { groups, bitOf, size } = handleBits(shape);
+  const words = (size + 31) >>> 5;
+  const none = new Uint32Array(words);
+  for (const group of groups) set(none, group.none);
+
+  const possible = Array.from({ length: shape.size }, () => new Uint32Array(words));
+  for (const node of shape.order) {
+    const current = possible[node] ?? new Uint32Array(words);
+    const edges = shape.inbound[node] ?? [];
+    if (edges.length === 0) current.fill(0xffff_ffff);
+    const runsAfterFailure = policies[node]?.onParentFailure !== 'skip';
+    for (const { source, handle } of edges) {
+      const inherited = Uint32Array.from(possible[source] ?? []);
+      const takenBit = bitOf(source, handle);
+      for (let bit = groups[source]?.first ?? 0; bit < (groups[source]?.end ?? 0); bit += 1) {
+        if (bit !== takenBit) inherited[bit >>> 5] = (inherited[bit >>> 5] ?? 0) & ~(1 << (bit & 31));
+      }
+      if (runsAfterFailure) union(inherited, none);
+      union(current, inherited);
+    }
+  }
+
+  const branching = groups.filter(({ first, end }) => end - first > 2);
+  return (one, other) => {
+    const common = Uint32Array.from(possible[one] ?? []);
+    intersect(common, possible[other] ?? new Uint32Array(words));
+    return branching.some(({ first, end }) => {
+      for (let bit = first; bit < end; bit += 1) if (has(common, bit)) return false;
+      return true;
+    });
+  };
+};
+
+/** Numbers every handle that has an edge, node by node, plus one bit per node for "ended by no handle". */
+const handleBits = (shape: Shape) => {
+  const bits = shape.outbound.map(() => new Map<string, number>());
+  let size = 0;
+  const groups = shape.outbound.map((edges, node) => {
+    const first = size;
+    for (const { handle } of edges) if (bits[node]?.has(handle) === false) bits[node].set(handle, size++);
+    const none = size++;
+    return { first, none, end: size };
+  });
+  return { groups, size, bitOf: (node: number, handle: string): number | undefined => bits[node]?.get(handle) };
 };

@@ -3,11 +3,9 @@ import { defined } from '../../base/defined.ts';
 import type { NodeId } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import type { NodeDefinition, WorkflowVersion } from './definition.ts';
-import { bodyHandle } from './loop-bodies.ts';
-import { errorHandle } from './outcome.ts';
+import { type ShapeEdge, shapeOf } from './shape.ts';
+import { bodyHandle, errorHandle } from './outcome.ts';
 import type { Plan, PlanEdge, PlanLoop, PlanNode } from './plan.ts';
-import type { ShapeEdge } from './shape-edge.ts';
-import { shapeOf } from './shape.ts';
 
 /** What `lib/nodes` adds to a node's definition. */
 export type NodeExecutionTraits = Pick<PlanNode, 'policy' | 'isPure' | 'recordsStart'> & Partial<Pick<PlanNode, 'isLoop'>>;

@@ -1,19 +1,17 @@
-/** A decision in progress: a fork of the fold, and the events decided so far, each already folded into it. */
-import { type Attempt, type CommitNo, type NodeRef, type RunId, commitNo } from '../ids.ts';
-import { minJsonLength } from '../min-json-length.ts';
+/** A decision about a graph run in progress, which counts its work. */
+import { type Decision, type DecisionTools, openDecision } from '../decision.ts';
+import type { Attempt, NodeRef, RunId } from '../ids.ts';
+import { minJsonLength } from '../json.ts';
 import { inlineBytesOf } from '../log/event-limits.ts';
 import type { RunEvent } from '../log/events.ts';
-import { type RunState, applyEvent, fork, isTerminal } from '../log/fold.ts';
-import type { Instant } from '../time.ts';
-import type { LoadedPayloads } from './context-at.ts';
+import type { RunState } from '../log/fold.ts';
+import type { LoadedPayloads } from './context.ts';
 import type { EvaluatePure, Plan } from './plan.ts';
 import { DecisionWork, workLimits } from './work-limits.ts';
 
-export interface DecideTools {
+export interface DecideTools extends DecisionTools {
   readonly plan: Plan;
   readonly runId: RunId;
-  readonly now: Instant;
-  readonly deadlineAt: Instant;
   /** a number from 0 up to 1, for jitter */
   readonly random: () => number;
   readonly evaluate: EvaluatePure;
@@ -24,32 +22,21 @@ export interface DecideTools {
   readonly runsOneInline: boolean;
 }
 
-export interface Draft {
-  readonly state: RunState;
-  readonly events: RunEvent[];
-  readonly tools: DecideTools;
-  readonly commit: CommitNo;
+export interface Draft extends Decision<DecideTools> {
   /** work done so far; a full draft decides only what it must */
   readonly work: DecisionWork;
 }
 
-export const openDraft = (state: RunState, tools: DecideTools): Draft => ({
-  state: fork(state),
-  events: [],
-  tools,
-  commit: commitNo(state.asOf + 1),
-  work: new DecisionWork(),
-});
-
-export function emit(draft: Draft, event: RunEvent): void {
-  applyEvent(draft.state, event, { commit: draft.commit, at: draft.tools.now });
-  draft.events.push(event);
-  draft.work.inlineBytes(inlineBytesOf(event));
-  if ('output' in event && 'value' in event.output)
-    draft.work.addStoredText(minJsonLength(event.output.value, workLimits.decision.text));
+export function openDraft(state: RunState, tools: DecideTools): Draft {
+  const work = new DecisionWork();
+  return { ...openDecision(state, tools), work, onEvent: (event) => countWork(work, event) };
 }
 
-export const hasEnded = (draft: Draft): boolean => isTerminal(draft.state.progress);
+function countWork(work: DecisionWork, event: RunEvent): void {
+  work.inlineBytes(inlineBytesOf(event));
+  if ('output' in event && 'value' in event.output)
+    work.addStoredText(minJsonLength(event.output.value, workLimits.decision.text));
+}
 
 /** Whether the decider may run another node inline: it runs at most one per decision. */
 export const canRunOneInline = (draft: Draft): boolean =>

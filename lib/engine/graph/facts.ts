@@ -1,4 +1,5 @@
 /** Facts: what can happen to a graph run. `decide` turns them into events. */
+import type { CommonFact, NodeLost } from '../decision.ts';
 import type { Attempt, NodeId, NodeRef, RunId, SignalId } from '../ids.ts';
 import type { JsonValue, Payload } from '../json.ts';
 import type { Failure } from '../log/events.ts';
@@ -21,7 +22,8 @@ export type ChildEnd =
   | { readonly status: 'refused'; readonly error: Failure };
 
 export type Fact =
-  | { readonly kind: 'node-started'; readonly node: NodeRef; readonly attempt: Attempt; readonly startedAt: Instant }
+  | CommonFact
+  | NodeLost
   | {
       readonly kind: 'node-ended';
       readonly node: NodeRef;
@@ -47,10 +49,5 @@ export type Fact =
       readonly childRunId: RunId;
       readonly end: ChildEnd;
     }
-  /** the node's message reached the dead-letter queue, or its deliveries were lost */
-  | { readonly kind: 'node-lost'; readonly node: NodeRef; readonly attempt: Attempt; readonly failure: Failure }
   /** the run holds this concurrency slot of its workflow */
-  | { readonly kind: 'slot-taken'; readonly slot: number }
-  | { readonly kind: 'cancel-requested'; readonly reason?: string }
-  | { readonly kind: 'deadline-passed' }
-  | { readonly kind: 'recovered'; readonly nodes: readonly string[] };
+  | { readonly kind: 'slot-taken'; readonly slot: number };

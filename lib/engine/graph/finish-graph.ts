@@ -1,13 +1,13 @@
 /** Ends a run when no node is open: its leaves decide its status, its end nodes its output. */
 import { type IterationKey, nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
-import { type Payload, inline, isJsonObject } from '../json.ts';
-import { minJsonLength } from '../min-json-length.ts';
+import { type Payload, inline, isJsonObject, minJsonLength } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import { type NodeState, isOpen } from '../log/node-state.ts';
-import { readAll, valueOf } from './context-at.ts';
-import { type Draft, emit } from './draft.ts';
-import { type EdgeState, edgeStateWithoutCondition } from './edge-state.ts';
+import { readAll, valueOf } from './context.ts';
+import { emit, endRun } from '../decision.ts';
+import type { Draft } from './draft.ts';
+import { type EdgeState, edgeStateWithoutCondition } from './edges.ts';
 import { checkPayload, payloadLimits } from './payload-limits.ts';
 import type { PlanNodeRef, PlanNode } from './plan.ts';
 
@@ -27,10 +27,7 @@ export function finishGraph(draft: Draft): void {
 export const failRun = (draft: Draft, { node, iteration }: PlanNodeRef): void =>
   endAsFailed(draft, causeOf(draft, node, iteration));
 
-function endAsFailed(draft: Draft, error: Failure): void {
-  emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
-  emit(draft, { type: 'RUN_FAILED', error });
-}
+const endAsFailed = (draft: Draft, error: Failure): void => endRun(draft, { status: 'failed', error });
 
 /** The failure of a graph, or of one iteration of a loop body, whose nodes have all ended; undefined if it succeeded. */
 export function firstFailure(draft: Draft, leaves: readonly PlanNode[], iteration: IterationKey): Failure | undefined {

@@ -2,25 +2,32 @@
  * The iterations of a loop: each begins when the concurrency allows, and gives its result when all its nodes have ended. One decision
  * begins no more than one commit holds, and the fold does not grow with the number of items.
  */
-import { defined } from '../../base/defined.ts';
-import { type IterationKey, nodeKey, iterationKeyOf } from '../ids.ts';
+import { emit, hasEnded } from '../decision.ts';
+import { type IterationKey, iterationKeyOf, nodeKey } from '../ids.ts';
 import { invariant } from '../invariant.ts';
-import { type JsonObject, type JsonValue, type Payload, inline } from '../json.ts';
-import type { Failure } from '../log/events.ts';
+import { inline } from '../json.ts';
 import { eventLimits } from '../log/event-limits.ts';
-import { type LoopState, payloadSize } from '../log/loop-state.ts';
+import type { Failure } from '../log/events.ts';
 import type { LoopWait } from '../log/node-state.ts';
 import { requireLoopIteration } from '../log/run-state.ts';
 import { after } from '../time.ts';
-import { doneHandle } from './loop-bodies.ts';
-import { completionEvent } from './completion-event.ts';
-import { itemOf, readAll, valueOf } from './context-at.ts';
-import { type Draft, emit, hasEnded } from './draft.ts';
+import type { Draft } from './draft.ts';
 import { firstFailure } from './finish-graph.ts';
-import { maxPendingResultsSize, maxInlineItemSize, loopLimits, maxEventsPerDecision, pageSizeOf } from './loop-limits.ts';
-import { allResults, serializeResults } from './loop-results.ts';
-import type { PlanNodeRef, PlanLoop, PlanNode } from './plan.ts';
-import { failNode } from './record-outcome.ts';
+import {
+  allResults,
+  failedItem,
+  inlineItem,
+  itemFailure,
+  loopLimits,
+  maxEventsPerDecision,
+  maxPendingResultsSize,
+  pageSizeOf,
+  resultOf,
+  serializeResults,
+} from './loop-values.ts';
+import { doneHandle } from './outcome.ts';
+import type { PlanNode, PlanNodeRef } from './plan.ts';
+import { completionEvent, failNode } from './record-outcome.ts';
 
 /** The open loop of this node, if there is one. */
 export function loopAt(draft: Draft, nodeRef: PlanNodeRef): LoopWait | undefined {
@@ -95,53 +102,11 @@ const keyOf = ({ node, iteration }: PlanNodeRef) => nodeKey({ nodeId: node.id, i
 
 const loopFields = ({ node, iteration }: PlanNodeRef, { attempt }: LoopWait) => ({ nodeId: node.id, iteration, attempt });
 
-/** Puts a small item into the start event if readers would have to load its page otherwise. */
-function inlineItem(draft: Draft, loop: LoopState): { readonly item?: Payload } {
-  const page = loop.pages[Math.floor(loop.next / loop.pageSize)];
-  if (page === undefined || 'value' in page) return {};
-  const item = inline(itemOf(loop, { index: loop.next }, draft.tools.loaded));
-  return payloadSize(item) > maxInlineItemSize ? {} : { item };
-}
-
 function completeLoop(draft: Draft, nodeRef: PlanNodeRef, { loop, attempt }: LoopWait): void {
   const output = inline(allResults(loop, draft.tools.loaded));
   const times = { attempt, startedAt: loop.startedAt, endedAt: draft.tools.now };
   if (!hasEnded(draft)) emit(draft, completionEvent(nodeRef, { kind: 'finished', output, handle: doneHandle }, times));
 }
-
-/** The output of the node that ended the iteration; of several nodes, their outputs by label; of none, null. */
-function resultOf(draft: Draft, { resultNodes }: PlanLoop, iteration: IterationKey) {
-  const ended = resultNodes.flatMap((node) => {
-    const state = draft.state.nodes.get(nodeKey({ nodeId: node.id, iteration }));
-    return state?.status === 'completed' ? [{ node, output: state.output }] : [];
-  });
-  const [only] = ended;
-  if (only === undefined) return { result: inline(null) };
-  if (ended.length === 1) return { from: only.node.id };
-  const values = readAll(
-    ended.map(({ node, output }) => (): readonly [string, JsonValue] => [
-      labelOf(node, resultNodes),
-      valueOf(output, draft.tools.loaded),
-    ]),
-  );
-  return { result: inline(Object.fromEntries(values)) };
-}
-
-const labelOf = (node: PlanNode, all: readonly PlanNode[]): string =>
-  node.label === undefined || all.some((other) => other !== node && other.label === node.label) ? node.id : node.label;
-
-const failedItem = ({ cause, message, code, details }: Failure): JsonObject => ({
-  success: false,
-  error: defined({ cause, message, code, details }),
-});
-
-/** The failure of the loop. A timeout in its body is not the loop's own timeout; the details name it. */
-const itemFailure = (index: number, { cause, message, details }: Failure): Failure => ({
-  cause: cause === 'timeout' ? 'error' : cause,
-  code: 'loop_item_failed',
-  message: `item ${index} failed: ${message}`,
-  details: defined({ index, itemCause: cause, itemNodeId: details?.['nodeId'] === undefined ? undefined : details['nodeId'] }),
-});
 
 function tooLarge(draft: Draft, nodeRef: PlanNodeRef): Failure | undefined {
   const size = loopAt(draft, nodeRef)?.loop.totalSize ?? 0;

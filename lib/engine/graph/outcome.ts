@@ -54,6 +54,12 @@ export type Outcome =
 export const mainHandle = 'output';
 export const errorHandle = 'error';
 
+/** A loop's handle into its body, and its handle after the last item. */
+export const bodyHandle = 'loop';
+export const doneHandle = 'done';
+/** alias of `done` */
+export const completedHandle = 'completed';
+
 /** Whether an edge with this source handle becomes live when the node ends by `handle`. */
 export const handleMatches = (edgeHandle: string | undefined, handle: string | null): boolean =>
   handle !== null && canonical(edgeHandle ?? mainHandle) === canonical(handle);

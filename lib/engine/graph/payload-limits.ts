@@ -2,12 +2,13 @@
  * Limits of payload sizes. A worker holds a node's context, inputs and output in memory at once, as text and as values: at 16 MB each
  * they fit a function of 512 MB, the smallest that executes nodes.
  */
-import type { Payload } from '../json.ts';
-import { minJsonLength } from '../min-json-length.ts';
+import { defined } from '../../base/defined.ts';
+import { type Payload, minJsonLength } from '../json.ts';
 import type { Failure } from '../log/events.ts';
-import { payloadSize } from '../log/loop-state.ts';
+import { payloadSize } from '../log/node-state.ts';
 import { findOutputError } from '../validate-json.ts';
 import { jsonPointer } from './findings.ts';
+import type { Outcome } from './outcome.ts';
 
 export const payloadLimits = {
   /** output of a node or a run, as JSON */
@@ -59,3 +60,29 @@ const shortenPath = (path: string): string =>
   path.length <= maxPathLength ? path : `${path.slice(0, maxPathLength).toWellFormed()}…`;
 /** Maximum length of a path in a message; the details contain all of it. */
 const maxPathLength = 200;
+
+/** A value that cannot be stored, for its size, depth or numbers, becomes a failure; its tokens still count. */
+export function storableOutcome(outcome: Outcome): Outcome {
+  const failure = storageFailureOf(outcome);
+  if (failure === undefined) return outcome;
+  return defined({
+    kind: 'failed',
+    failure,
+    tokens: outcome.kind !== 'finished' || outcome.tokens === undefined ? undefined : outcome.tokens,
+  });
+}
+
+function storageFailureOf(outcome: Outcome): Failure | undefined {
+  switch (outcome.kind) {
+    case 'finished':
+    case 'sleeping':
+      return checkPayload(outcome.output);
+    case 'calling':
+      return checkPayload(outcome.input, 'input');
+    case 'expanding':
+      return checkPayload(outcome.items, 'items');
+    case 'failed':
+    case 'awaiting':
+      return undefined;
+  }
+}

@@ -1,7 +1,7 @@
 /** A compiled definition: policies filled in, edges on both their ends. Computed once per version. */
 import type { IterationKey, NodeId, WorkflowName } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
-import type { RetryPolicy } from '../retry/policy.ts';
+import type { RetryPolicy } from '../retry.ts';
 import type { DurationMs, Instant } from '../time.ts';
 import type { EdgeCondition, MergeStrategy, WorkflowOptions } from './definition.ts';
 import type { PinnedOutput } from './pinned-outputs.ts';

@@ -10,7 +10,8 @@ import { type RunState, emptyState, fork } from '../log/fold.ts';
 import type { EndedNode } from '../log/node-state.ts';
 import { awaitSlot, beginGraph, mustWaitForSlot } from './begin.ts';
 import { isOverBudget } from './budget.ts';
-import { type DecideTools, type Draft, emit, hasEnded, openDraft } from './draft.ts';
+import { emit, hasEnded, startRun } from '../decision.ts';
+import { type DecideTools, type Draft, openDraft } from './draft.ts';
 import type { Plan, PlanNode } from './plan.ts';
 
 /** A reusable result: a completion, or a failure that an error edge handled. */
@@ -53,9 +54,7 @@ export function decideRerunFrom(
   tools: DecideTools,
 ): readonly RunEvent[] | undefined {
   const draft = openDraft(emptyState(), tools);
-  emit(draft, { type: 'INPUT_SET', input });
-  for (const [key, value] of Object.entries(system)) emit(draft, { type: 'SYSTEM_SET', key, value: { value } });
-  emit(draft, { type: 'RUN_STARTED' });
+  startRun(draft, input, system);
   for (const result of reused) {
     const node = tools.plan.nodes.get(result.nodeId);
     if (node !== undefined) emit(draft, reusedEvent(node, result));

@@ -5,8 +5,7 @@
  * A node that exceeds its own limit fails. A node that exceeds the rest of its decision's limit is dispatched instead, and a worker
  * evaluates it (docs/decisions/decision-work-limits.md).
  */
-import type { JsonValue } from '../json.ts';
-import { minJsonLength } from '../min-json-length.ts';
+import { type JsonValue, minJsonLength } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import { jsonPointer } from './findings.ts';
 import { payloadLimits } from './payload-limits.ts';

@@ -1,5 +1,5 @@
 /** A commit is one item of the log: events that one conditional write records together. */
-import { type CommitNo, type EventId, type Nonce, type RunAddress, commitNo, eventId } from '../ids.ts';
+import { type CommitNo, type EventId, type Nonce, type RunAddress, commitNo, eventId, nonce } from '../ids.ts';
 import type { Instant } from '../time.ts';
 import type { RunEvent } from './events.ts';
 
@@ -31,3 +31,21 @@ export interface PinnedVersion {
 export interface CarriedGraph extends PinnedVersion {
   readonly carriedBy: RunAddress;
 }
+
+/** The nonce of every tombstone. Random nonces are longer. */
+export const tombstoneNonce = nonce('tombstone');
+
+export const isTombstone = (commit: Pick<Commit, 'nonce'>): boolean => commit.nonce === tombstoneNonce;
+
+/**
+ * Replaces each commit of a deleted run until the run's items expire: it cancels the run and contains nothing else. A writer with an
+ * older fold finds its commit number taken and the run cancelled.
+ */
+export const tombstoneCommit = ({ number, firstEventId, at }: Pick<Commit, 'number' | 'firstEventId' | 'at'>): Commit => ({
+  number,
+  firstEventId,
+  at,
+  events: [{ type: 'RUN_CANCELLED' }],
+  by: 'test-runs',
+  nonce: tombstoneNonce,
+});

@@ -5,7 +5,7 @@
 import type { Attempt, IterationKey, NodeId, RunId, SignalId } from '../ids.ts';
 import type { JsonObject, Payload } from '../json.ts';
 import type { StepInfo } from '../durable/step.ts';
-import type { FailureCause } from '../retry/causes.ts';
+import type { FailureCause } from '../retry.ts';
 import type { DurationMs, Instant } from '../time.ts';
 
 /** Why an attempt or a run failed: a message for readers, and the cause that policies evaluate. */

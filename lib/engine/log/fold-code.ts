@@ -1,7 +1,7 @@
 /** The fold of events that only code runs have. */
 import { type EventId, type NodeId, attempt, eventId, firstAttempt } from '../ids.ts';
 import { invariant } from '../invariant.ts';
-import { workflowExpiredCode } from '../durable/waits.ts';
+import { workflowExpiredCode } from '../durable/step.ts';
 import type { RunEvent } from './events.ts';
 import { type NodeState, isOpen } from './node-state.ts';
 import type { CodeState, RunState } from './run-state.ts';

@@ -2,11 +2,9 @@
 import { type NodeRef, nodeKey, iterationKeyOf } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import type { Payload } from '../json.ts';
-import { waitRecordOf } from './dispatch-record.ts';
+import { type RunState, type Stamp, waitRecordOf, dropIteration, setOpenNode, requireOpenNode } from './run-state.ts';
 import type { RunEvent } from './events.ts';
-import { type LoopState, payloadSize } from './loop-state.ts';
-import { type LoopWait, isOpen } from './node-state.ts';
-import { type RunState, type Stamp, dropIteration, setOpenNode, requireOpenNode } from './run-state.ts';
+import { type LoopState, type LoopWait, payloadSize, isOpen } from './node-state.ts';
 
 export type LoopEvent = Extract<
   RunEvent,

@@ -18,16 +18,13 @@ import {
 } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import { type Commit, nextCommitNo } from './commit.ts';
-import { dispatchRecordOf, dispatchRecord, waitRecordOf } from './dispatch-record.ts';
-import type { Failure, RunEvent } from './events.ts';
-import { type LoopEvent, applyLoopEvent, isLoopEvent } from './fold-loop.ts';
-import { beginRollback, countTaskOrStep, retryWorkflow } from './fold-code.ts';
-import { type IterationCounts, iterationCountsOf } from './loop-state.ts';
-import { type EndedStep, type NodeState, type OpenNode, isOpen } from './node-state.ts';
 import {
   type RunProgress,
   type RunState,
   type Stamp,
+  dispatchRecordOf,
+  dispatchRecord,
+  waitRecordOf,
   countExecution,
   countTokens,
   dropIterationsOf,
@@ -39,6 +36,10 @@ import {
   isWaitingForSlot,
   writeContext,
 } from './run-state.ts';
+import type { Failure, RunEvent } from './events.ts';
+import { type LoopEvent, applyLoopEvent, isLoopEvent } from './fold-loop.ts';
+import { beginRollback, countTaskOrStep, retryWorkflow } from './fold-code.ts';
+import { type IterationCounts, type EndedStep, type NodeState, type OpenNode, iterationCountsOf, isOpen } from './node-state.ts';
 
 export {
   type Admission,

@@ -1,7 +1,7 @@
 /** The head of a run: commit 1, and a projection that may be late but never reports a wrong end. */
 import { type CommitNo, type DeploymentId, type RunAddress, firstCommit } from '../ids.ts';
 import { invariant } from '../invariant.ts';
-import type { Instant } from '../time.ts';
+import { type Instant, type DurationMs, after, days } from '../time.ts';
 import type { Trace } from '../trace.ts';
 import type { CarriedGraph, Commit, PinnedVersion } from './commit.ts';
 import type { Failure } from './events.ts';
@@ -91,4 +91,21 @@ export type Head = GraphHead | BundleHead | CodeHead;
 export function creationOf<Of extends RunCreation>(head: Of & Projected): Omit<Of & Projected, 'projection'> {
   const { projection: _projection, ...creation } = head;
   return creation;
+}
+
+/**
+ * The latest end of a run after its deadline: a rollback may take an hour, and the sweep that ends a run may be late. The retention
+ * counts from here, so every item outlives the run's end by the full retention.
+ */
+export const latestEndAfterDeadline: DurationMs = days(1);
+
+interface Lifetime {
+  readonly createdAt: Instant;
+  readonly deadlineAt: Instant;
+}
+
+/** When the items of a run expire. All items of a run share this time. */
+export function expiryOf({ createdAt, deadlineAt }: Lifetime, retention: DurationMs): Instant {
+  invariant(deadlineAt > createdAt, () => `the deadline ${deadlineAt} is not after the creation of the run at ${createdAt}`);
+  return after(after(deadlineAt, latestEndAfterDeadline), retention);
 }

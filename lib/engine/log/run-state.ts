@@ -1,4 +1,6 @@
 /** The state of a run, and the operations that write its parts. The fold (`fold.ts`) decides which event writes what. */
+import { defined } from '../../base/defined.ts';
+import type { StepInfo } from '../durable/step.ts';
 import {
   type Attempt,
   type CommitNo,
@@ -17,8 +19,7 @@ import type { Payload } from '../json.ts';
 import type { Instant } from '../time.ts';
 import type { Failure, RunOutcome, TokenCount } from './events.ts';
 import { LayeredMap } from './layered-map.ts';
-import type { LoopIteration } from './loop-state.ts';
-import { type NodeState, type OpenNode, isOpen } from './node-state.ts';
+import { type LoopIteration, type NodeState, type OpenNode, type DispatchRecord, isOpen } from './node-state.ts';
 
 /** One write of a context key, visible to contexts as of later events. */
 export interface ContextWrite {
@@ -204,3 +205,55 @@ export const countTokens = (state: RunState, { tokens }: { readonly tokens?: Tok
   if (tokens !== undefined)
     state.budgetUsage = { ...state.budgetUsage, tokens: state.budgetUsage.tokens + tokens.input + tokens.output };
 };
+
+/** The part of a node's state that the fold keeps from the dispatch of an attempt. */
+export const dispatchRecord = (
+  ref: NodeRef,
+  attempt: Attempt,
+  via: DispatchRecord['via'],
+  wave: number,
+  id: EventId,
+  stamp: Stamp,
+  step?: StepInfo,
+): DispatchRecord =>
+  defined({
+    ...ref,
+    attempt,
+    via,
+    wave,
+    dispatchedIn: stamp.commit,
+    dispatchedAt: stamp.at,
+    pinnedAt: id,
+    step,
+  });
+
+export const dispatchRecordOf = (open: OpenNode): DispatchRecord => {
+  const { nodeId, iteration, attempt, via, wave, dispatchedIn, dispatchedAt, pinnedAt, step, lostAttempts } = open;
+  return defined({
+    nodeId,
+    iteration,
+    attempt,
+    via,
+    wave,
+    dispatchedIn,
+    dispatchedAt,
+    pinnedAt,
+    step,
+    lostAttempts,
+  });
+};
+
+/** Record of a node that begins to wait. Its timer names the commit that recorded the wait. */
+export const waitRecordOf = (
+  before: NodeState | undefined,
+  ref: NodeRef,
+  { attempt, step }: { readonly attempt: Attempt; readonly step?: StepInfo },
+  id: EventId,
+  stamp: Stamp,
+): DispatchRecord => ({
+  ...(before === undefined
+    ? dispatchRecord(ref, attempt, 'inline', 0, id, stamp, step)
+    : dispatchRecordOf(requireOpenNode(before, attempt, ref))),
+  dispatchedIn: stamp.commit,
+  dispatchedAt: stamp.at,
+});

@@ -11,8 +11,7 @@ import {
   type ContextWrite,
   emptyState,
 } from './fold.ts';
-import type { LoopIteration } from './loop-state.ts';
-import { type NodeState, isOpen } from './node-state.ts';
+import { type LoopIteration, type NodeState, isOpen } from './node-state.ts';
 
 export interface StoredFold {
   readonly asOf: CommitNo;

@@ -108,7 +108,6 @@ export class TagReader {
         this.#observe(event, { wave: event.wave, attempt: event.attempt, isStarted: false });
         return [];
       case 'NODE_STARTED':
-        return this.#started(event);
       case 'SLEEP_STARTED':
       case 'SIGNAL_AWAITED':
       case 'SUBFLOW_CALLED':

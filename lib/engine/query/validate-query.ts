@@ -6,7 +6,7 @@ import { templateErrorsOf, pathsOf } from '../graph/template.ts';
 import { invalidHeaderReason } from '../header-name.ts';
 import type { JsonValue } from '../json.ts';
 import { type QueryDefinition, type QueryDraft, type QueryKind, queryLimits } from './definition.ts';
-import { argumentNamesIn } from './path.ts';
+import { argumentNamesIn } from './arguments.ts';
 import { hasSeveralStatements, parseStatement } from './statement.ts';
 
 export interface QueryValidation {

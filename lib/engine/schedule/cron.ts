@@ -4,9 +4,7 @@
  * fires; one that occurs twice fires once, the first time.
  */
 import type { Instant } from '../time.ts';
-import { type DayRule, type ReadDay, daysIn, readDayOfMonth, readDayOfWeek } from './cron-day.ts';
-import { type CronFieldName, type FieldShape, fieldShapes, readField } from './cron-field.ts';
-import { type WallTime, firstInstantShowing, wallTimeAt } from './zone.ts';
+import { type WallTime, firstInstantShowing, wallTimeAt, daysInMonth, weekdayOf } from './zone.ts';
 
 export interface Cron {
   readonly minutes: readonly number[];
@@ -100,3 +98,151 @@ function firstOfDay(
   }
   return undefined;
 }
+
+type DayRule =
+  | { readonly by: 'month'; readonly days: readonly number[] }
+  /** last day of the month */
+  | { readonly by: 'last' }
+  /** the weekday, Monday to Friday, nearest to a day, within the month */
+  | { readonly by: 'nearest weekday'; readonly day: number }
+  | { readonly by: 'week'; readonly weekdays: readonly number[] }
+  /** last of one weekday in the month */
+  | { readonly by: 'last of weekday'; readonly weekday: number }
+  /** first, second … of one weekday in the month */
+  | { readonly by: 'nth of weekday'; readonly weekday: number; readonly nth: number };
+
+type ReadDay = { readonly kind: 'read'; readonly rule: DayRule } | { readonly kind: 'refused'; readonly reason: string };
+
+function readDayOfMonth(text: string): ReadDay {
+  if (text.toUpperCase() === 'L') return { kind: 'read', rule: { by: 'last' } };
+  const [, nearest] = /^(\d{1,2})W$/i.exec(text) ?? [];
+  if (nearest === undefined) return withPlainDays(readField(fieldShapes.dayOfMonth, text), (days) => ({ by: 'month', days }));
+  const day = readValue(fieldShapes.dayOfMonth, nearest);
+  return day === undefined
+    ? { kind: 'refused', reason: `takes ${rangeText(fieldShapes.dayOfMonth)} before W, not ${JSON.stringify(nearest)}` }
+    : { kind: 'read', rule: { by: 'nearest weekday', day } };
+}
+
+function readDayOfWeek(text: string): ReadDay {
+  // `L` alone is the last day of the week.
+  if (text.toUpperCase() === 'L') return { kind: 'read', rule: { by: 'week', weekdays: [fieldShapes.dayOfWeek.max] } };
+  const [, lastOf] = /^(\w+)L$/i.exec(text) ?? [];
+  if (lastOf !== undefined) return withWeekday(lastOf, (weekday) => ({ by: 'last of weekday', weekday }));
+  if (!text.includes('#')) return withPlainDays(readField(fieldShapes.dayOfWeek, text), (weekdays) => ({ by: 'week', weekdays }));
+  const [, name = '', nth = ''] = /^(\w+)#([1-5])$/.exec(text) ?? [];
+  if (nth === '') return { kind: 'refused', reason: `takes one weekday, # and 1 to 5, not ${JSON.stringify(text)}` };
+  return withWeekday(name, (weekday) => ({ by: 'nth of weekday', weekday, nth: Number(nth) }));
+}
+
+const withPlainDays = (field: ReadField, rule: (values: readonly number[]) => DayRule): ReadDay =>
+  field.kind === 'read' ? { kind: 'read', rule: rule(field.values) } : field;
+
+function withWeekday(name: string, rule: (weekday: number) => DayRule): ReadDay {
+  const weekday = readValue(fieldShapes.dayOfWeek, name);
+  return weekday === undefined
+    ? { kind: 'refused', reason: `takes ${rangeText(fieldShapes.dayOfWeek)}, not ${JSON.stringify(name)}` }
+    : { kind: 'read', rule: rule(weekday) };
+}
+
+/** Days of the month that match the rule, ascending. */
+function daysIn(rule: DayRule, year: number, month: number): readonly number[] {
+  const last = daysInMonth(year, month);
+  const all = Array.from({ length: last }, (_, index) => index + 1);
+  const weekday = (day: number): number => weekdayOf({ year, month, day });
+  switch (rule.by) {
+    case 'month':
+      return rule.days.filter((day) => day <= last);
+    case 'last':
+      return [last];
+    case 'nearest weekday':
+      return rule.day > last ? [] : [nearestWeekday(rule.day, last, weekday(rule.day))];
+    case 'week':
+      return all.filter((day) => rule.weekdays.includes(weekday(day)));
+    case 'last of weekday':
+      return all.filter((day) => weekday(day) === rule.weekday).slice(-1);
+    case 'nth of weekday':
+      return all.filter((day) => weekday(day) === rule.weekday).slice(rule.nth - 1, rule.nth);
+  }
+}
+
+const sunday = 1;
+const saturday = 7;
+function nearestWeekday(day: number, last: number, weekday: number): number {
+  if (weekday === saturday) return day === 1 ? day + 2 : day - 1;
+  if (weekday === sunday) return day === last ? day - 2 : day + 1;
+  return day;
+}
+
+/** Parses one field of a cron expression: numbers, names, ranges, lists and steps. */
+interface FieldShape {
+  readonly name: CronFieldName;
+  readonly min: number;
+  readonly max: number;
+  /** names of the values, beginning with the name of `min` */
+  readonly names?: readonly string[];
+}
+
+type CronFieldName = 'minutes' | 'hours' | 'day of month' | 'month' | 'day of week' | 'year';
+
+const fieldShapes = {
+  minutes: { name: 'minutes', min: 0, max: 59 },
+  hours: { name: 'hours', min: 0, max: 23 },
+  dayOfMonth: { name: 'day of month', min: 1, max: 31 },
+  month: {
+    name: 'month',
+    min: 1,
+    max: 12,
+    names: ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
+  },
+  dayOfWeek: { name: 'day of week', min: 1, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] },
+  year: { name: 'year', min: 1970, max: 2199 },
+} as const satisfies Record<string, FieldShape>;
+
+/** The values in ascending order, or the error as the end of a sentence that begins with the field's name. */
+type ReadField =
+  | { readonly kind: 'read'; readonly values: readonly number[] }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+function readField(shape: FieldShape, text: string): ReadField {
+  const values = new Set<number>();
+  for (const part of text.split(',')) {
+    const range = readPart(shape, part);
+    if (typeof range === 'string') return { kind: 'refused', reason: range };
+    for (let value = range.first; value <= range.last; value += range.step) values.add(value);
+  }
+  return { kind: 'read', values: [...values].toSorted((one, other) => one - other) };
+}
+
+interface Range {
+  readonly first: number;
+  readonly last: number;
+  readonly step: number;
+}
+
+function readPart(shape: FieldShape, part: string): Range | string {
+  const [range = '', stepText, ...more] = part.split('/');
+  if (more.length > 0) return `has two steps in ${JSON.stringify(part)}`;
+  const step = stepText === undefined ? 1 : wholeNumber(stepText);
+  if (step === undefined || step < 1) return `has a step that is not a whole number from 1 in ${JSON.stringify(part)}`;
+  if (range === '*') return { first: shape.min, last: shape.max, step };
+  const [firstText = '', lastText, ...ends] = range.split('-');
+  if (ends.length > 0) return `has a range with more than two ends in ${JSON.stringify(part)}`;
+  const first = readValue(shape, firstText);
+  if (first === undefined) return `takes ${rangeText(shape)}, not ${JSON.stringify(firstText)}`;
+  if (lastText === undefined) return { first, last: stepText === undefined ? first : shape.max, step };
+  const last = readValue(shape, lastText);
+  if (last === undefined) return `takes ${rangeText(shape)}, not ${JSON.stringify(lastText)}`;
+  return last < first ? `has a range that ends before it begins: ${JSON.stringify(range)}` : { first, last, step };
+}
+
+const wholeNumber = (text: string): number | undefined => (/^\d{1,4}$/.test(text) ? Number(text) : undefined);
+
+/** A number or a name; undefined if it is neither, or out of range. */
+function readValue({ min, max, names }: FieldShape, text: string): number | undefined {
+  const named = names?.indexOf(text.toUpperCase()) ?? -1;
+  const value = named >= 0 ? min + named : wholeNumber(text);
+  return value !== undefined && value >= min && value <= max ? value : undefined;
+}
+
+const rangeText = ({ min, max, names }: FieldShape): string =>
+  `${min} to ${max}${names === undefined ? '' : `, or ${names[0]} to ${names.at(-1)}`}`;

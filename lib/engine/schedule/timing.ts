@@ -46,3 +46,7 @@ function nextOfRate({ rate, anchor }: Extract<Recurrence, { kind: 'rate' }>, aft
   invariant(interval > 0, `the rate of a stored schedule is invalid: ${rate}`);
   return instant(anchor + interval * Math.max(0, Math.floor((after - anchor) / interval) + 1));
 }
+
+/** What a schedule does when it fires while a run that it started is open. */
+export const overlapPolicies = ['skip', 'allow', 'cancel_previous'] as const;
+export type OverlapPolicy = (typeof overlapPolicies)[number];

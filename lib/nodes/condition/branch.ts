@@ -4,7 +4,7 @@ import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import type { ContextView } from '../../engine/graph/context.ts';
 import type { JsonValue } from '../../engine/json.ts';
-import { jsonValue } from '../template-text.ts';
+import { jsonValue } from '../config-values.ts';
 import { comparisonNames, comparisons } from './operators.ts';
 
 const operator = z.enum(comparisonNames);

@@ -8,11 +8,11 @@
  * - `starts_with` and `ends_with` compare strings; other values use their template text.
  * - A string contains a string, an array contains an element, an object contains a key.
  */
+import { RE2JS } from 're2js';
 import { containsText, isSameJson } from '../../engine/compare.ts';
 import { countedText } from '../../engine/graph/template.ts';
 import type { NodeWork } from '../../engine/graph/work-limits.ts';
 import { type JsonValue, isJsonArray, isJsonObject } from '../../engine/json.ts';
-import { matchesRegex } from './regex.ts';
 
 export type Compare = (left: JsonValue, right: JsonValue, work: NodeWork) => boolean;
 
@@ -95,3 +95,52 @@ function contains(left: JsonValue, right: JsonValue, work: NodeWork): boolean {
 }
 
 const isEmpty = (value: JsonValue): boolean => value === null || value === '' || (isJsonArray(value) && value.length === 0);
+
+/** In characters. The largest pattern takes about 500 ms for the longest text, a typical pattern 20 ms. */
+const maxLengths = { pattern: 1_000, text: 100_000 } as const;
+
+/**
+ * Regular expressions use RE2: matching takes linear time for every pattern, so an author's `(a+)+$` cannot block a commit. Validation
+ * rejects look-arounds and back-references, which RE2 does not support.
+ *
+ * Finds the pattern anywhere in the text, unless it has anchors. An invalid or too long pattern or text does not match.
+ */
+function matchesRegex(value: JsonValue, pattern: JsonValue, work: NodeWork): boolean {
+  const text = typeof value === 'string' ? value : countedText(value, work);
+  if (typeof pattern !== 'string' || pattern.length > maxLengths.pattern || text.length > maxLengths.text) return false;
+  work.matching(pattern.length * compileStepsPerCharacter);
+  const compiled = compileRegex(pattern);
+  if (!('regex' in compiled)) return false;
+  work.matching(Math.ceil(text.length * (1 + compiled.regex.programSize() / typicalProgramSize)));
+  return compiled.regex.test(text);
+}
+
+/**
+ * Work is counted in steps of 0.1 to 0.5 µs: one per character of text for a typical pattern, more for a larger one. Compiling a
+ * pattern costs up to 40 steps per character, for example for a Unicode class.
+ */
+const typicalProgramSize = 100;
+const compileStepsPerCharacter = 40;
+
+export function compileRegex(
+  pattern: string,
+): { readonly regex: RE2JS } | { readonly code: 'regex_unsupported' | 'config_invalid'; readonly message: string } {
+  if (pattern.length > maxLengths.pattern)
+    return { code: 'config_invalid', message: `a pattern has at most ${maxLengths.pattern} characters` };
+  try {
+    return { regex: RE2JS.compile(pattern) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (!isBacktrackingRegex(pattern)) return { code: 'config_invalid', message: reason };
+    return { code: 'regex_unsupported', message: `${reason}; look-arounds and back-references are not supported` };
+  }
+}
+
+/** Whether the pattern is valid for a backtracking engine. It is compiled, but never executed. */
+const isBacktrackingRegex = (pattern: string): boolean => {
+  try {
+    return new RegExp(pattern) instanceof RegExp;
+  } catch {
+    return false;
+  }
+};

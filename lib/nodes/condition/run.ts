@@ -2,12 +2,10 @@
  * Runs a condition with script expressions: each expression runs once, then the branches are evaluated. An expression that throws is
  * false, and its error is printed. An expression that exceeds a limit fails the node, because the chosen branch would depend on timing.
  */
-import { collectPrintedLines } from '../../engine/log/printed-lines.ts';
+import { collectPrintedLines } from '../../engine/log/event-limits.ts';
 import { type DurationMs, durationMs, seconds } from '../../engine/time.ts';
 import { type Runner, failed, runner } from '../runner.ts';
-import { withinSlice } from '../sandbox/first-slice.ts';
-import { scriptFailure } from '../sandbox/script-failure.ts';
-import { type Sandbox, type ScriptEnd, scriptWith } from '../sandbox/script.ts';
+import { type Sandbox, type ScriptEnd, withinSlice, scriptFailure, scriptWith } from '../sandbox/script.ts';
 import { chooseBranch, condition, expressionsOf } from './shape.ts';
 
 /** An expression should only decide, so its limit is short. */

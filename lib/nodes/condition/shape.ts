@@ -11,12 +11,12 @@ import type { NodeInput } from '../../engine/graph/plan.ts';
 import { isTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import { inline } from '../../engine/json.ts';
-import type { ConfigFinding } from '../finding.ts';
+import type { ConfigFinding } from '../config-values.ts';
 import type { NodeShape } from '../node-type.ts';
 import { expressionSyntaxError } from '../javascript/syntax.ts';
 import { graphDefaults } from '../settings.ts';
 import { type Branch, branch, isTaken } from './branch.ts';
-import { compileRegex } from './regex.ts';
+import { compileRegex } from './operators.ts';
 
 const schema = z.object({
   branches: z.array(branch).min(1, 'a condition needs at least one branch').max(100),

@@ -4,7 +4,7 @@ import { countedText } from '../../engine/graph/template.ts';
 import { NodeWork } from '../../engine/graph/work-limits.ts';
 import { type JsonObject, inline, isJsonObject } from '../../engine/json.ts';
 import type { HttpQuery } from '../../engine/query/definition.ts';
-import { fillPath } from '../../engine/query/path.ts';
+import { fillPath } from '../../engine/query/arguments.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import { type NodeTools, type RunResult, type Runner, failed } from '../runner.ts';
 

@@ -3,14 +3,13 @@ import { resolveTemplate } from '../../engine/graph/template.ts';
 import { type JsonObject, isJsonObject } from '../../engine/json.ts';
 import { unreachable } from '../../engine/invariant.ts';
 import type { Failure } from '../../engine/log/events.ts';
-import { validateArguments } from '../../engine/query/validate-arguments.ts';
+import { validateArguments } from '../../engine/query/arguments.ts';
 import type { AuroraQuery, PostgresQuery, QueryVersion } from '../../engine/query/definition.ts';
 import { durationMs } from '../../engine/time.ts';
-import { type NodeTools, type RunResult, type Runner, failed, runner } from '../runner.ts';
+import { type NodeTools, type RunResult, type Runner, type QueryLookup, failed, runner } from '../runner.ts';
 import { type DatabasePorts, queryAurora } from './aurora.ts';
 import { readConnection } from './connection.ts';
 import { queryHttp } from './http-query.ts';
-import type { QueryLookup } from './query-lookup.ts';
 import { type DataQueryConfig, argumentsOf, dataQuery, queryOf } from './shape.ts';
 
 /**

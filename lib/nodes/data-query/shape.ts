@@ -5,10 +5,9 @@
 import * as z from 'zod';
 import { errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
 import { queryNamePattern } from '../../engine/ids.ts';
-import type { ConfigFinding } from '../finding.ts';
+import { type ConfigFinding, jsonValue } from '../config-values.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
-import { jsonValue } from '../template-text.ts';
 
 const name = z.string().regex(queryNamePattern, 'must be the name of a query');
 const values = z.record(z.string(), jsonValue);

@@ -6,11 +6,9 @@ import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import { type JsonValue, inline } from '../../engine/json.ts';
 import { type Instant, after, days, durationMs } from '../../engine/time.ts';
-import type { ConfigFinding } from '../finding.ts';
+import { type ConfigFinding, shownValue, lookUpText } from '../config-values.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
-import { shownValue } from '../shown-value.ts';
-import { lookUpText } from '../template-text.ts';
 
 /** the longest deadline of a run */
 const maxDelayMs = days(365);

@@ -3,10 +3,9 @@ import * as z from 'zod';
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import { inline } from '../../engine/json.ts';
-import type { ConfigFinding } from '../finding.ts';
+import { type ConfigFinding, lookUpText } from '../config-values.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
-import { lookUpText } from '../template-text.ts';
 
 const schema = z.object({
   status: z.enum(['success', 'error']).default('success'),

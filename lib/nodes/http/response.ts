@@ -1,5 +1,6 @@
-/** Converts an HTTP response to a value that can be stored. */
+/** Converts an HTTP response to a value that can be stored, or to a failure of the node. */
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
+import type { Failure } from '../../engine/log/events.ts';
 
 export interface HttpResponse {
   readonly status: number;
@@ -56,4 +57,21 @@ const textOf = (bytes: Buffer, type: string): string | undefined => {
   } catch {
     return undefined;
   }
+};
+
+/** In characters: enough to see the server's error message. */
+const maxBodyExcerpt = 2_000;
+
+/** 429 is a rate limit; 408, 425 and 5xx are server errors; a retry of any other status would fail again. */
+export const statusFailure = (answer: HttpResponse): Failure => {
+  const message = `the server returned status ${answer.status}`;
+  const details: JsonObject = { status: answer.status, body: excerpt(answer) };
+  if (answer.status === 429) return { cause: 'rate_limit', code: 'http_status', message, details };
+  const isServerError = answer.status >= 500 || answer.status === 408 || answer.status === 425;
+  return { cause: isServerError ? 'provider_error' : 'invalid', code: 'http_status', message, details };
+};
+
+const excerpt = ({ body, bodyEncoding }: HttpResponse): string => {
+  if (bodyEncoding === 'base64') return '(not text)';
+  return (typeof body === 'string' ? body : JSON.stringify(body)).slice(0, maxBodyExcerpt);
 };

@@ -5,14 +5,13 @@ import { mainHandle } from '../../engine/graph/outcome.ts';
 import { checkPayload } from '../../engine/graph/payload-limits.ts';
 import { type JsonObject, inline } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
-import { type NodeTools, type RunResult, type Runner, failed, runner } from '../runner.ts';
-import { type NetworkAccess, destinationOf, pinnedAgent } from './destination.ts';
-import { retryAfter, statusFailure } from './failure.ts';
+import { type NodeTools, type RunResult, type Runner, failed, runner, unlessAborted } from '../runner.ts';
+import { type NetworkAccess, destinationOf, pinnedAgent } from '../../egress/destination.ts';
+import { retryAfter } from '../../egress/retry-after.ts';
+import { type HttpResponse, statusFailure, readResponse } from './response.ts';
 import { type Outgoing, isRedirect, redirected, requestOf } from './request.ts';
-import { type HttpResponse, readResponse } from './response.ts';
-import type { SecretMask } from '../secret-mask.ts';
+import type { SecretMask } from '../../egress/secret-mask.ts';
 import { type HttpConfig, http, isHttp } from './shape.ts';
-import { unlessAborted } from '../unless-aborted.ts';
 
 export const runHttp = (networkAccess: NetworkAccess): Runner =>
   runner(http, async (config, input, tools) => {

@@ -2,9 +2,7 @@
 import { mainHandle } from '../../engine/graph/outcome.ts';
 import { type JsonValue, inline } from '../../engine/json.ts';
 import { type Runner, failed, runner } from '../runner.ts';
-import { withinSlice } from '../sandbox/first-slice.ts';
-import { scriptFailure } from '../sandbox/script-failure.ts';
-import { type Sandbox, scriptWith } from '../sandbox/script.ts';
+import { type Sandbox, withinSlice, scriptFailure, scriptWith } from '../sandbox/script.ts';
 import { javascript } from './shape.ts';
 
 export const runJavascript = (sandbox: Sandbox, memoryBytes: number): Runner =>

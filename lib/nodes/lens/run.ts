@@ -9,17 +9,14 @@ import type { NodeInput } from '../../engine/graph/plan.ts';
 import { resolveTemplate, countedText } from '../../engine/graph/template.ts';
 import { type JsonValue, inline } from '../../engine/json.ts';
 import { envelopeJson, envelopeOf } from '../../lens/envelope.ts';
-import { byKey, render } from '../../lens/render.ts';
 import type { Attachment, ModelResponse, Models } from '../../ports/models.ts';
 import type { Moderation, ModerationPhase } from '../../ports/moderation.ts';
 import type { Lenses } from '../../ports/versions.ts';
-import { MaskingStreamWriter } from '../masking-stream-writer.ts';
-import { type NodeTools, type RunResult, type Runner, failed, runner } from '../runner.ts';
+import { MaskingStreamWriter } from '../../egress/secret-mask.ts';
+import { type NodeTools, type RunResult, type Runner, failed, runner, unlessAborted } from '../runner.ts';
 import * as failure from './failure.ts';
-import { LensVersions, type CompiledLens } from './lens-versions.ts';
+import { LensVersions, type CompiledLens, promptOf } from './prompt.ts';
 import { type LensConfig, lens } from './shape.ts';
-import { valuesOf } from './values.ts';
-import { unlessAborted } from '../unless-aborted.ts';
 
 /** Ports of lens nodes. */
 export interface LensPorts {
@@ -30,8 +27,6 @@ export interface LensPorts {
 
 type CompletedResponse = Extract<ModelResponse, { kind: 'completed' }>;
 
-/** The lens document's limit of a rendered template. */
-const maxPromptBytes = 524_288;
 const defaultModel = 'default';
 
 export const runLens = ({ lenses, models, moderation }: LensPorts): Runner => {
@@ -42,17 +37,11 @@ export const runLens = ({ lenses, models, moderation }: LensPorts): Runner => {
     const model = config.model ?? ready.version.model ?? defaultModel;
     const refusal = await models.attachmentError(model, kindsOf(config));
     if (refusal !== undefined) return failure.modalityUnsupported(refusal);
-    const values = valuesOf(config, input);
-    const rendered = render(ready.parts, byKey(values), ready.isOptional, maxPromptBytes);
-    if ('unbound' in rendered) return failure.unbound(rendered.unbound);
-    if ('exceededLength' in rendered) return failure.tooLarge(rendered.exceededLength, maxPromptBytes);
-    const bytes = Buffer.byteLength(rendered.text);
-    if (bytes > maxPromptBytes) return failure.tooLarge(bytes, maxPromptBytes);
-    const errors = ready.checkInput(values);
-    if (errors.length > 0) return failure.contractViolated('input', errors);
+    const prepared = promptOf(ready, config, input);
+    if ('outcome' in prepared) return prepared;
     const limit = AbortSignal.timeout(tools.timeoutMs);
     const signal = AbortSignal.any([tools.signal, limit]);
-    const call: LensCall = { config, input, tools, model, prompt: rendered.text, signal };
+    const call: LensCall = { config, input, tools, model, prompt: prepared.prompt, signal };
     try {
       return await unlessAborted(execute({ models, moderation }, ready, call), call.signal);
     } catch (error) {

@@ -8,7 +8,7 @@ import { lensNamePattern } from '../../engine/ids.ts';
 import { seconds } from '../../engine/time.ts';
 import type { NodeShape } from '../node-type.ts';
 import type { NodeDefaults } from '../settings.ts';
-import { jsonValue } from '../template-text.ts';
+import { jsonValue } from '../config-values.ts';
 
 /** Defaults of the lens document: one attempt, and no retry of contract violations unless `retryOn` says so. */
 const lensDefaults = {

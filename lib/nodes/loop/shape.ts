@@ -1,13 +1,13 @@
 /** Loop node: runs its body, the nodes behind its handle `loop`, once per item, and continues at `done` with the results. */
 import * as z from 'zod';
-import { bodyHandle, completedHandle, doneHandle } from '../../engine/graph/loop-bodies.ts';
-import { loopLimits } from '../../engine/graph/loop-limits.ts';
+import { bodyHandle, completedHandle, doneHandle } from '../../engine/graph/outcome.ts';
+import { loopLimits } from '../../engine/graph/loop-values.ts';
 import { type Outcome, errorHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { type JsonValue, inline, isJsonArray } from '../../engine/json.ts';
 import { itemFailurePolicies } from '../../engine/log/events.ts';
 import { durationMs } from '../../engine/time.ts';
-import type { ConfigFinding } from '../finding.ts';
+import type { ConfigFinding } from '../config-values.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 

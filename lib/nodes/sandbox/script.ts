@@ -1,9 +1,12 @@
 /** The interface of the sandbox. Only strings and numbers cross it, so that a script cannot reach objects of the host. */
+import { defined } from '../../base/defined.ts';
+import { TimeSliceExceeded } from '../../engine/fair-shares.ts';
 import { ContextTooLarge, payloadLimits } from '../../engine/graph/payload-limits.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
-import { failureLimits } from '../../engine/log/failure-limits.ts';
-import { printedLimits } from '../../engine/log/printed-lines.ts';
-import type { DurationMs } from '../../engine/time.ts';
+import { failureLimits, printedLimits } from '../../engine/log/event-limits.ts';
+import type { Failure } from '../../engine/log/events.ts';
+import type { FailureCause } from '../../engine/retry.ts';
+import { type DurationMs, durationMs } from '../../engine/time.ts';
 
 export interface Script {
   /** the body of a synchronous function */
@@ -28,7 +31,7 @@ export const scriptErrorCodes = [
   'output_invalid',
   'sandbox_failed',
 ] as const;
-export type ScriptErrorCode = (typeof scriptErrorCodes)[number];
+type ScriptErrorCode = (typeof scriptErrorCodes)[number];
 
 export type ScriptEnd =
   | ({ readonly kind: 'returned'; /** JSON */ readonly output: string } & Used)
@@ -81,4 +84,49 @@ export const scriptWith = (code: string, input: NodeInput, limits: Pick<Script, 
   const bytes = context.length + inputs.length;
   if (bytes > payloadLimits.contextBytes) throw new ContextTooLarge(bytes);
   return { code, context, inputs, ...limits };
+};
+
+/**
+ * Limits the scripts of one attempt to a shared time slice. An attempt that exceeds it starts again in the slow lane.
+ * @param slice CPU time; absent: only the limit of each script applies
+ * @returns a sandbox that rejects with `TimeSliceExceeded` when the slice is used up before a script ends
+ */
+export function withinSlice(sandbox: Sandbox, slice: DurationMs | undefined): Sandbox {
+  if (slice === undefined) return sandbox;
+  let remainingMs: number = slice;
+  return {
+    run: async (script, signal) => {
+      if (remainingMs < 1) throw new TimeSliceExceeded();
+      const end = await sandbox.run({ ...script, sliceMs: durationMs(Math.floor(remainingMs)) }, signal);
+      remainingMs -= end.cpuMs;
+      return end;
+    },
+  };
+}
+
+/** A result that cannot be stored is not retried. Other failures may depend on time or random values. */
+const causes = {
+  script_threw: 'error',
+  script_timeout: 'timeout',
+  memory_exceeded: 'error',
+  recursion_exceeded: 'error',
+  output_too_large: 'invalid',
+  output_too_deep: 'invalid',
+  output_invalid: 'invalid',
+  sandbox_failed: 'error',
+} as const satisfies Record<ScriptErrorCode, FailureCause>;
+
+/** Maps the end of a script to a failure of its node. */
+export const scriptFailure = ({
+  errorCode,
+  message,
+  line,
+  column,
+  timeoutMs,
+  path,
+}: Extract<ScriptEnd, { kind: 'stopped' }>): Failure => {
+  const failure = { cause: causes[errorCode], code: errorCode, message };
+  if (path !== undefined) return { ...failure, details: { path } };
+  if (timeoutMs !== undefined) return { ...failure, details: { timeoutMs } };
+  return line === undefined ? failure : { ...failure, details: defined({ line, column }) };
 };

@@ -7,7 +7,7 @@ import { type JSValueHandle, QuickJS } from 'quickjs-wasi';
 import { jsonLimits } from '../../engine/validate-json.ts';
 import { errorText } from '../../engine/error-text.ts';
 import { prelude } from './prelude.ts';
-import { type PrintedLines, collectPrintedLines } from '../../engine/log/printed-lines.ts';
+import { type PrintedLines, collectPrintedLines } from '../../engine/log/event-limits.ts';
 import { type Script, type ScriptEnd, type StopReason, scriptLimits, sliceSpent, timeLimit } from './script.ts';
 import { type ScriptResult, truncateMessage, fileName, scriptPrefix, parseScriptResult } from './script-result.ts';
 

@@ -5,11 +5,11 @@ import { type Outcome, errorHandle, mainHandle } from '../../engine/graph/outcom
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import type { JsonValue } from '../../engine/json.ts';
-import { maxSignalTextLength } from '../../engine/signal-key.ts';
+import { maxSignalTextLength } from '../../engine/ids.ts';
 import { after, days, seconds } from '../../engine/time.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
-import { shownValue } from '../shown-value.ts';
+import { shownValue } from '../config-values.ts';
 
 /** the longest deadline of a run */
 const maxSeconds = days(365) / 1_000;

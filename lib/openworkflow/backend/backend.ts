@@ -4,8 +4,7 @@
  */
 import * as decide from '../../engine/external/decide.ts';
 import type { ExternalState } from '../../engine/external/fold.ts';
-import { parseExternalRunId, runOfStep } from '../../engine/external/ids.ts';
-import { retainUntil } from '../../engine/external/run.ts';
+import { parseExternalRunId, runOfStep, retainUntil } from '../../engine/external/run.ts';
 import { durationMs } from '../../engine/time.ts';
 import type { ExternalRunAddress } from '../../ports/external-runs.ts';
 import {

@@ -3,14 +3,13 @@
  * position in the order of time and id, and pages go in both directions.
  */
 import * as z from 'zod';
-import type { ExternalStatus } from '../../engine/external/run.ts';
-import { parseExternalRunId } from '../../engine/external/ids.ts';
+import { type ExternalStatus, parseExternalRunId } from '../../engine/external/run.ts';
 import { instant } from '../../engine/time.ts';
 import type { Listing, ListingPosition } from '../../ports/external-runs.ts';
-import { toWorkflowRun, statusOf } from './library-types.ts';
 import type { ListWorkflowRuns, Page, PageOptions, WorkflowRun, WorkflowRunStatus } from './contract.ts';
-import type { RunLogs } from './run-logs.ts';
 import type { BackendDeps } from './deps.ts';
+import { toWorkflowRun, statusOf } from './library-types.ts';
+import type { RunLogs } from './run-logs.ts';
 
 /** Page size of the reads. Listings are small. */
 const listingsPerPage = 1_000;

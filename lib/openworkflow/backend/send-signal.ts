@@ -4,8 +4,7 @@
  */
 import type { JsonValue } from '../../engine/json.ts';
 import { decideDelivery, openWaits } from '../../engine/external/decide.ts';
-import type { ExternalRunId, StepAttemptId } from '../../engine/external/ids.ts';
-import { retainUntil } from '../../engine/external/run.ts';
+import { type ExternalRunId, type StepAttemptId, retainUntil } from '../../engine/external/run.ts';
 import type { Sending, SignalWaiter } from '../../ports/external-runs.ts';
 import { assertFitsItem } from './assert-fits-item.ts';
 import type { RunLogs } from './run-logs.ts';

@@ -1,14 +1,11 @@
 /** Receives a webhook: verifies it, then starts a run, resumes a run or sends a signal, once per delivery, as the provider's configuration says. */
 import { createHash } from 'node:crypto';
-import { type RunId, type Scope, type SignalId, runId as toRunId, runIdPattern } from '../../engine/ids.ts';
+import { type RunId, type Scope, type SignalId, runId as toRunId, runIdPattern, maxSignalTextLength } from '../../engine/ids.ts';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
-import { maxSignalTextLength } from '../../engine/signal-key.ts';
 import { type DurationMs, durationMs, hours, iso } from '../../engine/time.ts';
 import type { Trace } from '../../engine/trace.ts';
-import type { VerificationFailure, ReceivedWebhook } from '../../webhooks/delivery.ts';
-import type { WebhookProvider } from '../../webhooks/provider.ts';
-import { valueAt } from '../../webhooks/value-at.ts';
-import { verify } from '../../webhooks/verify.ts';
+import { type VerificationFailure, type ReceivedWebhook, verify } from '../../webhooks/verify.ts';
+import { type WebhookProvider, valueAt } from '../../webhooks/provider.ts';
 import type { Decider } from '../commit/decide-run.ts';
 import { type ResumeResult, resumeRun } from '../runs/resume-run.ts';
 import { sendSignal } from '../runs/send-signal.ts';

@@ -4,7 +4,7 @@
  */
 import { seconds } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import { secretsIn } from '../../webhooks/secrets-in.ts';
+import { secretsIn } from '../../webhooks/provider.ts';
 import type { SecretCache } from './secret-cache.ts';
 
 /** A changed secret takes effect within this time. Forged webhooks cause at most one read in it. */

@@ -1,7 +1,7 @@
 /** Commits the events that follow from facts about a graph run, and dispatches their effects. No other module commits such facts. */
-import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
+import { signalWaitsOf } from '../../engine/log/open-nodes.ts';
 import { decideUntilFull } from '../../engine/graph/decide.ts';
-import type { LoadedPayloads } from '../../engine/graph/context-at.ts';
+import type { LoadedPayloads } from '../../engine/graph/context.ts';
 import type { Fact } from '../../engine/graph/facts.ts';
 import type { Plan } from '../../engine/graph/plan.ts';
 import type { Commit } from '../../engine/log/commit.ts';

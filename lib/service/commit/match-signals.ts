@@ -4,10 +4,9 @@
  * undelivered signal delivers it, because the process that claimed it may have crashed. (docs/decisions/matching-signals.md)
  */
 import type { Fact } from '../../engine/graph/facts.ts';
-import { type CommitNo, firstCommit, nodeKey, topLevel } from '../../engine/ids.ts';
+import { type CommitNo, type SignalKey, firstCommit, nodeKey, topLevel } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
-import { openNodeAt } from '../../engine/log/open-node-at.ts';
-import type { SignalKey } from '../../engine/signal-key.ts';
+import { openNodeAt } from '../../engine/log/open-nodes.ts';
 import type { StoredSignal, SignalsAtKey, Waiter } from '../../ports/signals.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { AppendResult } from '../run-log/append.ts';

@@ -1,8 +1,7 @@
 /** Registers a run's signal waits in the signal store, and then matches them with signals that are already there. */
-import { type RunAddress, nodeKey } from '../../engine/ids.ts';
+import { type RunAddress, type SignalKey, nodeKey } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { SignalWait } from '../../engine/log/node-state.ts';
-import type { SignalKey } from '../../engine/signal-key.ts';
 import { after, days } from '../../engine/time.ts';
 import type { Waiter } from '../../ports/signals.ts';
 import { Unavailable } from '../../ports/unavailable.ts';

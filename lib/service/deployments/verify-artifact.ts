@@ -1,5 +1,5 @@
 /** Verifies that an archive matches its manifest and is safe to unpack. */
-import { validateArchive, sha256 } from '../../artifact/validate-archive.ts';
+import { validateArchive, sha256 } from '../../artifact/archive-rules.ts';
 import { readArchive } from '../../artifact/read-archive.ts';
 import type { DeploymentId, Scope } from '../../engine/ids.ts';
 import { bundlePaths } from '../../ports/bundles.ts';

@@ -1,10 +1,10 @@
 /** Collects the results of a wide fan-out: node results and ends of child runs. It commits all results of one run in one commit. */
 import { defined } from '../../base/defined.ts';
-import { maxDirectSiblings } from '../../engine/graph/advance.ts';
+import { maxDirectSiblings } from '../../engine/graph/dispatch.ts';
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
 import { type RunState, isTerminal, openNodes } from '../../engine/log/fold.ts';
 import { pinnedVersion } from '../../engine/log/head.ts';
-import { openNodeAt } from '../../engine/log/open-node-at.ts';
+import { openNodeAt } from '../../engine/log/open-nodes.ts';
 import { type DurationMs, type Instant, between, durationMs, seconds } from '../../engine/time.ts';
 import type { Fact } from '../../engine/graph/facts.ts';
 import type { ResultMessage } from '../../ports/jobs.ts';

@@ -4,8 +4,14 @@
  */
 import { defined } from '../../base/defined.ts';
 import type { BundleFact } from '../../engine/bundle/decide.ts';
-import { type Message, laneOf, parseMessage, messageKey } from '../../engine/bundle/message.ts';
-import { type InvocationResult, messageResultOf } from '../../engine/bundle/message-result.ts';
+import {
+  type Message,
+  type InvocationResult,
+  laneOf,
+  parseMessage,
+  messageKey,
+  messageResultOf,
+} from '../../engine/bundle/message.ts';
 import type { NodeRef } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
 import type { JsonValue } from '../../engine/json.ts';
@@ -13,7 +19,7 @@ import type { Deliveries } from '../../engine/log/deliveries.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { BundleHead } from '../../engine/log/head.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
-import { openNodeAt } from '../../engine/log/open-node-at.ts';
+import { openNodeAt } from '../../engine/log/open-nodes.ts';
 import { type Instant, durationMs, instant } from '../../engine/time.ts';
 import { withSpan } from '../../engine/trace.ts';
 import type { Bundles } from '../../ports/bundles.ts';

@@ -1,7 +1,7 @@
 /** Handles a dead letter. The delivery records of its attempt decide whether the attempt fails or is redispatched. */
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
-import { openNodeAt } from '../../engine/log/open-node-at.ts';
+import { openNodeAt } from '../../engine/log/open-nodes.ts';
 import type { Job, ResultMessage } from '../../ports/jobs.ts';
 import type { Decider } from '../commit/decide-run.ts';
 import { recordDeadLetter } from './admit-attempt.ts';

@@ -3,7 +3,7 @@
  * waits. Any process that knows of either run may request this, any number of times. Only the two logs decide, so a late, lost or
  * duplicate message changes nothing. (docs/decisions/subflows.md)
  */
-import { maxDirectSiblings } from '../../engine/graph/advance.ts';
+import { maxDirectSiblings } from '../../engine/graph/dispatch.ts';
 import type { ChildEnd } from '../../engine/graph/facts.ts';
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';

@@ -2,7 +2,7 @@
  * Recovers a run whose effects may be lost. Redelivered messages, rechecks and the sweep use it. It redispatches only nodes whose
  * heartbeat timed out, so that a late duplicate message cannot multiply.
  */
-import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
+import { signalWaitsOf } from '../../engine/log/open-nodes.ts';
 import { type NodeKey, nodeKey } from '../../engine/ids.ts';
 import { isTerminal, isWaitingForSlot } from '../../engine/log/fold.ts';
 import { type OpenNode, waitEndsAt } from '../../engine/log/node-state.ts';

@@ -3,16 +3,16 @@
  * function suspends. The queue may deliver the task twice. The log then lets only one of the two continue.
  */
 import { defined } from '../../base/defined.ts';
-import { divergedCode } from '../../engine/durable/defer-workflow-task.ts';
-import { replayVersionKey } from '../../engine/durable/replay-version.ts';
+import { divergedCode } from '../../engine/durable/workflow-task.ts';
+import { replayVersionKey } from '../../engine/durable/command-batch.ts';
 import { invariant, unreachable } from '../../engine/invariant.ts';
 import type { Failure } from '../../engine/log/events.ts';
-import { reportedFailure } from '../../engine/log/failure-limits.ts';
+import { reportedFailure } from '../../engine/log/event-limits.ts';
 import type { CodeHead } from '../../engine/log/head.ts';
 import type { Deliveries } from '../../engine/log/deliveries.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
-import { openNodeAt } from '../../engine/log/open-node-at.ts';
+import { openNodeAt } from '../../engine/log/open-nodes.ts';
 import { type Instant, between, durationMs, instant, seconds } from '../../engine/time.ts';
 import type { Manifest } from '../../ports/deployments.ts';
 import type { WorkflowTaskJob } from '../../ports/jobs.ts';

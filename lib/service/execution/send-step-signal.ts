@@ -3,7 +3,7 @@ import type { Command, StepResult } from '../../engine/durable/command-batch.ts'
 import type { JsonValue } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import type { CodeHead } from '../../engine/log/head.ts';
-import { maxSignalTextLength } from '../../engine/signal-key.ts';
+import { maxSignalTextLength } from '../../engine/ids.ts';
 import { durationMs } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';

@@ -5,7 +5,7 @@
  */
 import { defined } from '../../base/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
-import { attentionOf } from '../../engine/log/attention.ts';
+import { attentionOf } from '../../engine/log/open-nodes.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import { minuteOf, nextCheck } from '../../engine/log/heartbeat-timeout.ts';
 import { callerOf } from '../../engine/log/lineage.ts';

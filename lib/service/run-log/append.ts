@@ -7,7 +7,7 @@
  * - When the outcome is unknown, the writer repeats the same item under the same number until the answer is definite.
  */
 import type { RetryLimits } from '../../base/retry.ts';
-import type { LoadedPayloads } from '../../engine/graph/context-at.ts';
+import type { LoadedPayloads } from '../../engine/graph/context.ts';
 import { invariant } from '../../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../../engine/json.ts';
 import { type Commit, nextCommitNo } from '../../engine/log/commit.ts';

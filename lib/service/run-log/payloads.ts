@@ -1,14 +1,12 @@
 /** Offloads payloads (claim check): a value too large for a commit is written once outside the log and passed by reference. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import type { LoadedPayloads } from '../../engine/graph/context-at.ts';
-import { PayloadsNeeded } from '../../engine/graph/context.ts';
+import { type LoadedPayloads, PayloadsNeeded } from '../../engine/graph/context.ts';
 import type { RunAddress } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
 import type { JsonValue, Payload, PayloadRef } from '../../engine/json.ts';
-import { truncateEvent } from '../../engine/log/event-limits.ts';
+import { truncateEvent, reportedFailure } from '../../engine/log/event-limits.ts';
 import type { Failure, RunEvent } from '../../engine/log/events.ts';
-import { reportedFailure } from '../../engine/log/failure-limits.ts';
 import { type Head, isTestRun } from '../../engine/log/head.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';

@@ -4,9 +4,8 @@
  */
 import { type CommitNo, type RunAddress, firstCommit } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
-import type { Commit } from '../../engine/log/commit.ts';
+import { type Commit, isTombstone } from '../../engine/log/commit.ts';
 import { type RunState, applyCommit, emptyState, isTerminal } from '../../engine/log/fold.ts';
-import { isTombstone } from '../../engine/log/tombstone.ts';
 import type { Head } from '../../engine/log/head.ts';
 import { shouldTakeSnapshot } from '../../engine/log/stored-fold.ts';
 import { Unavailable } from '../../ports/unavailable.ts';

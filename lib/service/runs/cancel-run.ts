@@ -1,6 +1,6 @@
 /** Cancels a run. The cancel either wins or loses; a result that arrives after it changes nothing. */
 import { defined } from '../../base/defined.ts';
-import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
+import { signalWaitsOf } from '../../engine/log/open-nodes.ts';
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';

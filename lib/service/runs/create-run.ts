@@ -5,10 +5,9 @@
 import { defined } from '../../base/defined.ts';
 import type { Plan } from '../../engine/graph/plan.ts';
 import { type RunId, type Scope, eventId, firstCommit, nonce } from '../../engine/ids.ts';
-import { expiryOf } from '../../engine/log/expiry.ts';
+import { type Head, type RunCreation, expiryOf, firstProjection } from '../../engine/log/head.ts';
 import { applyCommit, emptyState } from '../../engine/log/fold.ts';
-import { type Head, type RunCreation, firstProjection } from '../../engine/log/head.ts';
-import { isTombstone } from '../../engine/log/tombstone.ts';
+import { isTombstone } from '../../engine/log/commit.ts';
 import { type DurationMs, type Instant, after, days, durationMs, instant, minutes, seconds } from '../../engine/time.ts';
 import type { Trace } from '../../engine/trace.ts';
 import type { Reservation } from '../../ports/control.ts';

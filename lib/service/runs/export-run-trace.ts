@@ -1,8 +1,7 @@
 /** Exports the trace of an ended run to a collector. The run does not wait for it. A repeated export sends the same spans. */
 import { defined } from '../../base/defined.ts';
 import { type RunAddress, firstCommit } from '../../engine/ids.ts';
-import type { Commit } from '../../engine/log/commit.ts';
-import { isTombstone } from '../../engine/log/tombstone.ts';
+import { type Commit, isTombstone } from '../../engine/log/commit.ts';
 import { type Head, isTestRun } from '../../engine/log/head.ts';
 import { callerOf } from '../../engine/log/lineage.ts';
 import { spanIdOf, traceIdOf } from '../../engine/trace.ts';

@@ -4,7 +4,7 @@
  * code cannot write, to confirm that the run is a code run.
  */
 import { createHash } from 'node:crypto';
-import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
+import { signalWaitsOf } from '../../engine/log/open-nodes.ts';
 import { type RunAddress, type SignalId, signalId } from '../../engine/ids.ts';
 import { after, days, instant } from '../../engine/time.ts';
 import type { SignalJob, WaitsJob } from '../../ports/jobs.ts';

@@ -4,7 +4,7 @@ import { decideBundleStart } from '../../engine/bundle/decide.ts';
 import { workflowQueue } from '../../engine/bundle/message.ts';
 import { defined } from '../../base/defined.ts';
 import { decideCodeStart } from '../../engine/durable/decide.ts';
-import { replayVersion, replayVersionKey } from '../../engine/durable/replay-version.ts';
+import { replayVersion, replayVersionKey } from '../../engine/durable/command-batch.ts';
 import { decideStart } from '../../engine/graph/decide.ts';
 import type { WorkflowVersion } from '../../engine/graph/definition.ts';
 import type { Plan } from '../../engine/graph/plan.ts';

@@ -1,8 +1,7 @@
 /** Renders a widget for a run: resolves the templates of its configuration against the run's current context. */
 import { ContextTooLarge } from '../../engine/graph/payload-limits.ts';
 import { WorkLimitExceeded } from '../../engine/graph/work-limits.ts';
-import { contextAt } from '../../engine/graph/context-at.ts';
-import type { ContextView } from '../../engine/graph/context.ts';
+import { type ContextView, contextAt } from '../../engine/graph/context.ts';
 import { templateErrorsOf, lookUp, pathsOf, resolveTemplate } from '../../engine/graph/template.ts';
 import { type RunAddress, topLevel } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';

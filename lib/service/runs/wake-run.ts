@@ -1,6 +1,6 @@
 /** Wakes sleeping nodes of a run before their time. Their timers still fire, but change nothing. */
 import { defined } from '../../base/defined.ts';
-import { sleepersOf } from '../../engine/graph/sleepers.ts';
+import { sleepersOf } from '../../engine/log/open-nodes.ts';
 import type { NodeId, RunAddress } from '../../engine/ids.ts';
 import type { BundleHead, TerminalStatus } from '../../engine/log/head.ts';
 import { commitWithRecheck, endStatusOf } from '../commit/commit-with-recheck.ts';

@@ -1,6 +1,6 @@
 /** Builds the frames for sockets: the text of each update, and its position, so that no socket receives it twice. */
 import { defined } from '../../base/defined.ts';
-import { contextAt } from '../../engine/graph/context-at.ts';
+import { contextAt } from '../../engine/graph/context.ts';
 import { type RunAddress, eventId, nodeKey, topLevel } from '../../engine/ids.ts';
 import type { JsonObject, JsonValue, Payload } from '../../engine/json.ts';
 import { heartbeatEventName } from '../../engine/log/event-names.ts';

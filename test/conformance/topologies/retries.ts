@@ -1,6 +1,6 @@
 /** Retries: which causes are retried, after which delay, and what happens after the last attempt. */
 import { expect } from 'vitest';
-import { failureCauses, retryableCauses } from '../../../lib/engine/retry/causes.ts';
+import { failureCauses, retryableCauses } from '../../../lib/engine/retry.ts';
 import { minutes, seconds } from '../../../lib/engine/time.ts';
 import { type Topology, finishedWith, failedWith, takes, names } from '../topology.ts';
 

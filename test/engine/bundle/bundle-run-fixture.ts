@@ -1,7 +1,6 @@
 /** A bundle run driven by a test: facts are decided and committed as the service does. */
 import { type BundleFact, type NewMessage, decideBundle, decideBundleStart } from '../../../lib/engine/bundle/decide.ts';
-import { messageId, workflowQueue } from '../../../lib/engine/bundle/message.ts';
-import type { MessageResult } from '../../../lib/engine/bundle/message-result.ts';
+import { type MessageResult, messageId, workflowQueue } from '../../../lib/engine/bundle/message.ts';
 import { type NodeId, commitNo, nodeKey, nonce, runId, topLevel } from '../../../lib/engine/ids.ts';
 import type { Commit } from '../../../lib/engine/log/commit.ts';
 import type { RunEvent } from '../../../lib/engine/log/events.ts';

@@ -2,8 +2,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type BundleFact, maxDeliveries } from '../../../lib/engine/bundle/decide.ts';
-import { isStepMessage, laneOf, messageId, parseMessage, storedMessage } from '../../../lib/engine/bundle/message.ts';
-import { type MessageResult, messageResultOf } from '../../../lib/engine/bundle/message-result.ts';
+import {
+  type MessageResult,
+  isStepMessage,
+  laneOf,
+  messageId,
+  parseMessage,
+  storedMessage,
+  messageResultOf,
+} from '../../../lib/engine/bundle/message.ts';
 import { nodeKey, topLevel } from '../../../lib/engine/ids.ts';
 import { attemptOf, isTerminal } from '../../../lib/engine/log/fold.ts';
 import { instant, minutes } from '../../../lib/engine/time.ts';

@@ -1,7 +1,7 @@
 /** A run's history as a document, built from public events. */
 import { describe, expect, test } from 'vitest';
 import { type ValueSource, historyDocument } from '../../../lib/engine/durable/history-document.ts';
-import { replayVersionKey } from '../../../lib/engine/durable/replay-version.ts';
+import { replayVersionKey } from '../../../lib/engine/durable/command-batch.ts';
 
 const run = { id: 'wrun_1', workflowName: 'order', version: '2', createdAt: 'then', deadlineAt: 'later' };
 type Event = Parameters<typeof historyDocument>[1][number];

@@ -1,8 +1,13 @@
 /** Node ids of steps, and the retry delays of code runs. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { workflowTaskNodeId, stepNodeId } from '../../../lib/engine/durable/step.ts';
-import { decideRetry, stepRetryDefaults, workflowRetryDefaults } from '../../../lib/engine/durable/step-retry.ts';
+import {
+  workflowTaskNodeId,
+  stepNodeId,
+  decideRetry,
+  stepRetryDefaults,
+  workflowRetryDefaults,
+} from '../../../lib/engine/durable/step.ts';
 import { nodeIdPattern } from '../../../lib/engine/ids.ts';
 import { after, days, seconds } from '../../../lib/engine/time.ts';
 import { dawn } from '../graph-run-fixture.ts';

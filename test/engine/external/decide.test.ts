@@ -19,7 +19,7 @@ import {
   openWaits,
 } from '../../../lib/engine/external/decide.ts';
 import type { ExternalState } from '../../../lib/engine/external/fold.ts';
-import { stepAttemptId } from '../../../lib/engine/external/ids.ts';
+import { stepAttemptId } from '../../../lib/engine/external/run.ts';
 import { after, durationMs, hours, seconds } from '../../../lib/engine/time.ts';
 import { dawn } from '../graph-run-fixture.ts';
 import { ExternalRunFixture, commits, lease, refused, retry, unchanged, theRun } from './external-run-fixture.ts';

@@ -4,8 +4,13 @@ import { nonce } from '../../../lib/engine/ids.ts';
 import { type Decision, type ExternalRetry, decideClaim, decideStep } from '../../../lib/engine/external/decide.ts';
 import type { ExternalCreation, ExternalEntry, ExternalFact } from '../../../lib/engine/external/entry.ts';
 import { type ExternalState, foldExternal } from '../../../lib/engine/external/fold.ts';
-import { type StepAttemptId, externalRunId, stepAttemptId } from '../../../lib/engine/external/ids.ts';
-import type { StepAttemptContext, StepKind } from '../../../lib/engine/external/run.ts';
+import {
+  type StepAttemptId,
+  type StepAttemptContext,
+  type StepKind,
+  externalRunId,
+  stepAttemptId,
+} from '../../../lib/engine/external/run.ts';
 import { type DurationMs, after, seconds } from '../../../lib/engine/time.ts';
 import { dawn } from '../graph-run-fixture.ts';
 

@@ -2,8 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { type ExternalFact, inSequence } from '../../../lib/engine/external/entry.ts';
 import { foldExternal } from '../../../lib/engine/external/fold.ts';
-import { stepAttemptId } from '../../../lib/engine/external/ids.ts';
-import { endOfLife, retainUntil, hasEnded, externalStatuses } from '../../../lib/engine/external/run.ts';
+import { stepAttemptId, endOfLife, retainUntil, hasEnded, externalStatuses } from '../../../lib/engine/external/run.ts';
 import { after, days, instant, minutes, seconds } from '../../../lib/engine/time.ts';
 import { dawn } from '../graph-run-fixture.ts';
 import { ExternalRunFixture, creation, lease, nonceOf, theRun } from './external-run-fixture.ts';

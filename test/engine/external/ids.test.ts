@@ -6,7 +6,7 @@ import {
   externalRunId,
   runOfStep,
   stepAttemptId,
-} from '../../../lib/engine/external/ids.ts';
+} from '../../../lib/engine/external/run.ts';
 
 const random = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const run = '0f8fad5b-d9cb-869f-a165-708677000000';

@@ -1,7 +1,6 @@
 /** An attempt sees the fold up to its dispatch event, however late and often it runs. */
 import { expect, test } from 'vitest';
-import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
-import { contextAt } from '../../../lib/engine/graph/context-at.ts';
+import { PayloadsNeeded, contextAt } from '../../../lib/engine/graph/context.ts';
 import { topLevel } from '../../../lib/engine/ids.ts';
 import type { JsonValue, PayloadRef } from '../../../lib/engine/json.ts';
 import { failed, finished, graph, completesAtOnce, threeAttempts } from '../graph-builder.ts';

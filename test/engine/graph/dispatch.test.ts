@@ -1,6 +1,6 @@
 /** How ready nodes are dispatched: one inline, a few through the queue, many with collected results. */
 import { expect, test } from 'vitest';
-import { maxDirectSiblings } from '../../../lib/engine/graph/advance.ts';
+import { maxDirectSiblings } from '../../../lib/engine/graph/dispatch.ts';
 import { decide } from '../../../lib/engine/graph/decide.ts';
 import type { Via } from '../../../lib/engine/log/events.ts';
 import { after, hours } from '../../../lib/engine/time.ts';

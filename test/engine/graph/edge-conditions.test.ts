@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test, vi } from 'vitest';
 import type { EdgeCondition } from '../../../lib/engine/graph/definition.ts';
-import { edgeValue, isMet } from '../../../lib/engine/graph/edge-condition.ts';
+import { edgeValue, isMet } from '../../../lib/engine/graph/edges.ts';
 import { DecisionWork, workLimits } from '../../../lib/engine/graph/work-limits.ts';
 import type { JsonValue } from '../../../lib/engine/json.ts';
 import { ends, failed, finished, graph, completesAtOnce } from '../graph-builder.ts';

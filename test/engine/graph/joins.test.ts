@@ -1,7 +1,6 @@
 /** A join fires once in any timing, and never waits for a branch that is not taken. */
 import { expect, test } from 'vitest';
-import { type EdgeState } from '../../../lib/engine/graph/edge-state.ts';
-import { type JoinDecision, decideJoin } from '../../../lib/engine/graph/join.ts';
+import { type EdgeState, type JoinDecision, decideJoin } from '../../../lib/engine/graph/edges.ts';
 import type { NodePolicy } from '../../../lib/engine/graph/plan.ts';
 import { type GraphSpec, type NodeTraits, failed, finished, graph, names, completesAtOnce } from '../graph-builder.ts';
 import { type GraphRunFixture, started, describeEvents } from '../graph-run-fixture.ts';

@@ -1,9 +1,9 @@
 /** Results of iterations are stored together, and read back in the order of the items. */
 import { describe, expect, test } from 'vitest';
 import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
-import { allResults, serializeResults } from '../../../lib/engine/graph/loop-results.ts';
+import { allResults, serializeResults } from '../../../lib/engine/graph/loop-values.ts';
 import type { JsonValue, Payload, PayloadRef } from '../../../lib/engine/json.ts';
-import type { LoopState, IterationResult } from '../../../lib/engine/log/loop-state.ts';
+import type { LoopState, IterationResult } from '../../../lib/engine/log/node-state.ts';
 import { seconds } from '../../../lib/engine/time.ts';
 import { dawn } from '../graph-run-fixture.ts';
 

@@ -1,7 +1,7 @@
 /** Limits of payload sizes: a larger value fails its node, its run or its read with a code, and is never stored. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { contextAt } from '../../../lib/engine/graph/context-at.ts';
+import { contextAt } from '../../../lib/engine/graph/context.ts';
 import { definitionLimits } from '../../../lib/engine/graph/findings.ts';
 import type { Outcome } from '../../../lib/engine/graph/outcome.ts';
 import { ContextTooLarge, payloadLimits } from '../../../lib/engine/graph/payload-limits.ts';

@@ -5,8 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import type { EdgeState } from '../../../lib/engine/graph/edge-state.ts';
-import { decideJoin } from '../../../lib/engine/graph/join.ts';
+import { type EdgeState, decideJoin } from '../../../lib/engine/graph/edges.ts';
 import type { Outcome } from '../../../lib/engine/graph/outcome.ts';
 import type { PlanEdge, PlanNode } from '../../../lib/engine/graph/plan.ts';
 import type { RunState } from '../../../lib/engine/log/fold.ts';

@@ -2,8 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Outcome } from '../../../lib/engine/graph/outcome.ts';
 import type { Gate } from '../../../lib/engine/log/events.ts';
-import { failureCauses, retryableCauses } from '../../../lib/engine/retry/causes.ts';
-import type { RetryPolicy } from '../../../lib/engine/retry/policy.ts';
+import { type RetryPolicy, failureCauses, retryableCauses } from '../../../lib/engine/retry.ts';
 import { after, minutes, seconds } from '../../../lib/engine/time.ts';
 import { failed, finished, graph, ms, names, completesAtOnce, threeAttempts } from '../graph-builder.ts';
 import { type Settings, dawn, nth, started, types } from '../graph-run-fixture.ts';

@@ -1,7 +1,7 @@
 /** A node that awaits a signal continues once: with a signal, or with the expiry of its wait. */
 import { expect, test } from 'vitest';
 import { inline } from '../../../lib/engine/json.ts';
-import { attentionOf } from '../../../lib/engine/log/attention.ts';
+import { attentionOf } from '../../../lib/engine/log/open-nodes.ts';
 import { nextCheck, heartbeatStates } from '../../../lib/engine/log/heartbeat-timeout.ts';
 import { restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
 import { after, days, hours, iso, minutes, seconds } from '../../../lib/engine/time.ts';

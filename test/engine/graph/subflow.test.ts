@@ -1,12 +1,12 @@
 /** A node that calls a workflow ends once, with the end of the called run or the expiry of its wait. */
 import { expect, test } from 'vitest';
-import { failureOfChild } from '../../../lib/engine/graph/call-subflow.ts';
+import { failureOfChild } from '../../../lib/engine/graph/waits.ts';
 import type { ChildEnd } from '../../../lib/engine/graph/facts.ts';
 import { nodeId, nodeKey, runId, topLevel } from '../../../lib/engine/ids.ts';
-import { attentionOf } from '../../../lib/engine/log/attention.ts';
+import { attentionOf } from '../../../lib/engine/log/open-nodes.ts';
 import { nextCheck, heartbeatStates } from '../../../lib/engine/log/heartbeat-timeout.ts';
 import { restoreFold, storeFold } from '../../../lib/engine/log/stored-fold.ts';
-import { type FailureCause, failureCauses } from '../../../lib/engine/retry/causes.ts';
+import { type FailureCause, failureCauses } from '../../../lib/engine/retry.ts';
 import { after, days, hours, minutes } from '../../../lib/engine/time.ts';
 import { calls, graph, completesAtOnce, threeAttempts } from '../graph-builder.ts';
 import { type Settings, dawn, started, describeEvents } from '../graph-run-fixture.ts';

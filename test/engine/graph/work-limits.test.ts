@@ -9,7 +9,7 @@ import {
   withinConfigPath,
   workLimits,
 } from '../../../lib/engine/graph/work-limits.ts';
-import { minJsonLength } from '../../../lib/engine/min-json-length.ts';
+import { minJsonLength } from '../../../lib/engine/json.ts';
 import { decided } from '../../nodes/given.ts';
 import type { Fact } from '../../../lib/engine/graph/facts.ts';
 import { firstAttempt } from '../../../lib/engine/ids.ts';

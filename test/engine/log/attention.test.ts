@@ -1,6 +1,6 @@
 /** The index entry of an open run: retrying comes before waiting, and a run in progress has none. */
 import { expect, test } from 'vitest';
-import { attentionOf } from '../../../lib/engine/log/attention.ts';
+import { attentionOf } from '../../../lib/engine/log/open-nodes.ts';
 import { after, days, minutes, seconds } from '../../../lib/engine/time.ts';
 import { failed, graph, completesAtOnce, sleepsUntil, threeAttempts } from '../graph-builder.ts';
 import { GraphRunFixture, dawn, started } from '../graph-run-fixture.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
-import { failureLimits, reportedFailure, reportedOutcome } from '../../../lib/engine/log/failure-limits.ts';
+import { failureLimits, reportedFailure, reportedOutcome } from '../../../lib/engine/log/event-limits.ts';
 
 const failure = (more: Partial<Failure> = {}): Failure => ({ cause: 'error', message: 'it broke', ...more });
 const sizeOf = (value: unknown): number => JSON.stringify(value).length;

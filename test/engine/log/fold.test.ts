@@ -5,7 +5,7 @@ import { inline } from '../../../lib/engine/json.ts';
 import { type Commit, eventIdAfter } from '../../../lib/engine/log/commit.ts';
 import type { RunEvent, RunEventType } from '../../../lib/engine/log/events.ts';
 import { applyCommit, applyEvent, attemptOf, fork, isWaitingForSlot } from '../../../lib/engine/log/fold.ts';
-import type { FailureCause } from '../../../lib/engine/retry/causes.ts';
+import type { FailureCause } from '../../../lib/engine/retry.ts';
 import { after, instant, seconds } from '../../../lib/engine/time.ts';
 import { foldOf, plain, refOf } from '../graph-run-fixture.ts';
 

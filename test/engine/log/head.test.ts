@@ -14,7 +14,7 @@ import {
   topLevel,
 } from '../../../lib/engine/ids.ts';
 import type { JsonValue } from '../../../lib/engine/json.ts';
-import { tombstoneCommit, isTombstone } from '../../../lib/engine/log/tombstone.ts';
+import { tombstoneCommit, isTombstone } from '../../../lib/engine/log/commit.ts';
 import { type RunCreation, carriesGraph, isTestRun, pinnedVersion } from '../../../lib/engine/log/head.ts';
 import {
   type Caller,

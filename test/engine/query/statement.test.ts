@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fillPath, argumentNamesIn } from '../../../lib/engine/query/path.ts';
+import { fillPath, argumentNamesIn } from '../../../lib/engine/query/arguments.ts';
 import { hasSeveralStatements, parseStatement } from '../../../lib/engine/query/statement.ts';
 
 describe('a parameter', () => {

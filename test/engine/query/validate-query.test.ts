@@ -1,6 +1,6 @@
 /** Validation of queries: accepted drafts stay unchanged, and problems are findings with a code and a pointer. */
 import { describe, expect, test } from 'vitest';
-import { validateArguments } from '../../../lib/engine/query/validate-arguments.ts';
+import { validateArguments } from '../../../lib/engine/query/arguments.ts';
 import { type QueryDraft, queryLimits } from '../../../lib/engine/query/definition.ts';
 import { validateQuery } from '../../../lib/engine/query/validate-query.ts';
 import { queryName } from '../../../lib/engine/ids.ts';

@@ -5,8 +5,9 @@ import type { QueryDraft, QueryVersion } from '../../../lib/engine/query/definit
 import { queryName } from '../../../lib/engine/ids.ts';
 import { type DurationMs, seconds } from '../../../lib/engine/time.ts';
 import type { DatabasePorts } from '../../../lib/nodes/data-query/aurora.ts';
-import type { NetworkAccess } from '../../../lib/nodes/http/destination.ts';
-import { createAttemptRunner, createRunners } from '../../../lib/nodes/runners.ts';
+import type { NetworkAccess } from '../../../lib/egress/destination.ts';
+import { createAttemptRunner } from '../../../lib/nodes/attempt-runner.ts';
+import { createRunners } from '../../../lib/nodes/runners.ts';
 import { inputOf, planNode, toolsOf } from '../given.ts';
 
 /** Published as version 3. */

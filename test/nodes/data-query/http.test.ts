@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { QueryDraft } from '../../../lib/engine/query/definition.ts';
-import { createAttemptRunner, createRunners } from '../../../lib/nodes/runners.ts';
+import { createAttemptRunner } from '../../../lib/nodes/attempt-runner.ts';
+import { createRunners } from '../../../lib/nodes/runners.ts';
 import { found, inputOf, outputOf, planNode, toolsOf } from '../given.ts';
 import { OtherSide, reachOf } from '../other-side.ts';
 import { ask } from './given.ts';

@@ -12,7 +12,7 @@ import {
   workflowName,
 } from '../../../lib/engine/ids.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
-import { isTombstone } from '../../../lib/engine/log/tombstone.ts';
+import { isTombstone } from '../../../lib/engine/log/commit.ts';
 import { after, hours, instant, iso, minutes } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { archiveName } from '../../../lib/service/definitions/archive-name.ts';

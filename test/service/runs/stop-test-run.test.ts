@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type RunAddress, environment, firstCommit } from '../../../lib/engine/ids.ts';
 import { isTestRun } from '../../../lib/engine/log/head.ts';
-import { isTombstone } from '../../../lib/engine/log/tombstone.ts';
+import { isTombstone } from '../../../lib/engine/log/commit.ts';
 import { after, hours } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import type { Job } from '../../../lib/ports/jobs.ts';

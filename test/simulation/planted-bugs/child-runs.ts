@@ -2,7 +2,7 @@
 import type { PlantedBug } from './bug.ts';
 import { calling, failing } from './fixed-codes.ts';
 
-const callSubflow = 'lib/engine/graph/call-subflow.ts';
+const callSubflow = 'lib/engine/graph/waits.ts';
 
 export const childRunBugs: readonly PlantedBug[] = [
   {

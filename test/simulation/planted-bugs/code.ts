@@ -136,7 +136,7 @@ export const codeBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a step gets one attempt more than its policy allows',
-    file: 'lib/engine/durable/step-retry.ts',
+    file: 'lib/engine/durable/step.ts',
     find: 'failedAttempt >= policy.maximumAttempts',
     replace: 'failedAttempt > policy.maximumAttempts',
     within: 10,
@@ -144,7 +144,7 @@ export const codeBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a step fails before its last attempt',
-    file: 'lib/engine/durable/step-retry.ts',
+    file: 'lib/engine/durable/step.ts',
     find: 'failedAttempt >= policy.maximumAttempts',
     replace: 'failedAttempt + 1 >= policy.maximumAttempts',
     within: 10,

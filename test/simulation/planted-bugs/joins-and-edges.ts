@@ -1,11 +1,12 @@
 /** Planted bugs in the consequences of a node's end: joins, edges and the end of the run. */
 import type { PlantedBug } from './bug.ts';
 
-const join = 'lib/engine/graph/join.ts';
-const edgeState = 'lib/engine/graph/edge-state.ts';
+const join = 'lib/engine/graph/edges.ts';
+const edgeState = 'lib/engine/graph/edges.ts';
 const advance = 'lib/engine/graph/advance.ts';
 const finish = 'lib/engine/graph/finish-graph.ts';
 const decide = 'lib/engine/graph/decide.ts';
+const endAttempt = 'lib/engine/graph/end-attempt.ts';
 const graphs = { code: 0 };
 
 export const joinAndEdgeBugs: readonly PlantedBug[] = [
@@ -91,9 +92,9 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the nodes behind a failed node are not evaluated',
-    file: decide,
-    find: 'if (!hasEnded(draft)) advance(draft, [nodeRef]);\n}\n\nconst tokensOf',
-    replace: "if (!hasEnded(draft) && fact.outcome.kind !== 'failed') advance(draft, [nodeRef]);\n}\n\nconst tokensOf",
+    file: endAttempt,
+    find: 'if (!hasEnded(draft)) advance(draft, [nodeRef]);\n}\n\n/** The event of the gate',
+    replace: "if (!hasEnded(draft) && fact.outcome.kind !== 'failed') advance(draft, [nodeRef]);\n}\n\n/** The event of the gate",
     within: 20,
     options: graphs,
   },
@@ -123,7 +124,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
   },
   {
     name: 'an ended run gets another commit',
-    file: 'lib/engine/graph/draft.ts',
+    file: 'lib/engine/decision.ts',
     find: 'isTerminal(draft.state.progress);',
     replace: 'draft.events.length > 1_000 && isTerminal(draft.state.progress);',
     within: 20,
@@ -131,7 +132,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the result of an earlier attempt is accepted',
-    file: 'lib/engine/log/open-node-at.ts',
+    file: 'lib/engine/log/open-nodes.ts',
     find: 'isOpen(node) && node.attempt === attempt ? node : undefined',
     replace: 'isOpen(node) ? node : undefined',
     within: 100,
@@ -139,7 +140,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a node gets one attempt more than its policy allows',
-    file: decide,
+    file: endAttempt,
     find: 'open.attempt >= retry.attempts) return undefined;',
     replace: 'open.attempt > retry.attempts) return undefined;',
     within: 20,
@@ -147,7 +148,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a cancel is acknowledged and not committed',
-    file: decide,
+    file: 'lib/engine/decision.ts',
     find: "case 'cancel-requested':\n",
     replace: "case 'cancel-requested':\n      if (draft.state.open.size > 1) return;\n",
     within: 60,
@@ -155,7 +156,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a retry ignores the budget',
-    file: decide,
+    file: endAttempt,
     find: "if (hasExecutionsLeft(draft)) return emit(draft, { type: 'NODE_RETRIED'",
     replace: "if (draft !== undefined) return emit(draft, { type: 'NODE_RETRIED'",
     within: 60,
@@ -172,8 +173,8 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
   {
     name: 'each run is past its deadline',
     file: decide,
-    find: 'if (facts.length > 0 && tools.now >= tools.deadlineAt && !hasEnded(draft)) timeOut(draft);',
-    replace: 'if (facts.length > 0 && !hasEnded(draft)) timeOut(draft);',
+    find: 'if (facts.length > 0 && isPastDeadline(draft)) endRun(',
+    replace: 'if (facts.length > 0 && !hasEnded(draft)) endRun(',
     within: 20,
     options: graphs,
   },

@@ -57,7 +57,7 @@ export const loopBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a loop returns its results in the order in which iterations end',
-    file: 'lib/engine/graph/loop-results.ts',
+    file: 'lib/engine/graph/loop-values.ts',
     find: 'for (const { index, value } of values) inOrder[index] = value;',
     replace: 'values.forEach(({ value }, at) => {\n    inOrder[at] = value;\n  });',
     within: 60,

@@ -2,7 +2,7 @@
 import type { PlantedBug } from './bug.ts';
 
 const inputs = 'lib/engine/graph/inputs.ts';
-const contextAt = 'lib/engine/graph/context-at.ts';
+const contextAt = 'lib/engine/graph/context.ts';
 
 export const nodeInputBugs: readonly PlantedBug[] = [
   {

@@ -149,7 +149,7 @@ export const signalBugs: readonly PlantedBug[] = [
     replace: '} else if (node.attempt < 1) {',
     and: [
       {
-        file: 'lib/engine/graph/decide.ts',
+        file: 'lib/engine/graph/end-wait.ts',
         find: "if (open?.status !== 'waiting' || (waitEndsAt(open) ?? Infinity) > draft.tools.now) return;",
         replace: "if (open?.status !== 'waiting') return;",
       },

@@ -62,7 +62,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a lost workflow task does not fail its running steps',
-    file: 'lib/engine/durable/crash-workflow-task.ts',
+    file: 'lib/engine/durable/workflow-task.ts',
     find: '  failSteps(draft, workflowTask, steps, { failure, startedAt: workflowTask.dispatchedAt, endedAt: now });\n  return true;',
     replace:
       '  endWorkflowTask(draft, workflowTask, { startedAt: workflowTask.dispatchedAt, endedAt: now });\n  requestWorkflowTask(draft);\n  return true;',
@@ -114,9 +114,8 @@ export const workerCrashBugs: readonly PlantedBug[] = [
   {
     name: 'a graph run continues past its deadline',
     file: 'lib/engine/graph/decide.ts',
-    find: 'if (facts.length > 0 && tools.now >= tools.deadlineAt && !hasEnded(draft)) timeOut(draft);',
-    replace:
-      "if (facts.some(({ kind }) => kind === 'deadline-passed') && tools.now >= tools.deadlineAt && !hasEnded(draft)) timeOut(draft);",
+    find: 'if (facts.length > 0 && isPastDeadline(draft)) endRun(',
+    replace: "if (facts.some(({ kind }) => kind === 'deadline-passed') && isPastDeadline(draft)) endRun(",
     within: 200,
     options: { code: 0 },
   },

@@ -1,0 +1,37 @@
+/** Questions about the open nodes of a run: whether an attempt is still current, which nodes wait, and how lists label the run. */
+import { type Attempt, type NodeRef, type NodeId, nodeKey, firstAttempt } from '../ids.ts';
+import type { Instant } from '../time.ts';
+import { type RunState, openNodes, isWaitingForSlot } from './fold.ts';
+import type { HeadProjection } from './head.ts';
+import { type OpenNode, type SignalWait, type WaitingNode, isOpen } from './node-state.ts';
+
+/** The node, if it is open and at this attempt. */
+export function openNodeAt({ nodes }: Pick<RunState, 'nodes'>, ref: NodeRef, attempt: Attempt): OpenNode | undefined {
+  const node = nodes.get(nodeKey(ref));
+  return node !== undefined && isOpen(node) && node.attempt === attempt ? node : undefined;
+}
+
+/** A node that sleeps. A queued node with a later start does not: a retry or the run's start delays it. */
+export type Sleeper = Extract<WaitingNode, { for: 'time' }>;
+
+/** The sleeping nodes among these ids, or all of them without ids. A wake request does not end a wait for a signal. */
+export const sleepersOf = (state: RunState, nodeIds?: readonly NodeId[]): readonly Sleeper[] =>
+  waitingIn(state).flatMap((node) =>
+    node.for === 'time' && (nodeIds === undefined || nodeIds.includes(node.nodeId)) ? [node] : [],
+  );
+
+export const signalWaitsOf = (state: RunState): readonly SignalWait[] =>
+  waitingIn(state).flatMap((node) => (node.for === 'signal' ? [node] : []));
+
+const waitingIn = (state: RunState): readonly WaitingNode[] => openNodes(state).filter((node) => node.status === 'waiting');
+
+/** The label by which lists find an open run: it retries, or it waits. Most runs have neither for long. */
+export function attentionOf(state: RunState, now: Instant): HeadProjection['attention'] {
+  if (isWaitingForSlot(state)) return 'waiting';
+  const open = openNodes(state);
+  if (open.some((node) => node.attempt > firstAttempt)) return 'retrying';
+  const isWaiting = open.every(
+    (node) => node.status === 'waiting' || (node.status === 'queued' && (node.notBefore ?? now) > now),
+  );
+  return open.length > 0 && isWaiting ? 'waiting' : undefined;
+}
