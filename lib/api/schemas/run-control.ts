@@ -1,6 +1,6 @@
 /** Schemas of signals, of the tags of a run, and of test runs. */
 import * as z from 'zod';
-import { maxSignalTextLength } from '../../engine/signal-key.ts';
+import { maxSignalTextLength } from '../../engine/ids.ts';
 import { days } from '../../engine/time.ts';
 import { json, jsonObject, signalId, utcTimestamp, workflowName } from './parts.ts';
 import { tagNames, tagSeverities } from '../../engine/log/tags.ts';

@@ -10,7 +10,7 @@ import type { Decision } from '../../engine/external/decide.ts';
 import { type ExternalCreation, type ExternalEntry, type ExternalFact, mayShareEntry } from '../../engine/external/entry.ts';
 import { type NumberedFact, type ExternalState, foldExternal, withFact } from '../../engine/external/fold.ts';
 import { retainUntil, hasEnded } from '../../engine/external/run.ts';
-import { externalRunId } from '../../engine/external/ids.ts';
+import { externalRunId } from '../../engine/external/run.ts';
 import { type Instant, durationMs, hours, instant } from '../../engine/time.ts';
 import type { ExternalRunAddress } from '../../ports/external-runs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';

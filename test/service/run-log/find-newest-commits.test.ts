@@ -1,7 +1,7 @@
 /** The search for the newest commits of many runs: what it finds, and how many batches it reads. */
 import { describe, expect, it } from 'vitest';
 import { commitNo, firstCommit } from '../../../lib/engine/ids.ts';
-import { tombstoneCommit } from '../../../lib/engine/log/tombstone.ts';
+import { tombstoneCommit } from '../../../lib/engine/log/commit.ts';
 import { memoryPorts } from '../../../lib/memory/memory-ports.ts';
 import type { CommitKey } from '../../../lib/ports/run-log.ts';
 import { commitsFoundInThreeReads, findNewestCommits } from '../../../lib/service/run-log/find-newest-commits.ts';
