@@ -122,7 +122,6 @@ export function decideRetry(
   return retryAt >= deadlineAt ? { kind: 'give_up' } : { kind: 'retry', delayMs, retryAt };
 }
 
-/** The exponent is bounded so that the power stays finite. */
 const intervalAfter = (
   { initialIntervalMs, backoffCoefficient, maximumIntervalMs }: Required<StepRetry>,
   failedAttempt: number,
