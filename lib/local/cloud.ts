@@ -1,39 +1,15 @@
 /** The embedded cloud runs the resources of the template on this machine until it is stopped. */
-import { defined } from '../base/defined.ts';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
-import { dynamodb } from './aws/dynamodb.ts';
-import { type BusEvent, deliverEvent, eventBridge, readRules } from './aws/eventbridge.ts';
-import { executeApi } from './aws/execute-api.ts';
-import { openGateway } from './aws/gateway.ts';
-import { lambda } from './aws/lambda.ts';
+import { createEventBuses, type BusEvent } from './aws/eventbridge.ts';
 import { createPrincipals } from './aws/principals.ts';
-import { s3 } from './aws/s3.ts';
-import { secretsManager } from './aws/secrets.ts';
-import { sqs } from './aws/sqs.ts';
-import { sts } from './aws/sts.ts';
-import { deployCustomResources } from './deploy/custom-resources.ts';
-import { deployQueuesAndBuckets, deployTables } from './deploy/tables.ts';
-import { startEmulators, type Emulators } from './emulators/emulators.ts';
-import { createDynamodbCaller } from './emulators/forward.ts';
-import { corsOriginsOf } from './http/cors-origins.ts';
-import { readGatewayResponses } from './http/gateway-responses.ts';
-import { openRestApi } from './http/rest-api.ts';
-import { readRoutes } from './http/routes.ts';
-import { createFunctions, openLogs } from './lambda/functions.ts';
-import type { LambdaFunction } from './lambda/function.ts';
-import { lastPart } from './aws-environment.ts';
-import { readRoles, readTrust } from './policy/roles.ts';
-import { startMappings } from './pollers/mapping.ts';
-import { createQueueClient } from './pollers/queue-client.ts';
+import { cloudServices } from './aws/services.ts';
+import { deployData, startEmulators, type Emulators } from './emulators/emulators.ts';
+import { openApis, openListeners, readApiRoutes } from './http/apis.ts';
+import { startFunctionHost, type FunctionHost } from './lambda/function-host.ts';
+import { readRoles } from './policy/roles.ts';
 import { createRecorder, type Recorder } from './recorder.ts';
-import { createRunner } from './scheduler/runner.ts';
 import { openScheduleStore } from './scheduler/schedule-store.ts';
-import { deploySchedules, scheduler } from './scheduler/service.ts';
-import { deliverTo } from './scheduler/targets.ts';
-import { openSocketServer } from './sockets/socket-server.ts';
-import { readSocketRoutes } from './sockets/socket-routes.ts';
+import { createSchedules } from './scheduler/schedules.ts';
 import { openSecretStore, type SecretStore } from './secret-store.ts';
 import type { Assembly } from './template/assembly.ts';
 import { readTemplate, type Template } from './template/template.ts';
@@ -65,7 +41,7 @@ export interface Cloud {
   readonly socketUrl: string | undefined;
   readonly template: Template;
   readonly emulators: Emulators;
-  readonly functions: ReadonlyMap<string, LambdaFunction>;
+  readonly functions: FunctionHost['functions'];
   readonly recorder: Recorder;
   readonly secrets: SecretStore;
   /** the endpoint and key by which the owner of the machine reads the tables */
@@ -77,179 +53,86 @@ export interface Cloud {
   stop(): Promise<void>;
 }
 
-/** How long running invocations may take to end, in milliseconds. Then their threads are ended, and SQS redelivers their messages. */
-const graceMs = 10_000;
+type Cleanup = () => Promise<void> | void;
 
 export async function startCloud(settings: CloudSettings): Promise<Cloud> {
-  const { directory, warn } = settings;
   /** in the order of starting; they run from the last to the first */
-  const cleanups: (() => Promise<void> | void)[] = [];
+  const cleanups: Cleanup[] = [];
   const stop = async (): Promise<void> => {
     for (const runCleanup of cleanups.splice(0).toReversed()) await runCleanup();
   };
   try {
-    return await start(settings, cleanups, stop);
+    return { ...(await start(settings, (cleanup) => void cleanups.push(cleanup))), stop };
   } catch (error) {
-    await stop().catch((stopError: unknown) => warn(String(stopError)));
+    await stop().catch((stopError: unknown) => settings.warn(String(stopError)));
     throw error;
   }
+}
 
-  async function start(
-    { port, threads, accountConcurrency, origins = [], onEmulatorExit }: CloudSettings,
-    ends: typeof cleanups,
-    runCleanup: typeof stop,
-  ): Promise<Cloud> {
-    const emulatorsStarting = startEmulators(directory, onEmulatorExit);
-    // If a later step fails, the emulators that are still starting must be stopped too.
-    ends.push(() =>
-      emulatorsStarting.then(
-        (emulators) => emulators.stop(),
-        () => undefined,
-      ),
-    );
-    const gateway = await openGateway();
-    ends.push(() => gateway.close());
-    const socketServer = await openSocketServer(gateway.listener, port === 0 ? 0 : port + 1);
-    ends.push(() => socketServer.close());
-    const logs = openLogs(join(directory, 'logs'));
-    ends.push(() => logs.close());
+/** If a later step fails, the emulators that are still starting must be stopped too. */
+const stopWhenStarted = (starting: Promise<Emulators>): Promise<void> =>
+  starting.then(
+    (emulators) => emulators.stop(),
+    () => undefined,
+  );
 
-    // The store opens before the functions and closes after them: functions that are draining may set timers.
-    const store = openScheduleStore(join(directory, 'state', 'schedules.sqlite'));
-    ends.push(() => store.close());
+async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void): Promise<Omit<Cloud, 'stop'>> {
+  const { directory, port, throttledVisibilityMs, origins = [], warn } = settings;
+  const emulatorsStarting = startEmulators(directory, settings.onEmulatorExit);
+  onStop(() => stopWhenStarted(emulatorsStarting));
+  const { gateway, socketServer } = await openListeners(port, onStop);
+  // The store opens before the functions and closes after them: functions that are draining may set timers.
+  const store = openScheduleStore(join(directory, 'state', 'schedules.sqlite'));
+  onStop(() => store.close());
 
-    const assembly = await settings.assembly;
-    const template = readTemplate(assembly, gateway.url, socketServer.url);
-    const socketRoutes = readSocketRoutes(template);
-    const routes = readRoutes(template);
-    const configuredOrigins = [...origins, ...corsOriginsOf(template)];
-    const recorder = createRecorder();
-    const principals = createPrincipals(readRoles(template));
-    // Temporary folders that a killed cloud left behind.
-    const ephemeral = join(directory, 'ephemeral');
-    await rm(ephemeral, { recursive: true, force: true });
-    const functions = createFunctions(
-      defined({
-        template,
-        assembly,
-        principals,
-        recorder,
-        logs,
-        endpoint: gateway.url,
-        cache: join(directory, 'cache'),
-        ephemeral,
-        threads,
-        streaming: routes === undefined ? undefined : routes.streamingFunctions,
-        accountConcurrency,
-        warn,
-      }),
-    );
-    ends.push(async () => void (await Promise.all([...functions.values()].map((one) => one.stop(graceMs)))));
-    const find = (nameOrArn: string): LambdaFunction | undefined => functions.get(lastPart(nameOrArn));
-    // Loading a module takes longest, so the functions of the API load while the emulators start.
-    for (const arn of routes?.bufferedFunctions ?? []) find(arn)?.warm();
+  const assembly = await settings.assembly;
+  const template = readTemplate(assembly, gateway.url, socketServer.url);
+  const routes = readApiRoutes(template);
+  const recorder = createRecorder();
+  const principals = createPrincipals(readRoles(template));
+  const shared = { template, principals, recorder, warn };
+  const host = await startFunctionHost({ ...settings, ...shared, assembly, endpoint: gateway.url, routes: routes.rest, onStop });
+  const { functions, find } = host;
 
-    const emulators = await emulatorsStarting;
-    await deployTables(template, createDynamodbCaller(emulators.dynamodb.forward));
-    deployQueuesAndBuckets(template, emulators.fauxqs);
-    emulators.fauxqs.releaseInFlight();
-
-    const groups = new Set(['default', ...template.of('AWS::Scheduler::ScheduleGroup').map(({ name }) => name)]);
-    const queueUrlOf = (arn: string): string | undefined =>
-      template.of('AWS::SQS::Queue').find((queue) => queue.arn === arn)?.ref;
-    const targets = {
-      principals,
-      find,
-      queueUrlOf,
-      queues: createQueueClient(emulators.fauxqs.queues, recorder, 'schedules'),
-      warn,
-    };
-    const runner = createRunner({ store, warn, deliver: (delivery) => deliverTo(targets, delivery) });
-    ends.push(() => runner.stop());
-
-    const secrets = openSecretStore(directory);
-    const rules = readRules(template, queueUrlOf);
-    const ruleQueues = createQueueClient(emulators.fauxqs.queues, recorder, 'rules');
-    const eventBuses = eventBridge(
-      new Set(['default', ...template.of('AWS::Events::EventBus').map(({ name }) => name)]),
-      (event) => {
-        deliverEvent(rules, ruleQueues, event).catch((error: unknown) =>
-          warn(`an event could not be delivered to the targets of its rules: ${String(error)}`),
-        );
-      },
-    );
-    gateway.mount({
-      principals,
-      recorder,
-      warn,
-      services: [
-        dynamodb(emulators.dynamodb.forward),
-        sqs(emulators.fauxqs.queues, gateway.url),
-        s3(emulators.fauxqs.bucket),
-        scheduler(store, groups, () => runner.rearm()),
-        eventBuses.service,
-        secretsManager(secrets, new Set(template.of('AWS::SecretsManager::Secret').map(({ ref }) => ref))),
-        lambda(find, warn),
-        sts(principals, readTrust(template)),
-        ...(socketRoutes === undefined ? [] : [executeApi(socketServer.connections, socketRoutes)]),
-      ],
-    });
-
-    await deployCustomResources({ template, directory, find });
-    const { throttledVisibilityMs } = settings;
-    const pollers = startMappings({
-      template,
-      principals,
-      find,
-      fauxqs: emulators.fauxqs,
-      recorder,
-      warn,
-      throttledVisibilityMs,
-    });
-    // After the grace period, the next cleanup ends the threads of the remaining batches.
-    ends.push(
-      async () =>
-        void (await Promise.race([
-          Promise.all(pollers.map((poller) => poller.stop())),
-          wait(graceMs, undefined, { ref: false }),
-        ])),
-    );
-    deploySchedules(template, store, Date.now());
-    runner.rearm();
-
-    const socketUrl = socketRoutes === undefined ? undefined : `${socketServer.url}/${socketRoutes.stage}`;
-    const api =
-      routes === undefined
-        ? undefined
-        : await openRestApi(
-            {
-              routes,
-              responses: readGatewayResponses(template),
-              functionOf: find,
-              recorder,
-              guard: { origins: () => ({ ports: [], configuredOrigins }) },
-              warn,
-            },
-            port,
-          );
-    ends.push(() => api?.close(1_000));
-    // A page's origin has the API's port; the socket server serves no pages.
-    const pages = { ports: api === undefined ? [] : [api.port], configuredOrigins };
-    if (socketRoutes !== undefined) socketServer.mount({ routes: socketRoutes, find, origins: pages, warn });
-    const { accessKeyId, secretAccessKey } = principals.createOwnerPrincipal();
-    const worker = workerVariables(template, principals, gateway.url);
-    return {
-      url: api?.url,
-      socketUrl,
-      template,
+  const emulators = await emulatorsStarting;
+  await deployData(template, emulators);
+  const { queues } = emulators.fauxqs;
+  const schedules = createSchedules({ ...shared, store, find, queues });
+  onStop(() => schedules.stop());
+  const secrets = openSecretStore(directory);
+  const eventBuses = createEventBuses({ ...shared, queues });
+  gateway.mount({
+    ...shared,
+    services: cloudServices({
+      ...shared,
       emulators,
-      functions,
-      recorder,
       secrets,
-      tables: { url: gateway.url, accessKeyId, secretAccessKey },
-      busEvents: eventBuses.recent,
-      worker,
-      stop: runCleanup,
-    };
-  }
+      find,
+      gatewayUrl: gateway.url,
+      schedules: schedules.service,
+      events: eventBuses.service,
+      connections: socketServer.connections,
+      socketRoutes: routes.sockets,
+    }),
+  });
+
+  // After the grace period, the cleanup of the functions ends the threads of the remaining batches.
+  onStop(() => host.stopPolling());
+  await host.deploy({ fauxqs: emulators.fauxqs, throttledVisibilityMs });
+  schedules.deploy();
+  const apis = await openApis({ ...shared, find, routes, socketServer, port, origins });
+  onStop(() => apis.close());
+  const { accessKeyId, secretAccessKey } = principals.createOwnerPrincipal();
+  return {
+    url: apis.url,
+    socketUrl: apis.socketUrl,
+    template,
+    emulators,
+    functions,
+    recorder,
+    secrets,
+    tables: { url: gateway.url, accessKeyId, secretAccessKey },
+    busEvents: eventBuses.recent,
+    worker: workerVariables(template, principals, gateway.url),
+  };
 }

@@ -21,9 +21,8 @@ async function run(settings: Settings): Promise<void> {
   if (lock === undefined) throw new SettingsError(`Stepwell already runs on ${directory}: ${describeHolder(directory)}`);
   // Without the compile cache a start takes twice as long.
   enableCompileCache(join(directory, 'cache'));
-  const infoFile = join(directory, 'local.json');
-  const workerFile = join(directory, 'worker.json');
-  const removeStateFiles = (): void => [infoFile, workerFile].forEach((file) => rmSync(file, { force: true }));
+  const stateFiles = { info: join(directory, 'local.json'), worker: join(directory, 'worker.json') };
+  const removeStateFiles = (): void => Object.values(stateFiles).forEach((file) => rmSync(file, { force: true }));
   removeStateFiles();
 
   let cloud: Cloud | undefined;
@@ -65,12 +64,22 @@ async function run(settings: Settings): Promise<void> {
     },
   });
   cloud = started;
+  await announce(started, directory, stateFiles);
+  flushCompileCache();
+}
+
+/** Writes the files by which other programs find the cloud, and prints its addresses. */
+async function announce(
+  started: Cloud,
+  directory: string,
+  stateFiles: { readonly info: string; readonly worker: string },
+): Promise<void> {
   if (started.url === undefined)
     throw new SettingsError('The template has no REST API: check that the app creates functions/api');
-  const [{ localKey }, { demoSecret }] = await Promise.all([import('./local-credentials.ts'), import('./local-credentials.ts')]);
+  const { demoSecret, localKey } = await import('./local-credentials.ts');
   const apiKey = localKey(started);
-  if (started.worker !== undefined) writePrivateJson(workerFile, started.worker);
-  writePrivateJson(infoFile, {
+  if (started.worker !== undefined) writePrivateJson(stateFiles.worker, started.worker);
+  writePrivateJson(stateFiles.info, {
     url: started.url,
     socketUrl: started.socketUrl,
     // for tools that read the tables directly
@@ -81,7 +90,6 @@ async function run(settings: Settings): Promise<void> {
   });
   const { greeting } = await import('./greeting.ts');
   printLine(greeting({ url: started.url, socketUrl: started.socketUrl, apiKey, directory }));
-  flushCompileCache();
 }
 
 try {

@@ -7,8 +7,10 @@ import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { arns, awsEnvironment, lastPart } from '../aws-environment.ts';
 import { type Service, jsonBody, jsonErrorResponse, jsonResponse, targetOperation, unknownOperation } from './wire.ts';
-import type { QueueClient } from '../pollers/queue-client.ts';
-import type { Template } from '../template/template.ts';
+import type { Forward } from '../emulators/forward.ts';
+import { createQueueClient, type QueueClient } from '../pollers/queue-client.ts';
+import type { Recorder } from '../recorder.ts';
+import { queueUrlsOf, type Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
 
 const entryShape = z.looseObject({
@@ -181,4 +183,24 @@ export async function deliverEvent(rules: readonly Rule[], queues: Pick<QueueCli
     detail: event.detail,
   });
   await Promise.all(urls.map((url) => queues.send(url, envelope, undefined)));
+}
+
+interface EventParts {
+  readonly template: Template;
+  /** SQS */
+  readonly queues: Forward;
+  readonly recorder: Recorder;
+  readonly warn: (line: string) => void;
+}
+
+/** The buses of the template with their rules. */
+export function createEventBuses({ template, queues, recorder, warn }: EventParts): EventBuses {
+  const rules = readRules(template, queueUrlsOf(template));
+  const client = createQueueClient(queues, recorder, 'rules');
+  const busNames = new Set(['default', ...template.of('AWS::Events::EventBus').map(({ name }) => name)]);
+  return eventBridge(busNames, (event) => {
+    deliverEvent(rules, client, event).catch((error: unknown) =>
+      warn(`an event could not be delivered to the targets of its rules: ${String(error)}`),
+    );
+  });
 }

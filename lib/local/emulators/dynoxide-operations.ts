@@ -58,11 +58,9 @@ function isEncodable(value: unknown, levels = maxNestingLevels): boolean {
 
 const writes: ReadonlySet<string> = new Set(['PutItem', 'UpdateItem', 'DeleteItem']);
 
-export function dynoxideOperations(pipe: DynoxidePipe): Forward {
+/** The descriptions of tables, which are read once. */
+function createDescriptions(pipe: DynoxidePipe) {
   const schemas = new Map<string, Promise<z.infer<typeof describedShape>['Table'] | undefined>>();
-  /** The last write of each item. Writes of one item run in sequence, so a failed condition returns the item that it was checked on. */
-  const pendingWrites = new Map<string, Promise<unknown>>();
-
   const describe = (table: string) => {
     const known = schemas.get(table);
     if (known !== undefined) return known;
@@ -77,6 +75,13 @@ export function dynoxideOperations(pipe: DynoxidePipe): Forward {
     );
     return description;
   };
+  return { describe, forgetAll: () => schemas.clear() };
+}
+
+export function dynoxideOperations(pipe: DynoxidePipe): Forward {
+  const { describe, forgetAll } = createDescriptions(pipe);
+  /** The last write of each item. Writes of one item run in sequence, so a failed condition returns the item that it was checked on. */
+  const pendingWrites = new Map<string, Promise<unknown>>();
 
   const call = async (operation: string, input: Readonly<Record<string, unknown>>): Promise<ToolResult | ServiceError> => {
     const tool = snakeCase(operation);
@@ -88,7 +93,7 @@ export function dynoxideOperations(pipe: DynoxidePipe): Forward {
       if (parameters.has(parameter)) toolArguments[parameter] = value;
       else if (!ignoredParameters.has(name)) return invalid(`The embedded cloud does not implement the parameter ${name}`);
     }
-    if (operation === 'UpdateTable' || operation === 'DeleteTable') schemas.clear();
+    if (operation === 'UpdateTable' || operation === 'DeleteTable') forgetAll();
     return pipe.call(tool, toolArguments);
   };
 

@@ -1,8 +1,11 @@
 /** Starts the emulators behind the gateway, each with its state in the state folder. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { deployQueuesAndBuckets, deployTables } from '../deploy/tables.ts';
+import type { Template } from '../template/template.ts';
 import { startDynalite } from './dynalite.ts';
 import { findDynoxide, startDynoxide, type DynamodbEmulator } from './dynoxide.ts';
+import { createDynamodbCaller } from './forward.ts';
 import { startFauxqs, type Fauxqs } from './fauxqs.ts';
 
 export interface Emulators {
@@ -28,4 +31,11 @@ export async function startEmulators(directory: string, onExit: (reason: string)
       await dynamodb.stop();
     },
   };
+}
+
+/** Creates the template's tables, queues and buckets. */
+export async function deployData(template: Template, { dynamodb, fauxqs }: Emulators): Promise<void> {
+  await deployTables(template, createDynamodbCaller(dynamodb.forward));
+  deployQueuesAndBuckets(template, fauxqs);
+  fauxqs.releaseInFlight();
 }

@@ -65,63 +65,150 @@ export interface LambdaFunction {
 /** A thread takes 60 MB, and a new one needs 200 ms. */
 const idleThreadTtlMs = 60_000;
 
-export function createFunction(settings: FunctionSettings): LambdaFunction {
+/** The threads of a function. The most recently used one that lives runs the next invocation. */
+class ThreadPool {
+  readonly #settings: ThreadSettings;
   /** the most recently used last */
-  const idle: { readonly thread: Thread; readonly since: number }[] = [];
-  const waitingForThread: (() => void)[] = [];
-  const running = new Set<Promise<unknown>>();
-  const threads = new Set<Thread>();
-  let busyCount = 0;
-  let stopped = false;
+  readonly #idle: { readonly thread: Thread; readonly since: number }[] = [];
+  readonly #threads = new Set<Thread>();
+  readonly #idleTimer = setInterval(() => this.#stopIdle(), idleThreadTtlMs / 2).unref();
 
-  /** Returns the most recently used thread that lives, and removes dead ones. */
-  function acquireThread(): Thread {
-    for (let newest = idle.pop(); newest !== undefined; newest = idle.pop()) {
+  constructor(settings: ThreadSettings) {
+    this.#settings = settings;
+  }
+
+  acquire(): Thread {
+    for (let newest = this.#idle.pop(); newest !== undefined; newest = this.#idle.pop()) {
       if (newest.thread.isAlive()) return newest.thread;
-      threads.delete(newest.thread);
+      this.#threads.delete(newest.thread);
     }
-    const thread = startThread(settings);
-    threads.add(thread);
+    const thread = startThread(this.#settings);
+    this.#threads.add(thread);
     return thread;
   }
 
+  release(thread: Thread): void {
+    if (thread.isAlive()) this.#idle.push({ thread, since: performance.now() });
+    else this.#threads.delete(thread);
+  }
+
+  stopTimer(): void {
+    clearInterval(this.#idleTimer);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#threads].map((thread) => thread.stop()));
+  }
+
   /** Ends threads that have been idle for a while, except for the most recently used. */
-  function stopIdleThreads(): void {
-    while (idle.length > 1 && performance.now() - (idle[0]?.since ?? 0) > idleThreadTtlMs) {
-      const thread = idle.shift()?.thread;
+  #stopIdle(): void {
+    while (this.#idle.length > 1 && performance.now() - (this.#idle[0]?.since ?? 0) > idleThreadTtlMs) {
+      const thread = this.#idle.shift()?.thread;
       if (thread === undefined) return;
-      threads.delete(thread);
+      this.#threads.delete(thread);
       void thread.stop();
     }
   }
-  const idleThreadTimer = setInterval(stopIdleThreads, idleThreadTtlMs / 2).unref();
+}
 
-  async function run(event: string, traceHeader: string, onChunk: ChunkReader): Promise<InvokeOutcome> {
-    const requestId = randomUUID();
-    const startedAt = performance.now();
-    const thread = acquireThread();
-    const outcome = await thread.invoke(event, requestId, traceHeader, onChunk);
-    if (thread.isAlive()) idle.push({ thread, since: performance.now() });
-    else threads.delete(thread);
-    if (outcome.kind === 'failed') settings.warn(`${settings.name}: ${outcome.error.errorType}: ${outcome.error.errorMessage}`);
-    settings.onInvoked({
-      tookMs: performance.now() - startedAt,
-      requestBytes: Buffer.byteLength(event),
-      failed: outcome.kind === 'failed',
-    });
-    return outcome;
+/** How many invocations of a function run at once, and its part of the account's concurrency. */
+class ConcurrencySlots {
+  readonly #limit: number;
+  readonly #isReserved: boolean;
+  readonly #account: Account | undefined;
+  readonly #waiting: (() => void)[] = [];
+  #busyCount = 0;
+
+  constructor({ concurrency, isReserved, account }: FunctionSettings) {
+    this.#limit = concurrency;
+    this.#isReserved = isReserved;
+    this.#account = isReserved ? undefined : account;
   }
 
-  const sharedAccount = settings.isReserved ? undefined : settings.account;
-  const isThrottled = (): boolean =>
-    settings.isReserved
-      ? busyCount >= settings.concurrency
-      : sharedAccount !== undefined && sharedAccount.running >= sharedAccount.concurrency;
+  isThrottled(): boolean {
+    if (this.#isReserved) return this.#busyCount >= this.#limit;
+    return this.#account !== undefined && this.#account.running >= this.#account.concurrency;
+  }
 
-  function recursionError(traceHeader: string | undefined): string | undefined {
-    const invocations = invocationsIn(traceHeader, settings.arn);
-    if (settings.recursiveLoop === 'Allow' || invocations < maxInvocationsPerChain) return undefined;
-    return `${settings.name}: this would be invocation ${invocations + 1} in one chain of requests, and RecursiveLoop of the function is Terminate`;
+  /**
+   * Takes a slot. Undefined: it is free now. Else it settles when an invocation ends or the function stops. In AWS the invocation would
+   * run now, so one that waits for a thread counts towards the account's concurrency.
+   */
+  take(): Promise<void> | undefined {
+    this.#count(1);
+    // The ending invocation hands its slot over, so the count does not change.
+    if (this.#busyCount >= this.#limit) return new Promise((resolve) => this.#waiting.push(resolve));
+    this.#busyCount++;
+    return undefined;
+  }
+
+  release(): void {
+    this.#count(-1);
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#busyCount--;
+    else next();
+  }
+
+  /** For an invocation whose wait ended because the function stops: it has no slot. */
+  abandon(): void {
+    this.#count(-1);
+  }
+
+  endWaits(): void {
+    for (const next of this.#waiting.splice(0)) next();
+  }
+
+  #count(change: 1 | -1): void {
+    if (this.#account !== undefined) this.#account.running += change;
+  }
+}
+
+const stopping: Refused = { kind: 'refused', code: 'ServiceException', message: 'The embedded cloud is stopping' };
+
+const tooLarge = (bytes: number): Refused => {
+  const message = `Request must be smaller than ${lambdaLimits.payloadBytes} bytes for the InvokeFunction operation, and has ${bytes}`;
+  return { kind: 'refused', code: 'RequestTooLargeException', message };
+};
+
+async function runOn(
+  pool: ThreadPool,
+  settings: FunctionSettings,
+  { event, traceHeader, onChunk }: { readonly event: string; readonly traceHeader: string; readonly onChunk: ChunkReader },
+): Promise<InvokeOutcome> {
+  const startedAt = performance.now();
+  const thread = pool.acquire();
+  const outcome = await thread.invoke(event, randomUUID(), traceHeader, onChunk);
+  pool.release(thread);
+  const failed = outcome.kind === 'failed';
+  if (failed) settings.warn(`${settings.name}: ${outcome.error.errorType}: ${outcome.error.errorMessage}`);
+  settings.onInvoked({ tookMs: performance.now() - startedAt, requestBytes: Buffer.byteLength(event), failed });
+  return outcome;
+}
+
+function recursionErrorOf(settings: FunctionSettings, traceHeader: string | undefined): string | undefined {
+  const invocations = invocationsIn(traceHeader, settings.arn);
+  if (settings.recursiveLoop === 'Allow' || invocations < maxInvocationsPerChain) return undefined;
+  return `${settings.name}: this would be invocation ${invocations + 1} in one chain of requests, and RecursiveLoop of the function is Terminate`;
+}
+
+export function createFunction(settings: FunctionSettings): LambdaFunction {
+  const pool = new ThreadPool(settings);
+  const slots = new ConcurrencySlots(settings);
+  const running = new Set<Promise<unknown>>();
+  let stopped = false;
+
+  const recursionError = (traceHeader: string | undefined) => recursionErrorOf(settings, traceHeader);
+
+  /** Why Lambda refuses the invocation before any code runs. */
+  function refusalOf(event: string, traceHeaders: readonly (string | undefined)[]): Refused | undefined {
+    if (stopped) return stopping;
+    const bytes = Buffer.byteLength(event);
+    if (bytes > lambdaLimits.payloadBytes) return tooLarge(bytes);
+    const message = traceHeaders.map(recursionError).find((found) => found !== undefined);
+    if (message !== undefined) return { kind: 'refused', code: 'RecursiveInvocationException', message };
+    if (!slots.isThrottled()) return undefined;
+    settings.onThrottled?.(bytes);
+    return { kind: 'refused', code: 'TooManyRequestsException', message: 'Rate Exceeded.' };
   }
 
   return {
@@ -130,56 +217,38 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
     concurrency: settings.concurrency,
     timeoutMs: settings.timeoutMs,
     asyncInvoke: settings.asyncInvoke ?? defaultAsyncInvokeConfig,
-    warm() {
-      const thread = acquireThread();
-      idle.push({ thread, since: performance.now() });
-    },
+    warm: () => pool.release(pool.acquire()),
     recursionError,
     async invoke(event, { onChunk, traceHeaders = [] } = {}) {
-      if (stopped) return { kind: 'refused', code: 'ServiceException', message: 'The embedded cloud is stopping' };
-      const bytes = Buffer.byteLength(event);
-      if (bytes > lambdaLimits.payloadBytes) {
-        const message = `Request must be smaller than ${lambdaLimits.payloadBytes} bytes for the InvokeFunction operation, and has ${bytes}`;
-        return { kind: 'refused', code: 'RequestTooLargeException', message };
-      }
-      const recursionMessage = traceHeaders.map(recursionError).find((found) => found !== undefined);
-      if (recursionMessage !== undefined)
-        return { kind: 'refused', code: 'RecursiveInvocationException', message: recursionMessage };
-      if (isThrottled()) {
-        settings.onThrottled?.(bytes);
-        return { kind: 'refused', code: 'TooManyRequestsException', message: 'Rate Exceeded.' };
-      }
-      // In AWS it would run now, so an invocation that waits for a thread counts towards the account's concurrency.
-      if (sharedAccount !== undefined) sharedAccount.running += 1;
-      if (busyCount >= settings.concurrency) {
-        // The ending invocation hands its thread over, so `busyCount` does not change.
-        await new Promise<void>((resolve) => waitingForThread.push(resolve));
+      const refusal = refusalOf(event, traceHeaders);
+      if (refusal !== undefined) return refusal;
+      const waiting = slots.take();
+      if (waiting !== undefined) {
+        await waiting;
         if (stopped) {
-          if (sharedAccount !== undefined) sharedAccount.running -= 1;
-          return { kind: 'refused', code: 'ServiceException', message: 'The embedded cloud is stopping' };
+          slots.abandon();
+          return stopping;
         }
-      } else busyCount++;
+      }
       const collected = collectChunks();
-      const invocation = run(event, invocationTraceHeader(settings.arn, traceHeaders, Date.now()), onChunk ?? collected.onChunk);
+      const traceHeader = invocationTraceHeader(settings.arn, traceHeaders, Date.now());
+      const invocation = runOn(pool, settings, { event, traceHeader, onChunk: onChunk ?? collected.onChunk });
       running.add(invocation);
       try {
         const outcome = await invocation;
         return outcome.kind === 'streamed' && onChunk === undefined ? { kind: 'returned', payload: collected.text() } : outcome;
       } finally {
         running.delete(invocation);
-        if (sharedAccount !== undefined) sharedAccount.running -= 1;
-        const next = waitingForThread.shift();
-        if (next === undefined) busyCount--;
-        else next();
+        slots.release();
       }
     },
     async stop(graceMs) {
       stopped = true;
-      clearInterval(idleThreadTimer);
-      for (const next of waitingForThread.splice(0)) next();
+      pool.stopTimer();
+      slots.endWaits();
       const grace = new Promise((resolve) => setTimeout(resolve, graceMs).unref());
       await Promise.race([Promise.allSettled(running), grace]);
-      await Promise.all([...threads].map((thread) => thread.stop()));
+      await pool.stop();
     },
   };
 }

@@ -11,7 +11,7 @@ import type { Assembly } from '../template/assembly.ts';
 import type { Resource, Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
 import { type AsyncInvokeConfig, defaultAsyncInvokeConfig, readAsyncInvokeConfigs } from './async-invoke.ts';
-import { type Account, type LambdaFunction, createFunction } from './function.ts';
+import { type Account, type LambdaFunction, createFunction, type FunctionSettings } from './function.ts';
 import { lambdaLimits } from '../limits.ts';
 
 const shape = z.looseObject({
@@ -139,30 +139,31 @@ function createFromResource(
     asyncInvoke,
     print: parts.logs.of(displayName),
     warn: (line) => parts.warn(line.replace(name, displayName)),
-    onThrottled: (requestBytes) =>
-      parts.recorder.record({
-        caller: name,
-        service: 'lambda',
-        operation: 'Throttle',
-        input: {},
-        requestBytes,
-        status: 429,
-        response: Buffer.alloc(0),
-        tookMs: 0,
-      }),
-    onInvoked: ({ tookMs, requestBytes, failed }) =>
-      parts.recorder.record({
-        caller: name,
-        service: 'lambda',
-        operation: 'Invocation',
-        input: { memoryMb: MemorySize },
-        requestBytes,
-        status: failed ? 500 : 200,
-        response: Buffer.alloc(0),
-        tookMs,
-      }),
+    ...recordedInvocations(parts.recorder, name, MemorySize),
   });
 }
+
+/** Records invocations and throttles, for the bill and for tests. */
+const recordedInvocations = (
+  recorder: Recorder,
+  name: string,
+  memoryMb: number,
+): Pick<FunctionSettings, 'onThrottled' | 'onInvoked'> => {
+  const common = { caller: name, service: 'lambda', response: Buffer.alloc(0) };
+  return {
+    onThrottled: (requestBytes) =>
+      recorder.record({ ...common, operation: 'Throttle', input: {}, requestBytes, status: 429, tookMs: 0 }),
+    onInvoked: ({ tookMs, requestBytes, failed }) =>
+      recorder.record({
+        ...common,
+        operation: 'Invocation',
+        input: { memoryMb },
+        requestBytes,
+        status: failed ? 500 : 200,
+        tookMs,
+      }),
+  };
+};
 
 /** Concurrency slots of projects are shares of the worker count, and here a worker is a thread. */
 const localConcurrency = (

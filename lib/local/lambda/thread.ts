@@ -34,7 +34,7 @@ export type InvokeOutcome =
 
 export interface Thread {
   /** false once it has crashed, exited, timed out or was stopped: it takes no further invocation */
-  readonly isAlive: () => boolean;
+  isAlive(): boolean;
   /** `traceHeader`: of the invocation; the function's SDK propagates it */
   invoke(event: string, requestId: string, traceHeader: string, onChunk: ChunkReader): Promise<InvokeOutcome>;
   stop(): Promise<void>;
@@ -45,99 +45,114 @@ const loadTimeoutMs = 10_000;
 
 const runtime = new URL('./runtime.ts', import.meta.url);
 
-export function startThread(settings: ThreadSettings): Thread {
-  const { data, timeoutMs, print } = settings;
-  const folder = temporaryFolder(settings);
-  const worker = new Worker(runtime, {
-    workerData: data,
-    env: { ...settings.environment, ...(folder === undefined ? {} : { TMPDIR: folder }) },
-    stdout: true,
-    stderr: true,
-    execArgv: ['--no-warnings'],
-    resourceLimits: { maxOldGenerationSizeMb: data.memoryMb },
-    name: data.functionName,
-  });
-  worker.stdout.on('data', (chunk: Buffer) => print(chunk.toString()));
-  worker.stderr.on('data', (chunk: Buffer) => print(chunk.toString()));
+type ThreadMessage = FromThread | { readonly kind: 'exited'; readonly error: FunctionError };
 
-  worker.once('exit', () => {
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-  });
+export const startThread = (settings: ThreadSettings): Thread => new WorkerThread(settings);
 
-  let alive = true;
-  let listener: (message: FromThread | { readonly kind: 'exited'; readonly error: FunctionError }) => void = () => {};
-  const ready = new Promise<FunctionError | undefined>((resolve) => {
-    const timer = setTimeout(
-      () => resolve({ errorType: 'Sandbox.Timedout', errorMessage: 'The function took too long to load' }),
-      loadTimeoutMs,
-    );
-    const settle = (error?: FunctionError): void => {
-      clearTimeout(timer);
-      resolve(error);
-    };
-    const onExit = (error: FunctionError): void => {
-      alive = false;
-      settle(error);
-      listener({ kind: 'exited', error });
-    };
-    worker.on('message', (message: FromThread) => {
-      if (message.kind === 'ready') settle();
-      else if (message.kind === 'load_failed') settle(message.error);
-      else listener(message);
+class WorkerThread implements Thread {
+  readonly #settings: ThreadSettings;
+  readonly #worker: Worker;
+  /** settles when the module has loaded, with the error if it could not be loaded */
+  readonly #ready: Promise<FunctionError | undefined>;
+  #alive = true;
+  #listener: (message: ThreadMessage) => void = () => {};
+
+  constructor(settings: ThreadSettings) {
+    const { data, print } = settings;
+    const folder = temporaryFolder(settings);
+    this.#settings = settings;
+    this.#worker = new Worker(runtime, {
+      workerData: data,
+      env: { ...settings.environment, ...(folder === undefined ? {} : { TMPDIR: folder }) },
+      stdout: true,
+      stderr: true,
+      execArgv: ['--no-warnings'],
+      resourceLimits: { maxOldGenerationSizeMb: data.memoryMb },
+      name: data.functionName,
     });
-    worker.on('error', (error: unknown) => {
-      const errorText = describeThrown(error);
-      print(`${error instanceof Error && typeof error.stack === 'string' ? error.stack : errorText}\n`);
-      onExit({ errorType: 'Runtime.ExitError', errorMessage: errorText });
+    this.#worker.stdout.on('data', (chunk: Buffer) => print(chunk.toString()));
+    this.#worker.stderr.on('data', (chunk: Buffer) => print(chunk.toString()));
+    this.#worker.once('exit', () => {
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     });
-    worker.on('exit', (code) =>
-      onExit({
-        errorType: 'Runtime.ExitError',
-        errorMessage: `Runtime exited ${code === 0 ? 'without providing a reason' : `with error: exit status ${code}`}`,
-      }),
-    );
-  });
+    this.#ready = this.#load();
+  }
 
-  const kill = async (): Promise<void> => {
-    alive = false;
-    await worker.terminate();
-  };
+  isAlive(): boolean {
+    return this.#alive;
+  }
 
-  return {
-    isAlive: () => alive,
-    async invoke(event, requestId, traceHeader, onChunk) {
-      const loadError = await ready;
-      if (loadError !== undefined) {
-        await kill();
-        return { kind: 'failed', error: withRequestId(requestId, loadError) };
-      }
-      return new Promise<InvokeOutcome>((resolve) => {
-        const timer = setTimeout(() => {
-          const errorMessage = `RequestId: ${requestId} Error: Task timed out after ${(timeoutMs / 1_000).toFixed(2)} seconds`;
-          print(`${errorMessage}\n`);
-          settle({ kind: 'failed', error: { errorType: 'Sandbox.Timedout', errorMessage } });
-          void kill();
-        }, timeoutMs);
-        const settle = (outcome: InvokeOutcome): void => {
-          clearTimeout(timer);
-          listener = () => {};
-          resolve(outcome);
-        };
-        const ack: ToThread = { kind: 'chunk_ack' };
-        listener = (message) => {
-          if (message.kind === 'chunk')
-            void onChunk(message.bytes, message.contentType).finally(() => alive && worker.postMessage(ack));
-          else if (message.kind === 'stream_ended') settle({ kind: 'streamed', contentType: message.contentType });
-          else if (message.kind === 'returned') settle(checkPayloadSize(message.payload));
-          else if (message.kind === 'failed') settle({ kind: 'failed', error: message.error });
-          else if (message.kind === 'exited') settle({ kind: 'failed', error: withRequestId(requestId, message.error) });
-        };
-        const invocation: Invocation = { kind: 'invoke', requestId, event, deadlineAt: Date.now() + timeoutMs, traceHeader };
-        worker.postMessage(invocation);
+  async invoke(event: string, requestId: string, traceHeader: string, onChunk: ChunkReader): Promise<InvokeOutcome> {
+    const loadError = await this.#ready;
+    if (loadError !== undefined) {
+      await this.stop();
+      return { kind: 'failed', error: withRequestId(requestId, loadError) };
+    }
+    const { timeoutMs, print } = this.#settings;
+    return new Promise<InvokeOutcome>((resolve) => {
+      const timer = setTimeout(() => {
+        const errorMessage = `RequestId: ${requestId} Error: Task timed out after ${(timeoutMs / 1_000).toFixed(2)} seconds`;
+        print(`${errorMessage}\n`);
+        settle({ kind: 'failed', error: { errorType: 'Sandbox.Timedout', errorMessage } });
+        void this.stop();
+      }, timeoutMs);
+      const settle = (outcome: InvokeOutcome): void => {
+        clearTimeout(timer);
+        this.#listener = () => {};
+        resolve(outcome);
+      };
+      const ack: ToThread = { kind: 'chunk_ack' };
+      this.#listener = (message) => {
+        if (message.kind === 'chunk')
+          void onChunk(message.bytes, message.contentType).finally(() => this.#alive && this.#worker.postMessage(ack));
+        else if (message.kind === 'stream_ended') settle({ kind: 'streamed', contentType: message.contentType });
+        else if (message.kind === 'returned') settle(checkPayloadSize(message.payload));
+        else if (message.kind === 'failed') settle({ kind: 'failed', error: message.error });
+        else if (message.kind === 'exited') settle({ kind: 'failed', error: withRequestId(requestId, message.error) });
+      };
+      const invocation: Invocation = { kind: 'invoke', requestId, event, deadlineAt: Date.now() + timeoutMs, traceHeader };
+      this.#worker.postMessage(invocation);
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#alive = false;
+    await this.#worker.terminate();
+  }
+
+  #load(): Promise<FunctionError | undefined> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(
+        () => resolve({ errorType: 'Sandbox.Timedout', errorMessage: 'The function took too long to load' }),
+        loadTimeoutMs,
+      );
+      const settle = (error?: FunctionError): void => {
+        clearTimeout(timer);
+        resolve(error);
+      };
+      const onExit = (error: FunctionError): void => {
+        this.#alive = false;
+        settle(error);
+        this.#listener({ kind: 'exited', error });
+      };
+      this.#worker.on('message', (message: FromThread) => {
+        if (message.kind === 'ready') settle();
+        else if (message.kind === 'load_failed') settle(message.error);
+        else this.#listener(message);
       });
-    },
-    stop: kill,
-  };
+      this.#worker.on('error', (error: unknown) => {
+        const errorText = describeThrown(error);
+        this.#settings.print(`${error instanceof Error && typeof error.stack === 'string' ? error.stack : errorText}\n`);
+        onExit({ errorType: 'Runtime.ExitError', errorMessage: errorText });
+      });
+      this.#worker.on('exit', (code) =>
+        onExit({
+          errorType: 'Runtime.ExitError',
+          errorMessage: `Runtime exited ${code === 0 ? 'without providing a reason' : `with error: exit status ${code}`}`,
+        }),
+      );
+    });
+  }
 }
 
 function temporaryFolder({ ephemeral, data }: ThreadSettings): string | undefined {

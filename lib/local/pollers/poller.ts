@@ -45,18 +45,15 @@ export interface PollerOptions {
   readonly throttledVisibilityMs?: number | undefined;
 }
 
-export function startPoller(
-  mapping: Mapping,
-  queue: QueueClient,
-  { endLongPolls, warn, throttledVisibilityMs }: PollerOptions,
-): Poller {
-  const { queueUrl, queueArn, maxReceiveCount, target, batchSize, concurrency, reportsFailures } = mapping;
-  const batches = new Set<Promise<void>>();
-  let stopped = false;
-  let ended = false;
-  const warnError = (error: unknown): void =>
-    warn(`${lastPart(queueUrl)}: ${error instanceof Error ? error.message : String(error)}`);
+const describeErrorOf = (queueUrl: string, error: unknown): string =>
+  `${lastPart(queueUrl)}: ${error instanceof Error ? error.message : String(error)}`;
 
+/** Handles the messages of one receive: invokes the function, and deletes what it processed. */
+function createBatchHandler(
+  { queueUrl, queueArn, maxReceiveCount, target, reportsFailures }: Mapping,
+  queue: QueueClient,
+  { warn, throttledVisibilityMs }: PollerOptions,
+): (received: readonly Message[]) => Promise<void> {
   /**
    * Lambda refuses a message of a terminated chain at each receive, until the queue makes it a dead letter. The embedded cloud
    * skips the visibility timeout in between, and drops the message where there is no dead-letter queue.
@@ -78,7 +75,7 @@ export function startPoller(
     for (const message of messages) await queue.makeVisible(queueUrl, message);
   }
 
-  async function handle(received: readonly Message[]): Promise<void> {
+  return async function handle(received: readonly Message[]): Promise<void> {
     const messages: Message[] = [];
     for (const message of received) {
       const recursionMessage = target.recursionError(traceHeaderOf(message));
@@ -98,7 +95,16 @@ export function startPoller(
       queueUrl,
       messages.filter(({ MessageId }) => !failed.has(MessageId)),
     );
-  }
+  };
+}
+
+export function startPoller(mapping: Mapping, queue: QueueClient, options: PollerOptions): Poller {
+  const { queueUrl, batchSize, concurrency } = mapping;
+  const handle = createBatchHandler(mapping, queue, options);
+  const batches = new Set<Promise<void>>();
+  let stopped = false;
+  let ended = false;
+  const warnError = (error: unknown): void => options.warn(describeErrorOf(queueUrl, error));
 
   async function poll(): Promise<void> {
     while (!stopped) {
@@ -126,7 +132,7 @@ export function startPoller(
       stopped = true;
       // Repeatedly: a receive that arrives after the first call would start a new long poll.
       while (!ended) {
-        endLongPolls();
+        options.endLongPolls();
         await Promise.race([polling, wait(20)]);
         if (batches.size > 0) await Promise.race([...batches, wait(20)]);
       }

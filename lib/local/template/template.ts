@@ -42,45 +42,25 @@ function rejectDuplicateArns(resources: readonly Resource[]): void {
   }
 }
 
-/** Reads the assembly's stacks as CloudFormation would after a deploy to this machine. `endpoint` is the gateway's URL,
- * `sockets` the URL of the WebSocket API. */
-export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: string, sockets = endpoint): Template {
-  const unknownTypes = new Set<string>();
-  const ignored = new Map<string, number>();
-  const scopes = new Map<string, TemplateScope>();
+/** Where the template's URLs lead: the gateway, and the WebSocket API. */
+interface Endpoints {
+  readonly endpoint: string;
+  readonly sockets: string;
+}
 
-  const typeOf = (resource: RawResource): ResourceType | undefined => findType(resource.Type);
+/** Resolves the intrinsics of all stacks, which can refer to each other. */
+class Resolver {
+  readonly #stacks: readonly Stack[];
+  readonly #endpoints: Endpoints;
+  readonly #scopes = new Map<string, TemplateScope>();
 
-  const namingOf = (stack: Stack, logicalId: string, resource: RawResource, type: ResourceType): Naming => {
-    const property = (name: string): unknown => resolveValue(resource.Properties[name], scopeOf(stack));
-    const generated = `${stack.name}-${logicalId}`;
-    const configured = type.nameProperty === undefined ? undefined : property(type.nameProperty);
-    const name = typeof configured === 'string' ? configured : (type.shapeName?.(generated, property) ?? generated);
-    return { generated, name, endpoint, sockets, property };
-  };
+  constructor(stacks: readonly Stack[], endpoints: Endpoints) {
+    this.#stacks = stacks;
+    this.#endpoints = endpoints;
+  }
 
-  const find = (stack: Stack, logicalId: string): { naming: Naming; type: ResourceType } | undefined => {
-    const resource = stack.template.Resources[logicalId];
-    if (resource === undefined) return undefined;
-    const type = typeOf(resource);
-    if (type === undefined)
-      throw new TemplateError(`${stack.name}: ${logicalId} is a ${resource.Type}, which the embedded cloud does not implement`);
-    return { naming: namingOf(stack, logicalId, resource, type), type };
-  };
-
-  const exported = (name: string): unknown => {
-    for (const stack of assembly.stacks) {
-      for (const output of Object.values(stack.template.Outputs)) {
-        if (output.Export !== undefined && resolveValue(output.Export.Name, scopeOf(stack)) === name) {
-          return resolveValue(output.Value, scopeOf(stack));
-        }
-      }
-    }
-    throw new TemplateError(`no stack exports '${name}'`);
-  };
-
-  function scopeOf(stack: Stack): TemplateScope {
-    const known = scopes.get(stack.name);
+  scopeOf(stack: Stack): TemplateScope {
+    const known = this.#scopes.get(stack.name);
     if (known !== undefined) return known;
     const { Parameters, Conditions, Mappings } = stack.template;
     const scope: TemplateScope = {
@@ -88,11 +68,11 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
       ref: (id) => {
         const parameter = Parameters[id];
         if (parameter !== undefined) return parameter.Default ?? '';
-        const found = find(stack, id);
+        const found = this.#find(stack, id);
         return found?.type.ref(found.naming);
       },
       attribute: (id, name) => {
-        const found = find(stack, id);
+        const found = this.#find(stack, id);
         const attribute = found?.type.attributes[name];
         if (found === undefined || attribute === undefined) {
           throw new TemplateError(`${stack.name}: the attribute ${name} of ${id} is not implemented by the embedded cloud`);
@@ -103,43 +83,77 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
         if (!Object.hasOwn(Conditions, name)) throw new TemplateError(`${stack.name}: no condition is named '${name}'`);
         return resolveValue(Conditions[name], scope);
       },
-      exported,
+      exported: (name) => this.#exported(name),
       mapping: (map, first, second) => {
         const value = Mappings[map]?.[first]?.[second];
         if (value === undefined) throw new TemplateError(`${stack.name}: no mapping at ${map}.${first}.${second}`);
         return value;
       },
     };
-    scopes.set(stack.name, scope);
+    this.#scopes.set(stack.name, scope);
     return scope;
   }
 
+  /** The resource with its properties resolved. */
+  resourceOf(stack: Stack, logicalId: string, raw: RawResource, type: ResourceType): Resource {
+    const naming = this.#namingOf(stack, logicalId, raw, type);
+    const properties = resolveValue(raw.Properties, this.scopeOf(stack));
+    return {
+      stack: stack.name,
+      logicalId,
+      type: raw.Type,
+      name: naming.name,
+      ref: type.ref(naming),
+      arn: type.attributes['Arn']?.(naming),
+      properties: isRecord(properties) ? properties : {},
+    };
+  }
+
+  #namingOf(stack: Stack, logicalId: string, resource: RawResource, type: ResourceType): Naming {
+    const property = (name: string): unknown => resolveValue(resource.Properties[name], this.scopeOf(stack));
+    const generated = `${stack.name}-${logicalId}`;
+    const configured = type.nameProperty === undefined ? undefined : property(type.nameProperty);
+    const name = typeof configured === 'string' ? configured : (type.shapeName?.(generated, property) ?? generated);
+    return { generated, name, ...this.#endpoints, property };
+  }
+
+  #find(stack: Stack, logicalId: string): { naming: Naming; type: ResourceType } | undefined {
+    const resource = stack.template.Resources[logicalId];
+    if (resource === undefined) return undefined;
+    const type = findType(resource.Type);
+    if (type === undefined)
+      throw new TemplateError(`${stack.name}: ${logicalId} is a ${resource.Type}, which the embedded cloud does not implement`);
+    return { naming: this.#namingOf(stack, logicalId, resource, type), type };
+  }
+
+  #exported(name: string): unknown {
+    for (const stack of this.#stacks) {
+      for (const output of Object.values(stack.template.Outputs)) {
+        if (output.Export !== undefined && resolveValue(output.Export.Name, this.scopeOf(stack)) === name) {
+          return resolveValue(output.Value, this.scopeOf(stack));
+        }
+      }
+    }
+    throw new TemplateError(`no stack exports '${name}'`);
+  }
+}
+
+/** Reads the assembly's stacks as CloudFormation would after a deploy to this machine. `endpoint` is the gateway's URL,
+ * `sockets` the URL of the WebSocket API. */
+export function readTemplate({ stacks }: Pick<Assembly, 'stacks'>, endpoint: string, sockets = endpoint): Template {
+  const resolver = new Resolver(stacks, { endpoint, sockets });
+  const unknownTypes = new Set<string>();
+  const ignored = new Map<string, number>();
   const all: Resource[] = [];
   const outputs = new Map<string, unknown>();
-  for (const stack of assembly.stacks) {
-    const scope = scopeOf(stack);
+  for (const stack of stacks) {
+    const scope = resolver.scopeOf(stack);
     for (const [logicalId, raw] of Object.entries(stack.template.Resources)) {
       if (raw.Condition !== undefined && scope.condition(raw.Condition) !== true) continue;
-      const type = typeOf(raw);
-      if (type === undefined) {
-        unknownTypes.add(`${raw.Type} (${stack.name}/${logicalId})`);
-        continue;
-      }
-      if (hasNoBehaviour(raw.Type)) {
-        ignored.set(raw.Type, (ignored.get(raw.Type) ?? 0) + 1);
-        continue;
-      }
-      const naming = namingOf(stack, logicalId, raw, type);
-      const properties = resolveValue(raw.Properties, scope);
-      all.push({
-        stack: stack.name,
-        logicalId,
-        type: raw.Type,
-        name: naming.name,
-        ref: type.ref(naming),
-        arn: type.attributes['Arn']?.(naming),
-        properties: isRecord(properties) ? properties : {},
-      });
+      const type = findType(raw.Type);
+      if (type === undefined) unknownTypes.add(`${raw.Type} (${stack.name}/${logicalId})`);
+      else if (hasNoBehaviour(raw.Type)) ignored.set(raw.Type, (ignored.get(raw.Type) ?? 0) + 1);
+      else all.push(resolver.resourceOf(stack, logicalId, raw, type));
     }
     for (const [name, output] of Object.entries(stack.template.Outputs)) outputs.set(name, resolveValue(output.Value, scope));
   }
@@ -149,3 +163,9 @@ export function readTemplate(assembly: Pick<Assembly, 'stacks'>, endpoint: strin
   rejectDuplicateArns(all);
   return { all, of: (...types) => all.filter((resource) => types.includes(resource.type)), outputs, ignored };
 }
+
+/** The URL of a queue by its ARN; undefined: it is in no stack. */
+export const queueUrlsOf =
+  (template: Template) =>
+  (arn: string): string | undefined =>
+    template.of('AWS::SQS::Queue').find((queue) => queue.arn === arn)?.ref;
