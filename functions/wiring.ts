@@ -5,7 +5,7 @@ import { awsPorts, sharesIn } from '../lib/aws/aws-ports.ts';
 import { settingsFrom } from '../lib/aws/environment.ts';
 import { printedMetrics } from '../lib/aws/metrics.ts';
 import { MessageHeads } from '../lib/aws/run-heads.ts';
-import { SystemClock } from '../lib/aws/system-clock.ts';
+import { SystemClock } from '../lib/aws/system.ts';
 import { slowedMessages } from '../lib/contract/metrics.ts';
 import { compile } from '../lib/engine/graph/compile.ts';
 import { type Instant, after, days, durationMs, hours } from '../lib/engine/time.ts';

@@ -10,7 +10,7 @@ import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
 import { ThreadSlots } from '../../lib/bundles/thread-slots.ts';
 import { defined } from '../../lib/base/defined.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
-import type { Artifacts } from '../../lib/ports/artifacts.ts';
+import type { Artifacts } from '../../lib/ports/deployments.ts';
 import type { Bundles } from '../../lib/ports/bundles.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import type { Programs } from '../../lib/ports/programs.ts';

@@ -3,9 +3,8 @@ import { dynamoClient, queueClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
 import { DynamoSockets } from '../../lib/aws/sockets.ts';
 import { Table } from '../../lib/aws/table.ts';
-import { SqsWatches } from '../../lib/aws/watches.ts';
-import type { Sockets } from '../../lib/ports/sockets.ts';
-import type { Watches } from '../../lib/ports/watches.ts';
+import { SqsWatches } from '../../lib/aws/jobs.ts';
+import type { Sockets, Watches } from '../../lib/ports/sockets.ts';
 
 export const createSockets = (): Sockets => new DynamoSockets(new Table(dynamoClient(), settingsFrom(process.env).controlTable));
 

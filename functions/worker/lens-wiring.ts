@@ -29,10 +29,7 @@ export function lensPortsOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensPorts {
         return new ChatCompletions({ ...rest, ...keyNameOption, keys: keysOf(), networkAccess: publicInternet });
       }
       case 'bedrock': {
-        const [{ BedrockModel }, { bedrockClient }] = await Promise.all([
-          import('../../lib/aws/bedrock-models.ts'),
-          import('../../lib/aws/bedrock.ts'),
-        ]);
+        const { BedrockModel, bedrockClient } = await import('../../lib/aws/bedrock.ts');
         return new BedrockModel(bedrockClient(), model.modelId);
       }
       default:
@@ -49,10 +46,7 @@ export function lensPortsOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensPorts {
       case 'http':
         return new HttpModeration({ ...setting, keys: keysOf(), networkAccess: publicInternet });
       case 'bedrock-guardrail': {
-        const [{ BedrockGuardrail }, { bedrockClient }] = await Promise.all([
-          import('../../lib/aws/bedrock-guardrail.ts'),
-          import('../../lib/aws/bedrock.ts'),
-        ]);
+        const { BedrockGuardrail, bedrockClient } = await import('../../lib/aws/bedrock.ts');
         return new BedrockGuardrail(bedrockClient(), { arn: setting.guardrailArn, version: setting.version });
       }
       default:

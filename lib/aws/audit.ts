@@ -19,8 +19,9 @@ import {
   present,
   text,
   textAttribute,
-} from './attributes.ts';
-import { itemVersion, itemVersionAttribute } from './item-version.ts';
+  itemVersion,
+  itemVersionAttribute,
+} from './item-schema.ts';
 import { scopeKey } from './run-keys.ts';
 import { type Key, type Table, firstOf } from './table.ts';
 

@@ -14,23 +14,17 @@ import { type QueueUrls, SqsJobs } from './jobs.ts';
 import { DynamoKeys } from './keys.ts';
 import { noMetrics, printedMetrics } from './metrics.ts';
 import { EventBridgeNotices } from './notices.ts';
-import { DynamoConcurrencySlots } from './concurrency-slots.ts';
+import { DynamoConcurrencySlots, DynamoSignals } from './coordination.ts';
 import { dynamoLenses, dynamoQueries, dynamoWorkflows } from './published.ts';
-import { DynamoRateWindows } from './rate-windows.ts';
-import { SchedulerRecurrences } from './recurrences.ts';
-import { DynamoReservations } from './reservations.ts';
+import { DynamoRateWindows, DynamoReservations } from './control.ts';
+import { SchedulerRecurrences, type ScheduleSettings, SchedulerTimers } from './scheduler.ts';
 import type { MessageHeads } from './run-heads.ts';
 import { DynamoRunIndex, type Tables } from './run-index.ts';
 import { DynamoRunLog } from './run-log.ts';
 import { DynamoSchedules } from './schedules.ts';
-import { DynamoSignals } from './signals.ts';
-import { DynamoStreams } from './streams.ts';
-import { SystemClock } from './system-clock.ts';
-import { SystemIds } from './system-ids.ts';
+import { DynamoStreams, DynamoReaderLeases, DynamoTickets } from './watching.ts';
+import { SystemClock, SystemIds } from './system.ts';
 import { Table } from './table.ts';
-import { DynamoReaderLeases } from './reader-leases.ts';
-import { DynamoTickets } from './tickets.ts';
-import { type ScheduleSettings, SchedulerTimers } from './timers.ts';
 
 /** Creates the value at the first call and returns the same one afterwards. */
 const lazy = <Made>(make: () => Made): (() => Made) => {

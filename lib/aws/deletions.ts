@@ -6,8 +6,7 @@ import { read, readJson } from '../codec/unreadable.ts';
 import type { RunId } from '../engine/ids.ts';
 import type { DeletionKey, Deletions, FoundRun, WorkflowDeletion } from '../ports/deletions.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
-import { type Item, number, packed, packedAttribute, present, text } from './attributes.ts';
-import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { type Item, number, packed, packedAttribute, present, text, itemVersion, itemVersionAttribute } from './item-schema.ts';
 import { scopeKey } from './run-keys.ts';
 import { type Key, type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
 

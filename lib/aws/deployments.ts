@@ -3,8 +3,10 @@
  * record, so that every existing deployment is listed. The active pointer is in the same partition.
  */
 import * as z from 'zod';
-import { runId as storedRunId } from '../codec/ids.ts';
-import { read } from '../codec/unreadable.ts';
+import { storedManifest } from '../codec/deployment.ts';
+import { runId as storedRunId, deploymentId, instant, keyId } from '../codec/ids.ts';
+import { unpack } from '../codec/packed.ts';
+import { read, readJson } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { DeploymentId, RunId, Scope } from '../engine/ids.ts';
@@ -17,17 +19,20 @@ import type {
   Deployments,
   PinnedRun,
 } from '../ports/deployments.ts';
-import { expiry, instantAttribute, number, text, textAttribute } from './attributes.ts';
 import {
-  deploymentAttributes,
-  deploymentIn,
-  entryAttributes,
-  entryIn,
-  pointerAttributes,
-  pointerIn,
-  tombstoneAttributes,
-} from './deployment-items.ts';
-import { itemVersion } from './item-version.ts';
+  expiry,
+  instantAttribute,
+  number,
+  text,
+  textAttribute,
+  itemVersion,
+  type Item,
+  numberAttribute,
+  packed,
+  packedAttribute,
+  present,
+  itemVersionAttribute,
+} from './item-schema.ts';
 import { creationSort, scopeKey } from './run-keys.ts';
 import { type Expression, type Key, type Table, firstOf, ifNotExists } from './table.ts';
 
@@ -170,3 +175,70 @@ export class DynamoDeployments implements Deployments {
 }
 
 const pinItem = z.object({ runId: textAttribute.pipe(storedRunId), since: instantAttribute });
+
+const optional = (at: Instant | undefined) => (at === undefined ? undefined : number(at));
+
+export const deploymentAttributes = (deployment: Deployment): Item => ({
+  v: itemVersion,
+  ...present({
+    manifest: packed(deployment.manifest),
+    createdAt: number(deployment.createdAt),
+    createdBy: deployment.createdBy === null ? undefined : text(deployment.createdBy),
+    verifiedAt: optional(deployment.verifiedAt),
+    activatedAt: optional(deployment.activatedAt),
+    removingSince: optional(deployment.removingSince),
+  }),
+});
+
+export const tombstoneAttributes = (removedAt: Instant): Item => ({ v: itemVersion, removedAt: number(removedAt) });
+
+const tombstoneItem = z.object({ v: itemVersionAttribute, removedAt: instantAttribute }).transform(() => undefined);
+const deploymentItem = z
+  .object({
+    v: itemVersionAttribute,
+    manifest: packedAttribute,
+    createdAt: instantAttribute,
+    createdBy: textAttribute.pipe(keyId).exactOptional(),
+    verifiedAt: instantAttribute.exactOptional(),
+    activatedAt: instantAttribute.exactOptional(),
+    removingSince: instantAttribute.exactOptional(),
+  })
+  .transform(({ v: _v, manifest, createdBy = null, ...facts }): Deployment => {
+    const stored = unpack('a manifest', manifest);
+    return { manifest: readJson('a manifest', storedManifest, stored), createdBy, ...facts };
+  });
+
+/** Undefined for the tombstone of a removed deployment. */
+export const deploymentIn = (item: Item): Deployment | undefined =>
+  read('a deployment', z.union([deploymentItem, tombstoneItem]), item);
+
+export const entryAttributes = ({ createdAt, deploymentId: id }: DeploymentPosition): Item => ({
+  v: itemVersion,
+  deploymentId: text(id),
+  createdAt: number(createdAt),
+});
+
+const entryItem = z.object({
+  v: itemVersionAttribute,
+  deploymentId: textAttribute.pipe(deploymentId),
+  createdAt: instantAttribute,
+});
+export const entryIn = (item: Item): DeploymentPosition => {
+  const { v: _v, ...position } = read('a list entry of a deployment', entryItem, item);
+  return position;
+};
+
+export const pointerAttributes = ({ revision, history }: ActivePointer): Item => ({
+  v: itemVersion,
+  revision: number(revision),
+  history: packed(history),
+});
+
+const activations = z.array(
+  z.object({ deploymentId, at: instant, by: keyId.nullable(), isRollback: z.literal(true).exactOptional() }),
+);
+const pointerItem = z.object({ v: itemVersionAttribute, revision: numberAttribute, history: packedAttribute });
+export const pointerIn = (item: Item): ActivePointer => {
+  const { revision, history } = read('the active deployment', pointerItem, item);
+  return { revision, history: readJson('the active deployment', activations, unpack('the active deployment', history)) };
+};

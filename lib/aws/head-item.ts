@@ -1,13 +1,15 @@
-/** The item of a head: commit 1, the creation record, and the projection. */
-import { defined } from '../base/defined.ts';
+/** The item of a head: commit 1, the creation record, and the projection. Only the projection changes after the creation. */
 import * as z from 'zod';
-import * as schema from '../codec/ids.ts';
+import { defined } from '../base/defined.ts';
 import { failure } from '../codec/events.ts';
+import * as schema from '../codec/ids.ts';
 import { unpack } from '../codec/packed.ts';
 import { Unreadable, read, readJson } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
-import { type DeploymentId, firstCommit } from '../engine/ids.ts';
+import { type DeploymentId, firstCommit, type RunAddress } from '../engine/ids.ts';
 import { type Head, type HeadProjection, type RunCreation, firstProjection, isTestRun, runStatuses } from '../engine/log/head.ts';
+import type { Instant } from '../engine/time.ts';
+import { listedState } from '../ports/run-index.ts';
 import {
   type Item,
   expiry,
@@ -19,9 +21,10 @@ import {
   present,
   text,
   textAttribute,
-} from './attributes.ts';
-import { commitAttributes, commitOf, commitShape } from './commit-item.ts';
-import { creationSort, projectPartitionOf, runIn } from './run-keys.ts';
+} from './item-schema.ts';
+import { commitAttributes, commitOf, commitShape } from './run-items.ts';
+import { creationSort, projectPartitionOf, runIn, statePartitionOf } from './run-keys.ts';
+import type { Expression } from './table.ts';
 
 const projectionShape = {
   status: textAttribute.pipe(z.enum(runStatuses)),
@@ -131,4 +134,44 @@ const creationFields = ({ kind, name, version, codeVersion, deployment, test }: 
     return { kind, workflow, deploymentId: deployment };
   }
   throw new Unreadable('a head', `a ${kind} run without a ${kind === 'graph' ? 'version' : 'deployment'}`);
+};
+
+const { byProject, byState } = runsTableKeys;
+
+/**
+ * Sets the attributes of the projection, removes the other optional ones, and adds the run to the sparse index or removes it.
+ * @param separateItem other attributes of the projection's item, if it is apart from the head; absent: part of the head
+ */
+export const projectionUpdate = (
+  run: RunAddress,
+  projection: HeadProjection,
+  separateItem?: { readonly createdAt: Instant; readonly expiresAt: Instant },
+): Expression => {
+  const attributes = {
+    ...projectionAttributes(projection),
+    ...(separateItem === undefined ? {} : { [runsTableKeys.expiry]: expiry(separateItem.expiresAt) }),
+  };
+  const state = listedState(projection);
+  const sets = Object.keys(attributes).map((name) => `#${name} = :${name}`);
+  const removes = optionalProjectionNames.filter((name) => !(name in attributes)).map((name) => `#${name}`);
+  // Both indexes sort by creation. A head already has the sort key; a separate item needs it.
+  const creationKey = separateItem && text(creationSort(separateItem.createdAt, run.runId));
+  if (state !== undefined) sets.push(`#sp = :sp`, creationKey === undefined ? '#ss = #gs' : '#ss = :ss');
+  else removes.push('#sp', '#ss');
+  return {
+    expression: `SET ${sets.join(', ')}${removes.length > 0 ? ` REMOVE ${removes.join(', ')}` : ''}`,
+    names: {
+      ...Object.fromEntries([...Object.keys(attributes), ...optionalProjectionNames].map((name) => [`#${name}`, name])),
+      '#sp': byState.partition,
+      '#ss': byState.sort,
+      ...(state !== undefined && creationKey === undefined && { '#gs': byProject.sort }),
+    },
+    values: {
+      ...Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`:${name}`, value])),
+      ...(state !== undefined && {
+        ':sp': text(statePartitionOf(run, state)),
+        ...(creationKey !== undefined && { ':ss': creationKey }),
+      }),
+    },
+  };
 };

@@ -1,18 +1,25 @@
-/** Jobs and results on SQS queues. */
+/** Messages on SQS queues: jobs, results and watch messages. */
+import { createHash } from 'node:crypto';
 import {
   type BatchResultErrorEntry,
   SendMessageBatchCommand,
   type SendMessageBatchRequestEntry,
   SendMessageCommand,
   type SQSClient,
+  type MessageAttributeValue,
 } from '@aws-sdk/client-sqs';
-import { jobBody, resultBody } from '../codec/jobs.ts';
+import { jobBody, resultBody, hopsAttribute } from '../codec/jobs.ts';
+import { fireBody } from '../codec/schedules.ts';
+import { watchBody } from '../codec/watches.ts';
+import type { FairShares } from '../engine/fair-shares.ts';
 import { type Hops, noHops } from '../engine/hops.ts';
 import { invariant } from '../engine/invariant.ts';
-import type { FairShares } from '../engine/fair-shares.ts';
 import type { DurationMs } from '../engine/time.ts';
 import { type Job, type Jobs, type ResultMessage, type WorkJob, maxQueueDelayMs } from '../ports/jobs.ts';
+import type { ScheduleFire } from '../ports/schedules.ts';
+import type { Watch, Watches } from '../ports/sockets.ts';
 import { Unavailable } from '../ports/unavailable.ts';
+import { callService } from './call-service.ts';
 import {
   type MessageIdentity,
   workflowTaskJobIdentity,
@@ -20,10 +27,7 @@ import {
   nodeJobIdentity,
   resultIdentity,
 } from './message-identity.ts';
-import { withHops } from './message-hops.ts';
-import { callService } from './call-service.ts';
-import { fireBody } from '../codec/schedules.ts';
-import type { ScheduleFire } from '../ports/recurrences.ts';
+import { runPartition } from './run-keys.ts';
 
 export interface QueueUrls {
   readonly nodes: string;
@@ -36,6 +40,7 @@ export interface QueueUrls {
 /** SQS's maximum number of messages in a batch. */
 const batchSize = 10;
 
+/** Jobs and results on SQS queues. */
 export class SqsJobs implements Jobs {
   readonly #client: SQSClient;
   readonly #urls: QueueUrls;
@@ -126,3 +131,30 @@ const batchesOf = <Entry>(entries: readonly Entry[]): readonly (readonly Entry[]
   Array.from({ length: Math.ceil(entries.length / batchSize) }, (_, batch) =>
     entries.slice(batch * batchSize, (batch + 1) * batchSize),
   );
+
+/** The hops of an SQS message: a message attribute, omitted for 0 hops. */
+export const withHops = (hops: Hops): { MessageAttributes?: Record<string, MessageAttributeValue> } =>
+  hops === 0 ? {} : { MessageAttributes: { [hopsAttribute]: { DataType: 'Number', StringValue: String(hops) } } };
+
+/** Watch messages on a FIFO queue, with a message group for each run. */
+export class SqsWatches implements Watches {
+  readonly #client: SQSClient;
+  readonly #url: string;
+
+  constructor(client: SQSClient, url: string) {
+    this.#client = client;
+    this.#url = url;
+  }
+
+  async send(watch: Watch, hops: Hops = noHops): Promise<void> {
+    const command = new SendMessageCommand({
+      QueueUrl: this.#url,
+      MessageBody: watchBody(watch),
+      ...withHops(hops),
+      // Callers may choose run ids, so two projects may have the same one.
+      MessageGroupId: createHash('sha256').update(runPartition(watch.run)).digest('base64url'),
+      MessageDeduplicationId: watch.broadcastId,
+    });
+    await callService('the watch queue', () => this.#client.send(command));
+  }
+}

@@ -10,8 +10,17 @@ import { read } from '../codec/unreadable.ts';
 import type { KeyId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import { type ApiKey, type KeyPage, type KeyPosition, type KeySettings, type Keys, keyScopes } from '../ports/control.ts';
-import { type Item, instantAttribute, number, numberAttribute, present, text, textAttribute } from './attributes.ts';
-import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import {
+  type Item,
+  instantAttribute,
+  number,
+  numberAttribute,
+  present,
+  text,
+  textAttribute,
+  itemVersion,
+  itemVersionAttribute,
+} from './item-schema.ts';
 import { creationSort, scopeKey } from './run-keys.ts';
 import { type Expression, type Key, type Table, firstOf, ifNotExists } from './table.ts';
 

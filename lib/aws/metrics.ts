@@ -5,7 +5,7 @@
 import { installationDimension, metricNamespace, runsEnded } from '../contract/metrics.ts';
 import { type Metric, type MetricName, metricUnits } from '../engine/log/run-metrics.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Metrics } from '../ports/metrics.ts';
+import type { Metrics } from '../ports/system.ts';
 
 /** The format's limit for the values of one metric in one line. */
 const maxValuesPerLine = 100;

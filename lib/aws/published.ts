@@ -5,7 +5,7 @@ import { lensName, queryName, workflowName } from '../codec/ids.ts';
 import { lensVersion } from '../codec/lens.ts';
 import { queryKind, queryVersion } from '../codec/query.ts';
 import type { Lenses, Queries, Workflows } from '../ports/versions.ts';
-import { text, textAttribute } from './attributes.ts';
+import { text, textAttribute } from './item-schema.ts';
 import type { Table } from './table.ts';
 import { DynamoVersions } from './versions.ts';
 

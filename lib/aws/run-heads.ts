@@ -7,7 +7,7 @@ import type { RunAddress } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import { type Head, type RunCreation, firstProjection } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
-import { type Item, instantAttribute, textAttribute } from './attributes.ts';
+import { type Item, instantAttribute, textAttribute } from './item-schema.ts';
 import { isTombstoneItem } from './delete-run-items.ts';
 import { headAttributes, headIn, projectionIn } from './head-item.ts';
 import { type Side, headKey, projectionKey, runPartition } from './run-keys.ts';

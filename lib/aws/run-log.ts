@@ -8,10 +8,20 @@ import { type Head, type HeadProjection, type RunCreation, terminalStatuses } fr
 import type { Instant } from '../engine/time.ts';
 import type { LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { runsTableKeys } from '../contract/environment.ts';
-import { number, text } from './attributes.ts';
-import { commitIn, logAttributes, nonceIn } from './commit-item.ts';
+import { number, text } from './item-schema.ts';
+import {
+  commitIn,
+  logAttributes,
+  nonceIn,
+  attachmentAttributes,
+  attachmentIn,
+  heartbeatAttributes,
+  heartbeatIn,
+  snapshotAttributes,
+  snapshotIn,
+} from './run-items.ts';
 import { deleteRunItems } from './delete-run-items.ts';
-import { projectionUpdate } from './projection-update.ts';
+import { projectionUpdate } from './head-item.ts';
 import { type RunHeads, StoredHeads } from './run-heads.ts';
 import {
   type Side,
@@ -26,14 +36,6 @@ import {
   runPartition,
   snapshotKey,
 } from './run-keys.ts';
-import {
-  attachmentAttributes,
-  attachmentIn,
-  heartbeatAttributes,
-  heartbeatIn,
-  snapshotAttributes,
-  snapshotIn,
-} from './side-items.ts';
 import { type Put, type Table, allOf, ifNotExists } from './table.ts';
 
 export class DynamoRunLog implements RunLog {

@@ -7,8 +7,7 @@ import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { ScheduleId, Scope } from '../engine/ids.ts';
 import type { Schedule, ScheduleMark, ScheduleSetting, Schedules } from '../ports/schedules.ts';
-import { type Item, number, packed, packedAttribute, present, text } from './attributes.ts';
-import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { type Item, number, packed, packedAttribute, present, text, itemVersion, itemVersionAttribute } from './item-schema.ts';
 import { scopeKey } from './run-keys.ts';
 import { type Key, type Table, allOf, firstOf, ifNotExists } from './table.ts';
 

@@ -7,8 +7,7 @@ import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { Instant } from '../engine/time.ts';
 import type { SettingVersion, StoredVersion, StoredSettings } from '../ports/stored-settings.ts';
-import { type Item, expiry, numberAttribute, text, textAttribute } from './attributes.ts';
-import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { type Item, expiry, numberAttribute, text, textAttribute, itemVersion, itemVersionAttribute } from './item-schema.ts';
 import { type Key, type Table, allOf, ifExists } from './table.ts';
 
 type Named = Omit<SettingVersion, 'text'>;

@@ -16,7 +16,7 @@ import { controlTableKeys } from '../contract/environment.ts';
 import { defined } from '../base/defined.ts';
 import { read } from '../codec/unreadable.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { type Item, text, textAttribute } from './attributes.ts';
+import { type Item, text, textAttribute } from './item-schema.ts';
 import { callService } from './call-service.ts';
 
 export interface Key {

@@ -26,8 +26,9 @@ import {
   present,
   text,
   textAttribute,
-} from './attributes.ts';
-import { itemVersion, itemVersionAttribute } from './item-version.ts';
+  itemVersion,
+  itemVersionAttribute,
+} from './item-schema.ts';
 import { scopeKey } from './run-keys.ts';
 import { type Expression, type Key, type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
 

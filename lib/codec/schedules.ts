@@ -4,14 +4,7 @@ import type { JsonValue } from '../engine/json.ts';
 import { overlapPolicies } from '../engine/schedule/overlap.ts';
 import type { Timing } from '../engine/schedule/timing.ts';
 import { instant as toInstant } from '../engine/time.ts';
-import type { ScheduleFire } from '../ports/recurrences.ts';
-import {
-  type Fire,
-  type Schedule,
-  type ScheduleMark,
-  type ScheduleSetting,
-  type ScheduleDefinition,
-} from '../ports/schedules.ts';
+import type { ScheduleFire, Fire, Schedule, ScheduleMark, ScheduleSetting, ScheduleDefinition } from '../ports/schedules.ts';
 import { exactly } from './exact.ts';
 import { durationMs, environment, instant, nonce, projectId, runId, scheduleId, workflowName } from './ids.ts';
 import { readJson } from './unreadable.ts';

@@ -1,29 +1,19 @@
 /** All ports in memory, over shared state, with a virtual clock and ids from a seed. */
 import { type Instant, instant } from '../engine/time.ts';
 import type { Ports } from '../ports/ports.ts';
-import { MemoryArtifacts } from './artifacts.ts';
-import { MemoryAudit } from './audit.ts';
-import { MemoryBlobs } from './blobs.ts';
+import { MemoryArtifacts, MemoryDeployments } from './deployments.ts';
+import { MemoryAudit, MemoryRateWindows, MemoryReservations, MemoryKeys } from './control.ts';
+import { MemoryBlobs } from './run-records.ts';
 import { MemoryClock } from './clock.ts';
-import { MemoryRateWindows, MemoryReservations } from './control.ts';
 import { MemoryDeletions } from './deletions.ts';
-import { MemoryDeployments } from './deployments.ts';
-import { MemoryIds } from './ids.ts';
-import { MemoryJobs } from './jobs.ts';
-import { MemoryKeys } from './keys.ts';
-import { MemoryMetrics } from './metrics.ts';
-import { MemoryNotices } from './notices.ts';
-import { MemoryConcurrencySlots } from './concurrency-slots.ts';
-import { MemoryRecurrences } from './recurrences.ts';
+import { MemoryIds, MemoryMetrics, MemoryNotices } from './system.ts';
+import { MemoryJobs, MemoryTimers } from './jobs.ts';
+import { MemoryConcurrencySlots, MemorySignals } from './coordination.ts';
+import { MemoryRecurrences, MemorySchedules } from './schedules.ts';
 import { MemoryRunIndex } from './run-index.ts';
 import { MemoryRunLog } from './run-log.ts';
 import { MemoryRuns } from './runs.ts';
-import { MemorySchedules } from './schedules.ts';
-import { MemorySignals } from './signals.ts';
-import { MemoryStreams } from './streams.ts';
-import { MemoryReaderLeases } from './reader-leases.ts';
-import { MemoryTickets } from './tickets.ts';
-import { MemoryTimers } from './timers.ts';
+import { MemoryStreams, MemoryReaderLeases, MemoryTickets } from './watching.ts';
 import { memoryLenses, memoryQueries, memoryWorkflows } from './versions.ts';
 
 export interface MemoryPorts extends Ports {

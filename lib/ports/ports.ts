@@ -1,24 +1,17 @@
 /** All ports in one type. A use case in `lib/service` takes only the ports that it needs. */
-import type { Artifacts } from './artifacts.ts';
-import type { Blobs } from './blobs.ts';
+import type { Artifacts, Deployments } from './deployments.ts';
+import type { Blobs } from './run-records.ts';
 import type { Clock } from './clock.ts';
 import type { Audit, Keys, RateWindows, Reservations } from './control.ts';
 import type { Deletions } from './deletions.ts';
-import type { Deployments } from './deployments.ts';
-import type { Ids } from './ids.ts';
-import type { Jobs } from './jobs.ts';
-import type { Metrics } from './metrics.ts';
+import type { Ids, Metrics } from './system.ts';
+import type { Jobs, Timers } from './jobs.ts';
 import type { Notices } from './notices.ts';
-import type { ConcurrencySlots } from './concurrency-slots.ts';
-import type { Recurrences } from './recurrences.ts';
+import type { ConcurrencySlots, Signals } from './coordination.ts';
+import type { Recurrences, Schedules } from './schedules.ts';
 import type { RunIndex } from './run-index.ts';
 import type { RunLog } from './run-log.ts';
-import type { Schedules } from './schedules.ts';
-import type { ReaderLeases } from './reader-leases.ts';
-import type { Signals } from './signals.ts';
-import type { Streams } from './streams.ts';
-import type { Tickets } from './tickets.ts';
-import type { Timers } from './timers.ts';
+import type { ReaderLeases, Streams, Tickets } from './watching.ts';
 import type { Lenses, Queries, Workflows } from './versions.ts';
 
 export interface Ports {

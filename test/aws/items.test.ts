@@ -2,10 +2,9 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Item, text } from '../../lib/aws/attributes.ts';
-import { commitIn, logAttributes } from '../../lib/aws/commit-item.ts';
-import { headAttributes, headIn } from '../../lib/aws/head-item.ts';
-import { projectionUpdate } from '../../lib/aws/projection-update.ts';
+import { type Item, text } from '../../lib/aws/item-schema.ts';
+import { commitIn, logAttributes } from '../../lib/aws/run-items.ts';
+import { headAttributes, headIn, projectionUpdate } from '../../lib/aws/head-item.ts';
 import { headKey, logKey } from '../../lib/aws/run-keys.ts';
 import { keyOf } from '../../lib/aws/table.ts';
 import { Unreadable } from '../../lib/codec/unreadable.ts';

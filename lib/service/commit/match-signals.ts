@@ -8,7 +8,7 @@ import { type CommitNo, firstCommit, nodeKey, topLevel } from '../../engine/ids.
 import { invariant } from '../../engine/invariant.ts';
 import { openNodeAt } from '../../engine/log/open-node-at.ts';
 import type { SignalKey } from '../../engine/signal-key.ts';
-import type { StoredSignal, SignalsAtKey, Waiter } from '../../ports/signals.ts';
+import type { StoredSignal, SignalsAtKey, Waiter } from '../../ports/coordination.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { AppendResult } from '../run-log/append.ts';
 import { commitWithRecheck } from './commit-with-recheck.ts';

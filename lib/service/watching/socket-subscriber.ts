@@ -1,8 +1,7 @@
 /** One subscribed socket. It has its own queue of frames, so that a slow socket does not delay the others. */
 import { type DurationMs, type Instant, durationMs } from '../../engine/time.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Posts } from '../../ports/posts.ts';
-import type { WatchCursor, Membership } from '../../ports/sockets.ts';
+import type { Posts, WatchCursor, Membership } from '../../ports/sockets.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { type FramePosition, type SocketFrame, joinedMessageOf } from './socket-frames.ts';
 

@@ -1,7 +1,5 @@
-/**
- * Stores signals and waiters under signal keys, so that they can be matched. The source of truth about a wait is the log
- * of its run. Each side writes first and then reads, strongly consistent, so at least one of the two sees the other.
- */
+/** What runs wait for: signals, and the concurrency slots of a workflow. */
+import type { SlotPoolKey, TakenSlot, WaitingRun } from '../engine/concurrency-slots.ts';
 import type { Attempt, IterationKey, NodeId, RunId, SignalId } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { SignalKey } from '../engine/signal-key.ts';
@@ -46,6 +44,10 @@ export interface SignalsAtKey {
   readonly signals: readonly StoredSignal[];
 }
 
+/**
+ * Stores signals and waiters under signal keys, so that they can be matched. The source of truth about a wait is the log
+ * of its run. Each side writes first and then reads, strongly consistent, so at least one of the two sees the other.
+ */
 export interface Signals {
   /** All signals and waiters of the key. Strongly consistent: includes every earlier write. */
   read(key: SignalKey): Promise<SignalsAtKey>;
@@ -66,4 +68,21 @@ export interface Signals {
 
   /** Records whether the signal was delivered. Returns the value of the first call, so that a repeated send gets the same response. */
   recordDelivery(key: SignalKey, id: SignalId, isDelivered: boolean): Promise<boolean>;
+}
+
+/**
+ * Concurrency slots of workflows with a limit on concurrent runs: which runs hold a slot, and which wait for one. Every read
+ * is strongly consistent.
+ */
+export interface ConcurrencySlots {
+  taken(pool: SlotPoolKey): Promise<readonly TakenSlot[]>;
+  /** Takes the slot if it is free. True if the run holds it now, also if it held it before. */
+  acquire(pool: SlotPoolKey, slot: number, runId: RunId, expiresAt: Instant): Promise<boolean>;
+  /** Frees the slot if this run still holds it. */
+  release(pool: SlotPoolKey, slot: number, runId: RunId): Promise<void>;
+  /** The runs that wait for a slot, in the order in which they are admitted. */
+  waiting(pool: SlotPoolKey, limit: number): Promise<readonly WaitingRun[]>;
+  /** Adds the run to the waiting runs. Idempotent. */
+  enqueue(pool: SlotPoolKey, run: WaitingRun, expiresAt: Instant): Promise<void>;
+  dequeue(pool: SlotPoolKey, run: Pick<WaitingRun, 'runId' | 'since'>): Promise<void>;
 }

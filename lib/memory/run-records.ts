@@ -1,10 +1,11 @@
-/** Large values in memory. */
+/** The records of runs in memory. */
 import type { Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { Blobs } from '../ports/blobs.ts';
+import type { Blobs } from '../ports/run-records.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
+/** Large values in memory. */
 export class MemoryBlobs implements Blobs {
   readonly #values = new Map<string, JsonValue>();
 

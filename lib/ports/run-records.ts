@@ -1,8 +1,9 @@
-/** Values that are too large for an item (claim check). Each is written once, under a unique key. */
+/** The ports of a run's records: its log, the index of runs, and payloads that are too large for an item. */
 import type { Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
 
+/** Values that are too large for an item (claim check). Each is written once, under a unique key. */
 export interface Blobs {
   /** @param expiresAt the store keeps the value until then and deletes it soon after */
   put(scope: Scope, key: string, value: JsonValue, expiresAt: Instant): Promise<void>;

@@ -1,10 +1,11 @@
-/** Signals and their waiters in memory. */
-import { type SignalId, nodeKey } from '../engine/ids.ts';
+/** Signals and concurrency slots in memory. */
+import { type SlotPoolKey, type TakenSlot, type WaitingRun, byAdmissionOrder } from '../engine/concurrency-slots.ts';
+import { type SignalId, nodeKey, type RunId } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { SignalKey } from '../engine/signal-key.ts';
 import type { Instant } from '../engine/time.ts';
-import type { StoredSignal, SignalsAtKey, NewSignal, Signals, Waiter } from '../ports/signals.ts';
+import type { StoredSignal, SignalsAtKey, NewSignal, Signals, Waiter, ConcurrencySlots } from '../ports/coordination.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
@@ -21,13 +22,16 @@ interface SignalQueue {
   readonly ordered: Entry[];
 }
 
+/** Signals and their waiters in memory. */
 export class MemorySignals implements Signals {
   readonly #queues = new Map<string, SignalQueue>();
 
   async read(key: SignalKey): Promise<SignalsAtKey> {
     const { waiters, ordered } = this.#queue(key);
     return {
-      waiters: [...waiters.values()].toSorted((one, other) => one.since - other.since || compareText(nameOf(one), nameOf(other))),
+      waiters: [...waiters.values()].toSorted(
+        (one, other) => one.since - other.since || compareText(waiterName(one), waiterName(other)),
+      ),
       signals: ordered.map(({ signal }) => signal),
     };
   }
@@ -46,11 +50,11 @@ export class MemorySignals implements Signals {
   }
 
   async addWaiter(key: SignalKey, waiter: Waiter, _retainUntil: Instant): Promise<void> {
-    this.#queue(key).waiters.set(nameOf(waiter), frozenCopy(waiter));
+    this.#queue(key).waiters.set(waiterName(waiter), frozenCopy(waiter));
   }
 
   async removeWaiter(key: SignalKey, waiter: Waiter): Promise<void> {
-    this.#queue(key).waiters.delete(nameOf(waiter));
+    this.#queue(key).waiters.delete(waiterName(waiter));
   }
 
   async claim(key: SignalKey, id: SignalId, waiter: Waiter): Promise<boolean> {
@@ -76,7 +80,7 @@ export class MemorySignals implements Signals {
 
   #resolveClaim(key: SignalKey, id: SignalId, waiter: Waiter, state: 'free' | 'taken'): void {
     const entry = this.#queue(key).signals.get(id);
-    if (entry?.signal.state !== 'claimed' || nameOf(entry.signal.by) !== nameOf(waiter)) return;
+    if (entry?.signal.state !== 'claimed' || waiterName(entry.signal.by) !== waiterName(waiter)) return;
     const { by: _by, ...signal } = entry.signal;
     entry.signal = frozenCopy({ ...signal, state });
   }
@@ -91,7 +95,54 @@ export class MemorySignals implements Signals {
   }
 }
 
-const nameOf = (waiter: Waiter): string => `${waiter.runId}#${nodeKey(waiter)}#${waiter.attempt}`;
+const waiterName = (waiter: Waiter): string => `${waiter.runId}#${nodeKey(waiter)}#${waiter.attempt}`;
 const byArrival = ({ signal: one }: Entry, { signal: other }: Entry): number =>
   one.receivedAt - other.receivedAt || compareText(one.signalId, other.signalId);
 const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+
+interface SlotPool {
+  readonly taken: Map<number, RunId>;
+  readonly waiting: Map<string, WaitingRun>;
+}
+
+/** Concurrency slots in memory. */
+export class MemoryConcurrencySlots implements ConcurrencySlots {
+  readonly #pools = new Map<string, SlotPool>();
+
+  async taken(pool: SlotPoolKey): Promise<readonly TakenSlot[]> {
+    const taken = [...this.#pool(pool).taken].map(([slot, runId]) => ({ slot, runId }));
+    return taken.toSorted((one, other) => one.slot - other.slot);
+  }
+
+  async acquire(pool: SlotPoolKey, slot: number, runId: RunId, _expiresAt: Instant): Promise<boolean> {
+    const { taken } = this.#pool(pool);
+    if (!taken.has(slot)) taken.set(slot, runId);
+    return taken.get(slot) === runId;
+  }
+
+  async release(pool: SlotPoolKey, slot: number, runId: RunId): Promise<void> {
+    const { taken } = this.#pool(pool);
+    if (taken.get(slot) === runId) taken.delete(slot);
+  }
+
+  async waiting(pool: SlotPoolKey, limit: number): Promise<readonly WaitingRun[]> {
+    return [...this.#pool(pool).waiting.values()].toSorted(byAdmissionOrder).slice(0, limit);
+  }
+
+  async enqueue(pool: SlotPoolKey, run: WaitingRun, _expiresAt: Instant): Promise<void> {
+    this.#pool(pool).waiting.set(nameOf(run), frozenCopy(run));
+  }
+
+  async dequeue(pool: SlotPoolKey, run: Pick<WaitingRun, 'runId' | 'since'>): Promise<void> {
+    this.#pool(pool).waiting.delete(nameOf(run));
+  }
+
+  #pool(pool: SlotPoolKey): SlotPool {
+    const name = `${scopeName(pool)}#${pool.workflowName}`;
+    const known = this.#pools.get(name) ?? { taken: new Map<number, RunId>(), waiting: new Map<string, WaitingRun>() };
+    this.#pools.set(name, known);
+    return known;
+  }
+}
+
+const nameOf = ({ runId, since }: Pick<WaitingRun, 'runId' | 'since'>): string => `${since}#${runId}`;

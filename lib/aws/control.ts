@@ -1,15 +1,24 @@
-/** Reservations of idempotency keys in the control table. */
+/** Reservations of idempotency keys and request counters in the control table. */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { runId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
-import type { Scope } from '../engine/ids.ts';
-import type { Instant } from '../engine/time.ts';
-import type { Reservation, Reservations } from '../ports/control.ts';
-import { type Item, expiry, instantAttribute, number, text, textAttribute } from './attributes.ts';
-import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import type { Scope, KeyId } from '../engine/ids.ts';
+import { type Instant, after, hours, iso } from '../engine/time.ts';
+import type { Reservation, Reservations, RateWindows } from '../ports/control.ts';
+import {
+  type Item,
+  expiry,
+  instantAttribute,
+  number,
+  text,
+  textAttribute,
+  itemVersion,
+  itemVersionAttribute,
+  numberAttribute,
+} from './item-schema.ts';
 import { scopeKey } from './run-keys.ts';
 import type { Key, Table } from './table.ts';
 
@@ -21,6 +30,7 @@ const reservationKey = (scope: Scope, endpoint: string, key: string): Key => {
   return { pk: partitionOf('idempotency', scopeKey(scope), digest), sk: 'reservation' };
 };
 
+/** Reservations of idempotency keys in the control table. */
 export class DynamoReservations implements Reservations {
   readonly #table: Table;
 
@@ -74,3 +84,27 @@ const reservationIn = (item: Item): Reservation => {
   const { v: _v, ...reservation } = read('a reservation', reservationItem, item);
   return reservation;
 };
+
+/** Longer than any window, so that a counter expires only after its window. */
+const windowRetentionMs = hours(1);
+
+/** Request counters in the control table: one item for each API key and window. */
+export class DynamoRateWindows implements RateWindows {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async take(keyId: KeyId, windowStart: Instant, count: number): Promise<number> {
+    const changed = await this.#table.update(
+      { pk: partitionOf('rate', keyId), sk: iso(windowStart) },
+      {
+        expression: 'ADD taken :count SET #expiry = :expiry',
+        names: { '#expiry': controlTableKeys.expiry },
+        values: { ':count': number(count), ':expiry': expiry(after(windowStart, windowRetentionMs)) },
+      },
+    );
+    return read('a rate window', numberAttribute, changed?.['taken']);
+  }
+}

@@ -1,28 +1,81 @@
-/** Recurring EventBridge schedules that send to the delay queue, one for each setting of a schedule. */
-import { defined } from '../base/defined.ts';
+/** EventBridge schedules that send to the delay queue: one-time timers, and recurring fires of schedules. */
 import { createHash } from 'node:crypto';
 import {
   ConflictException,
   CreateScheduleCommand,
+  type SchedulerClient,
   DeleteScheduleCommand,
   ResourceNotFoundException,
-  type SchedulerClient,
 } from '@aws-sdk/client-scheduler';
+import { defined } from '../base/defined.ts';
+import { jobBody } from '../codec/jobs.ts';
 import { fireBody } from '../codec/schedules.ts';
 import type { Recurrence as Recurring, Timing } from '../engine/schedule/timing.ts';
-import type { Instant } from '../engine/time.ts';
+import { type Instant, after, instant, iso, minutes } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Recurrence, Recurrences } from '../ports/recurrences.ts';
-import type { ScheduleSetting } from '../ports/schedules.ts';
+import type { Timers } from '../ports/jobs.ts';
+import type { Recurrence, Recurrences, ScheduleSetting } from '../ports/schedules.ts';
 import { callService } from './call-service.ts';
 import { scopeKey } from './run-keys.ts';
-import type { ScheduleSettings } from './timers.ts';
+
+export interface ScheduleSettings {
+  readonly group: string;
+  /** a standard queue, because a FIFO target would need content-based deduplication */
+  readonly queueArn: string;
+  /** the role with which the schedule sends to the queue */
+  readonly roleArn: string;
+}
+
+/** Schedules are precise to a minute, and a schedule in the past might never fire. */
+const minLeadTime = minutes(1);
+
+/** One-time EventBridge schedules that send to the delay queue and delete themselves. */
+export class SchedulerTimers implements Timers {
+  readonly #client: SchedulerClient;
+  readonly #settings: ScheduleSettings;
+  readonly #clock: Clock;
+
+  constructor(client: SchedulerClient, settings: ScheduleSettings, clock: Clock) {
+    this.#client = client;
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  async set({ name, at, job }: Parameters<Timers['set']>[0]): Promise<void> {
+    const scheduleName = scheduleNameOf(name);
+    const fireAt = instant(Math.max(at, after(this.#clock.now(), minLeadTime)));
+    const command = new CreateScheduleCommand({
+      Name: scheduleName,
+      GroupName: this.#settings.group,
+      ClientToken: scheduleName,
+      ScheduleExpression: `at(${wholeSecond(fireAt)})`,
+      ScheduleExpressionTimezone: 'UTC',
+      ActionAfterCompletion: 'DELETE',
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      Target: { Arn: this.#settings.queueArn, RoleArn: this.#settings.roleArn, Input: jobBody(job) },
+    });
+    try {
+      await callService('the scheduler', () => this.#client.send(command));
+    } catch (error) {
+      // The timer of this name exists already.
+      if (!(error instanceof ConflictException)) throw error;
+    }
+  }
+}
+
+/** A schedule name has at most 64 characters of `[0-9a-zA-Z-_.]`. Timer names are longer, so their digest (43) is used. */
+const scheduleNameOf = (name: string): string => createHash('sha256').update(name).digest('base64url');
+
+/** `yyyy-mm-ddThh:mm:ss`, rounded up, because an early wake job must be sent again. */
+const wholeSecond = (moment: Instant): string =>
+  iso(instant(Math.ceil(moment / 1_000) * 1_000)).slice(0, 'yyyy-mm-ddThh:mm:ss'.length);
 
 /** EventBridge Scheduler replaces it with the due time, equal in all delivery attempts. */
 const scheduledTimePlaceholder = '<aws.scheduler.scheduled-time>';
 /** EventBridge Scheduler's limits of `MaximumEventAgeInSeconds`. */
 const [minAge, maxAge] = [60, 86_400];
 
+/** Recurring EventBridge schedules that send to the delay queue, one for each setting of a schedule. */
 export class SchedulerRecurrences implements Recurrences {
   readonly #client: SchedulerClient;
   readonly #settings: ScheduleSettings;

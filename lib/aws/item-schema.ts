@@ -27,3 +27,11 @@ export const packedAttribute: z.ZodType<Packed> = z.union([
 /** The attributes without undefined ones. */
 export const present = (attributes: Record<string, AttributeValue | undefined>): Item =>
   Object.fromEntries(Object.entries(attributes).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+
+/** The format version of items. Items of another version are refused. */
+const current = 1;
+
+export const itemVersion: AttributeValue = number(current);
+export const itemVersionAttribute = numberAttribute.refine((version) => version === current, {
+  error: (issue) => `the item has version ${String(issue.input)}, but this program reads only version ${current}`,
+});
