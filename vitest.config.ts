@@ -49,7 +49,7 @@ export default defineConfig({
       project(
         'unit',
         [
-          'test/{artifact,engine,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,ownership,webhooks,lens,models,sdk,program,histories,testing,openworkflow}/**/*.test.ts',
+          'test/{artifact,base,engine,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,ownership,webhooks,lens,models,sdk,program,histories,testing,openworkflow}/**/*.test.ts',
           'examples/*/tests/**/*.test.ts',
         ],
         { ...together, ...withoutThose, testTimeout: 30_000, hookTimeout: 30_000 },

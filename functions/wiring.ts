@@ -1,8 +1,9 @@
 /** Wires the functions to their adapters: the ports on AWS, the node types, the logger. */
+import { lazyProperties } from '../lib/base/lazy.ts';
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { Context } from 'aws-lambda';
-import { awsPorts, sharesIn } from '../lib/aws/aws-ports.ts';
-import { settingsFrom } from '../lib/aws/environment.ts';
+import { awsPorts } from '../lib/aws/aws-ports.ts';
+import { settingsFrom, sharesIn } from '../lib/aws/environment.ts';
 import { printedMetrics } from '../lib/aws/metrics.ts';
 import { MessageHeads } from '../lib/aws/run-heads.ts';
 import { SystemClock } from '../lib/aws/system.ts';
@@ -36,27 +37,15 @@ function reportSlowedMessage({ delay, ...slowed }: SlowedMessage): void {
 function depsOf(messageHeads?: MessageHeads): Deps {
   const environment = settingsFrom(process.env);
   return Object.assign(awsPorts(environment, hopLimiter, messageHeads), {
-    settings: {
-      get retentionMs() {
-        return days(environment.retentionDays);
-      },
-      get idempotencyMs() {
-        return hours(environment.idempotencyHours);
-      },
-      get requiresHttps() {
-        return environment.requireHttps;
-      },
-      get corsOrigins() {
-        return environment.corsOrigins;
-      },
-      get shares() {
-        return sharesIn(environment);
-      },
+    settings: lazyProperties<Deps['settings']>({
+      retentionMs: () => days(environment.retentionDays),
+      idempotencyMs: () => hours(environment.idempotencyHours),
+      requiresHttps: () => environment.requireHttps,
+      corsOrigins: () => environment.corsOrigins,
+      shares: () => sharesIn(environment),
       /** read only by the events function, which streams */
-      get maxStreams() {
-        return environment.watchers;
-      },
-    },
+      maxStreams: () => environment.watchers,
+    }),
   });
 }
 

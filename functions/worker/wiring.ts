@@ -1,4 +1,5 @@
 /** Wires the worker's nodes to the internet, to databases and to the secrets and queries of a project. */
+import { once } from '../../lib/base/lazy.ts';
 import { databaseSetting } from '../../lib/api/schemas/database-setting.ts';
 import { secretSetting } from '../../lib/api/schemas/secret-setting.ts';
 import { secretsClient } from '../../lib/aws/clients.ts';
@@ -6,7 +7,6 @@ import { ManagedSecrets } from '../../lib/aws/secrets.ts';
 import { queryName } from '../../lib/engine/ids.ts';
 import type { DatabasePorts } from '../../lib/nodes/data-query/aurora.ts';
 import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
-import type { Databases } from '../../lib/ports/databases.ts';
 import { findNamedValue } from '../../lib/service/access/find-named-value.ts';
 import { ProjectSecrets } from '../../lib/service/access/project-secrets.ts';
 import { SecretCache } from '../../lib/service/access/secret-cache.ts';
@@ -27,17 +27,15 @@ export const createRunAttempt = (deps: Pick<Deps, 'clock' | 'queries' | 'lenses'
 
 /** Created when the first node needs a secret: most nodes need none. */
 function projectSecrets({ clock }: Pick<Deps, 'clock'>): () => ProjectSecrets {
-  let cached: ProjectSecrets | undefined;
   const list = storedSetting('secrets', secretSetting);
-  return () => (cached ??= new ProjectSecrets(new SecretCache(new ManagedSecrets(secretsClient()), clock), list));
+  return once(() => new ProjectSecrets(new SecretCache(new ManagedSecrets(secretsClient()), clock), list));
 }
 
 /** The setting and the Data API client are loaded when the first query needs them. */
 export function databasePortsOf(): DatabasePorts {
   const list = storedSetting('databases', databaseSetting);
-  let service: Promise<Databases> | undefined;
   return {
     targetOf: async (scope, name) => findNamedValue(await list(), scope, name),
-    service: () => (service ??= import('../../lib/aws/data-api.ts').then(({ DataApi }) => new DataApi())),
+    service: once(() => import('../../lib/aws/data-api.ts').then(({ DataApi }) => new DataApi())),
   };
 }

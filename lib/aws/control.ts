@@ -1,4 +1,8 @@
-/** Reservations of idempotency keys and request counters in the control table. */
+/** Keys, reservations, the audit trail and rate windows in the control table. */
+import type { Makers } from '../base/lazy.ts';
+import type { Resources } from './resources.ts';
+import { DynamoAudit } from './audit.ts';
+import { DynamoKeys } from './keys.ts';
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { runId } from '../codec/ids.ts';
@@ -7,7 +11,7 @@ import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { Scope, KeyId } from '../engine/ids.ts';
 import { type Instant, after, hours, iso } from '../engine/time.ts';
-import type { Reservation, Reservations, RateWindows } from '../ports/control.ts';
+import type { Reservation, Reservations, RateWindows, ControlPorts } from '../ports/control.ts';
 import {
   type Item,
   expiry,
@@ -108,3 +112,10 @@ export class DynamoRateWindows implements RateWindows {
     return read('a rate window', numberAttribute, changed?.['taken']);
   }
 }
+
+export const controlPorts = (resources: Resources): Makers<ControlPorts> => ({
+  keys: () => new DynamoKeys(resources.control),
+  reservations: () => new DynamoReservations(resources.control),
+  audit: () => new DynamoAudit(resources.control),
+  rates: () => new DynamoRateWindows(resources.control),
+});

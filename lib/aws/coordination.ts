@@ -1,4 +1,6 @@
 /** What runs wait for, in the control table: signals and concurrency slots. */
+import type { Makers } from '../base/lazy.ts';
+import type { Resources } from './resources.ts';
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { defined } from '../base/defined.ts';
@@ -14,7 +16,15 @@ import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { SignalKey } from '../engine/signal-key.ts';
 import type { Instant } from '../engine/time.ts';
-import type { SignalsAtKey, NewSignal, Signals, Waiter, StoredSignal, ConcurrencySlots } from '../ports/coordination.ts';
+import type {
+  SignalsAtKey,
+  NewSignal,
+  Signals,
+  Waiter,
+  StoredSignal,
+  ConcurrencySlots,
+  CoordinationPorts,
+} from '../ports/coordination.ts';
 import {
   expiry,
   number,
@@ -273,3 +283,8 @@ const waitingIn = (item: Item): WaitingRun => {
   const { v: _v, ...run } = read('a run that waits for a slot', waitingItem, item);
   return run;
 };
+
+export const coordinationPorts = (resources: Resources): Makers<CoordinationPorts> => ({
+  signals: () => new DynamoSignals(resources.control),
+  concurrencySlots: () => new DynamoConcurrencySlots(resources.control),
+});

@@ -2,6 +2,9 @@
  * Deployments in the control table. Records are keyed by id. A list entry, keyed by creation time, is written before its
  * record, so that every existing deployment is listed. The active pointer is in the same partition.
  */
+import type { Makers } from '../base/lazy.ts';
+import type { Resources } from './resources.ts';
+import { S3Artifacts } from './artifacts.ts';
 import * as z from 'zod';
 import { storedManifest } from '../codec/deployment.ts';
 import { runId as storedRunId, deploymentId, instant, keyId } from '../codec/ids.ts';
@@ -18,6 +21,7 @@ import type {
   DeploymentPosition,
   Deployments,
   PinnedRun,
+  DeploymentPorts,
 } from '../ports/deployments.ts';
 import {
   expiry,
@@ -242,3 +246,8 @@ export const pointerIn = (item: Item): ActivePointer => {
   const { revision, history } = read('the active deployment', pointerItem, item);
   return { revision, history: readJson('the active deployment', activations, unpack('the active deployment', history)) };
 };
+
+export const deploymentPorts = (resources: Resources): Makers<DeploymentPorts> => ({
+  deployments: () => new DynamoDeployments(resources.control),
+  artifacts: () => new S3Artifacts(resources.objects, resources.settings.bucket, resources.clock),
+});

@@ -2,6 +2,7 @@
  * CloudWatch metrics in the embedded metric format: lines of the function's log, from which CloudWatch extracts metrics
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html).
  */
+import type { Settings } from './environment.ts';
 import { installationDimension, metricNamespace, runsEnded } from '../contract/metrics.ts';
 import { type Metric, type MetricName, metricUnits } from '../engine/log/run-metrics.ts';
 import type { Instant } from '../engine/time.ts';
@@ -86,3 +87,6 @@ const lineOf = (
     ...dimensions,
     ...Object.fromEntries(part.map(({ name, chunk }) => [name, chunk.length === 1 ? chunk[0] : chunk])),
   });
+
+/** Metrics cost money, so they are a setting of the installation. */
+export const metricsOf = (settings: Settings): Metrics => (settings.metrics ? printedMetrics(settings.runsTable) : noMetrics);

@@ -1,4 +1,6 @@
 /** Lifecycle events on an EventBridge bus of the account. */
+import type { Settings } from './environment.ts';
+import { eventBusClient } from './clients.ts';
 import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import type * as z from 'zod';
 import { deploymentActivated, deploymentStatusChange, runStatusChange, scheduleFailure } from '../codec/bus-events.ts';
@@ -79,3 +81,6 @@ const versionOf = (workflow: RunStatusNotice['workflow']) => {
   const version = 'version' in workflow ? workflow.version : undefined;
   return typeof version === 'number' ? { version } : typeof version === 'string' ? { codeVersion: version } : {};
 };
+
+export const noticesOf = ({ eventBusName, startedEvents }: Settings): Notices =>
+  new EventBridgeNotices(eventBusClient(), eventBusName, startedEvents);

@@ -1,10 +1,13 @@
 /** Workflows, lenses and queries as published versions in the control table. */
+import type { Makers } from '../base/lazy.ts';
+import type { Resources } from './resources.ts';
+import { DynamoDeletions } from './deletions.ts';
 import * as z from 'zod';
 import { workflowVersion } from '../codec/definition.ts';
 import { lensName, queryName, workflowName } from '../codec/ids.ts';
 import { lensVersion } from '../codec/lens.ts';
 import { queryKind, queryVersion } from '../codec/query.ts';
-import type { Lenses, Queries, Workflows } from '../ports/versions.ts';
+import type { Lenses, Queries, Workflows, DefinitionPorts } from '../ports/versions.ts';
 import { text, textAttribute } from './item-schema.ts';
 import type { Table } from './table.ts';
 import { DynamoVersions } from './versions.ts';
@@ -37,3 +40,10 @@ export const dynamoQueries = (table: Table): Queries =>
     name: queryName,
     facts: { schema: z.object({ kind: textAttribute.pipe(queryKind) }), attributes: ({ kind }) => ({ kind: text(kind) }) },
   });
+
+export const definitionPorts = (resources: Resources): Makers<DefinitionPorts> => ({
+  workflows: () => dynamoWorkflows(resources.control),
+  lenses: () => dynamoLenses(resources.control),
+  queries: () => dynamoQueries(resources.control),
+  deletions: () => new DynamoDeletions(resources.control),
+});

@@ -1,4 +1,5 @@
 /** EventBridge schedules that send to the delay queue: one-time timers, and recurring fires of schedules. */
+import type { Settings } from './environment.ts';
 import { createHash } from 'node:crypto';
 import {
   ConflictException,
@@ -25,6 +26,12 @@ export interface ScheduleSettings {
   /** the role with which the schedule sends to the queue */
   readonly roleArn: string;
 }
+
+export const schedulerSettings = ({
+  scheduleGroup: group,
+  delayQueueArn: queueArn,
+  scheduleRoleArn: roleArn,
+}: Settings): ScheduleSettings => ({ group, queueArn, roleArn });
 
 /** Schedules are precise to a minute, and a schedule in the past might never fire. */
 const minLeadTime = minutes(1);

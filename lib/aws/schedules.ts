@@ -1,4 +1,7 @@
 /** Schedules in the control table: a partition for each scope, and one with the sync marks and settings of all scopes, for the sweep. */
+import type { Makers } from '../base/lazy.ts';
+import type { Resources } from './resources.ts';
+import { SchedulerRecurrences, schedulerSettings } from './scheduler.ts';
 import * as z from 'zod';
 import { scheduleMark, scheduleSetting, storedSchedule } from '../codec/schedules.ts';
 import { unpack } from '../codec/packed.ts';
@@ -6,7 +9,7 @@ import { read, readJson } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { ScheduleId, Scope } from '../engine/ids.ts';
-import type { Schedule, ScheduleMark, ScheduleSetting, Schedules } from '../ports/schedules.ts';
+import type { Schedule, ScheduleMark, ScheduleSetting, Schedules, SchedulePorts } from '../ports/schedules.ts';
 import { type Item, number, packed, packedAttribute, present, text, itemVersion, itemVersionAttribute } from './item-schema.ts';
 import { scopeKey } from './run-keys.ts';
 import { type Key, type Table, allOf, firstOf, ifNotExists } from './table.ts';
@@ -133,3 +136,8 @@ const scheduleIn = (item: Item): Schedule => {
   const { schedule } = read('a schedule', scheduleItem, item);
   return readJson('a schedule', storedSchedule, unpack('a schedule', schedule));
 };
+
+export const schedulePorts = (resources: Resources): Makers<SchedulePorts> => ({
+  schedules: () => new DynamoSchedules(resources.control),
+  recurrences: () => new SchedulerRecurrences(resources.scheduler, schedulerSettings(resources.settings), resources.clock),
+});

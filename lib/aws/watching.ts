@@ -1,4 +1,6 @@
 /** The ports for watching a run, in DynamoDB: output of running nodes, tickets, reader leases and stream slots. */
+import type { Makers } from '../base/lazy.ts';
+import type { Resources } from './resources.ts';
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import * as schema from '../codec/ids.ts';
@@ -19,6 +21,7 @@ import type {
   ReaderLeases,
   SlotLease,
   StreamSlot,
+  WatchingPorts,
 } from '../ports/watching.ts';
 import {
   type Item,
@@ -233,3 +236,9 @@ const slotItem = z.object({
   until: instantAttribute,
 });
 const leaseItem = z.object({ v: itemVersionAttribute, stream: textAttribute.pipe(nonce) });
+
+export const watchingPorts = (resources: Resources): Makers<WatchingPorts> => ({
+  streams: () => new DynamoStreams(resources.runs),
+  tickets: () => new DynamoTickets(resources.control),
+  readerLeases: () => new DynamoReaderLeases(resources.control),
+});

@@ -155,3 +155,10 @@ export class MemoryAudit implements Audit {
 
 const isNewerEntry = (one: AuditPosition, other: AuditPosition): boolean =>
   one.at === other.at ? one.id > other.id : one.at > other.at;
+
+export const memoryControl = () => ({
+  keys: new MemoryKeys(),
+  reservations: new MemoryReservations(),
+  audit: new MemoryAudit(),
+  rates: new MemoryRateWindows(),
+});

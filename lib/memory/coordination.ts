@@ -146,3 +146,5 @@ export class MemoryConcurrencySlots implements ConcurrencySlots {
 }
 
 const nameOf = ({ runId, since }: Pick<WaitingRun, 'runId' | 'since'>): string => `${since}#${runId}`;
+
+export const memoryCoordination = () => ({ signals: new MemorySignals(), concurrencySlots: new MemoryConcurrencySlots() });

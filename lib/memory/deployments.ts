@@ -146,3 +146,5 @@ export class MemoryArtifacts implements Artifacts {
 }
 
 const nameOf = ({ scope, deploymentId, sha256 }: ArtifactName): string => `${scopeName(scope)}/${deploymentId}/${sha256}`;
+
+export const memoryDeployments = () => ({ deployments: new MemoryDeployments(), artifacts: new MemoryArtifacts() });

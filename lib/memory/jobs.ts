@@ -125,3 +125,5 @@ export class MemoryTimers implements Timers {
     return due;
   }
 }
+
+export const memoryMessaging = (clock: Clock) => ({ jobs: new MemoryJobs(clock), timers: new MemoryTimers(clock) });

@@ -1,9 +1,11 @@
 /** The records of runs in memory. */
+import { MemoryRunIndex } from './run-index.ts';
+import { MemoryRunLog } from './run-log.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Blobs } from '../ports/run-records.ts';
 import { frozenCopy } from './frozen-copy.ts';
-import { scopeName } from './runs.ts';
+import { MemoryRuns, scopeName } from './runs.ts';
 
 /** Large values in memory. */
 export class MemoryBlobs implements Blobs {
@@ -21,3 +23,8 @@ export class MemoryBlobs implements Blobs {
     for (const name of this.#values.keys()) if (name.startsWith(`${scopeName(scope)}#${prefix}`)) this.#values.delete(name);
   }
 }
+
+export const memoryRunRecords = () => {
+  const runs = new MemoryRuns();
+  return { log: new MemoryRunLog(runs), index: new MemoryRunIndex(runs), blobs: new MemoryBlobs() };
+};

@@ -137,3 +137,8 @@ export class MemoryRecurrences implements Recurrences {
     return fires.toSorted((one, other) => one.scheduledAt - other.scheduledAt);
   }
 }
+
+export const memorySchedules = (clock: Clock) => ({
+  schedules: new MemorySchedules(),
+  recurrences: new MemoryRecurrences(clock),
+});

@@ -1,4 +1,5 @@
 /** Ids from a seed, metrics and lifecycle events in memory. */
+import { MemoryClock } from './clock.ts';
 import { encodeTime } from 'ulid';
 import { type Nonce, type RunId, nonce, runId } from '../engine/ids.ts';
 import type { Metric } from '../engine/log/run-metrics.ts';
@@ -85,3 +86,10 @@ export class MemoryNotices implements Notices {
     this.scheduleFailures.push(frozenCopy(notice));
   }
 }
+
+export const memorySystem = (seed: number, startAt: Instant) => ({
+  clock: new MemoryClock(startAt),
+  ids: new MemoryIds(seed),
+  metrics: new MemoryMetrics(),
+  notices: new MemoryNotices(),
+});

@@ -96,3 +96,9 @@ export class MemoryReaderLeases implements ReaderLeases {
 }
 
 const nameOf = ({ run, keyId, name }: Reader): string => JSON.stringify([run.projectId, run.environment, run.runId, keyId, name]);
+
+export const memoryWatching = () => ({
+  streams: new MemoryStreams(),
+  tickets: new MemoryTickets(),
+  readerLeases: new MemoryReaderLeases(),
+});

@@ -86,3 +86,8 @@ export interface ConcurrencySlots {
   enqueue(pool: SlotPoolKey, run: WaitingRun, expiresAt: Instant): Promise<void>;
   dequeue(pool: SlotPoolKey, run: Pick<WaitingRun, 'runId' | 'since'>): Promise<void>;
 }
+
+export interface CoordinationPorts {
+  readonly signals: Signals;
+  readonly concurrencySlots: ConcurrencySlots;
+}

@@ -131,3 +131,8 @@ export interface Artifacts {
   read(name: ArtifactName, maxBytes: number): Promise<Uint8Array | 'too_large' | undefined>;
   remove(name: ArtifactName): Promise<void>;
 }
+
+export interface DeploymentPorts {
+  readonly deployments: Deployments;
+  readonly artifacts: Artifacts;
+}

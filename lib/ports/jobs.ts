@@ -148,3 +148,8 @@ export interface Timers {
   /** Sends the job to the delay queue at that time. Idempotent by `name`. */
   set(timer: { readonly name: string; readonly at: Instant; readonly job: Job }): Promise<void>;
 }
+
+export interface MessagingPorts {
+  readonly jobs: Jobs;
+  readonly timers: Timers;
+}

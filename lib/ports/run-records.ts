@@ -2,6 +2,8 @@
 import type { Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
+import type { RunIndex } from './run-index.ts';
+import type { RunLog } from './run-log.ts';
 
 /** Values that are too large for an item (claim check). Each is written once, under a unique key. */
 export interface Blobs {
@@ -11,4 +13,10 @@ export interface Blobs {
   get(scope: Scope, key: string): Promise<JsonValue | undefined>;
   /** Deletes all values whose keys begin with the prefix. */
   removeAll(scope: Scope, prefix: string): Promise<void>;
+}
+
+export interface RunRecordPorts {
+  readonly log: RunLog;
+  readonly index: RunIndex;
+  readonly blobs: Blobs;
 }

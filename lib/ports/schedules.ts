@@ -117,3 +117,8 @@ export interface Recurrences {
   /** Removes the recurrence, if any. */
   remove(setting: ScheduleSetting): Promise<void>;
 }
+
+export interface SchedulePorts {
+  readonly schedules: Schedules;
+  readonly recurrences: Recurrences;
+}

@@ -1,4 +1,6 @@
 /** The ports that every use case needs: time, ids, metrics and lifecycle events. */
+import type { Clock } from './clock.ts';
+import type { Notices } from './notices.ts';
 import type { Nonce, RunId } from '../engine/ids.ts';
 import type { Metric } from '../engine/log/run-metrics.ts';
 import type { Instant } from '../engine/time.ts';
@@ -16,4 +18,11 @@ export interface Metrics {
   /** False if metrics are off; callers then skip the measurement. */
   readonly isOn: boolean;
   emit(measures: readonly Metric[], at: Instant): void;
+}
+
+export interface SystemPorts {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly metrics: Metrics;
+  readonly notices: Notices;
 }

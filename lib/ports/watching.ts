@@ -97,3 +97,9 @@ export interface ReaderLeases {
   /** Frees the slot. Does nothing if another stream holds it. */
   releaseStreamSlot(slot: StreamSlot): Promise<void>;
 }
+
+export interface WatchingPorts {
+  readonly streams: Streams;
+  readonly tickets: Tickets;
+  readonly readerLeases: ReaderLeases;
+}
