@@ -1,7 +1,6 @@
 /** Wires the functions to their adapters: the ports on AWS, the node types, the logger. */
 import { lazyProperties } from '../lib/base/lazy.ts';
 import { Logger } from '@aws-lambda-powertools/logger';
-import type { Context } from 'aws-lambda';
 import { awsPorts } from '../lib/aws/aws-ports.ts';
 import { settingsFrom, sharesIn } from '../lib/aws/environment.ts';
 import { printedMetrics } from '../lib/aws/metrics.ts';
@@ -63,5 +62,5 @@ export function loggerOf(by: string): Logger {
 }
 
 /** When Lambda ends this invocation. */
-export const invocationDeadlineOf = (context: Pick<Context, 'getRemainingTimeInMillis'>, now: Instant): Instant =>
+export const invocationDeadlineOf = (context: { readonly getRemainingTimeInMillis: () => number }, now: Instant): Instant =>
   after(now, durationMs(Math.max(0, context.getRemainingTimeInMillis())));

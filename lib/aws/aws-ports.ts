@@ -2,10 +2,9 @@
 import { lazyProperties } from '../base/lazy.ts';
 import type { Ports } from '../ports/ports.ts';
 import { controlPorts } from './control.ts';
-import { coordinationPorts } from './coordination.ts';
 import { deploymentPorts } from './deployments.ts';
 import type { Settings } from './environment.ts';
-import { messagingPorts } from './messaging.ts';
+import { coordinationPorts, messagingPorts } from './messaging.ts';
 import { metricsOf } from './metrics.ts';
 import { noticesOf } from './notices.ts';
 import { definitionPorts } from './published.ts';

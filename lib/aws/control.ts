@@ -1,10 +1,6 @@
 /** Keys, reservations, the audit trail and rate windows in the control table. */
-import type { Makers } from '../base/lazy.ts';
-import type { Resources } from './resources.ts';
-import { DynamoAudit } from './audit.ts';
-import { DynamoKeys } from './keys.ts';
 import { createHash } from 'node:crypto';
-import * as z from 'zod';
+import type { Makers } from '../base/lazy.ts';
 import { runId } from '../codec/ids.ts';
 import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
@@ -12,19 +8,12 @@ import { partitionOf } from '../contract/record-kinds.ts';
 import type { Scope, KeyId } from '../engine/ids.ts';
 import { type Instant, after, hours, iso } from '../engine/time.ts';
 import type { Reservation, Reservations, RateWindows, ControlPorts } from '../ports/control.ts';
-import {
-  type Item,
-  expiry,
-  instantAttribute,
-  number,
-  text,
-  textAttribute,
-  itemVersion,
-  itemVersionAttribute,
-  numberAttribute,
-} from './item-schema.ts';
+import { DynamoAudit } from './audit.ts';
+import { expiry, number, text, numberAttribute, anyString, anyInstant, stringOf, itemSchema } from './item-schema.ts';
+import { DynamoKeys } from './keys.ts';
+import type { Resources } from './resources.ts';
 import { scopeKey } from './run-keys.ts';
-import type { Key, Table } from './table.ts';
+import { type Key, type Table, partitionName } from './table.ts';
 
 /** The caller's key is arbitrary text, so the item is keyed by its digest. */
 const reservationKey = (scope: Scope, endpoint: string, key: string): Key => {
@@ -49,13 +38,13 @@ export class DynamoReservations implements Reservations {
     reservation: Reservation,
     { notBefore, expiresAt }: { readonly notBefore: Instant; readonly expiresAt: Instant },
   ): ReturnType<Reservations['reserve']> {
-    const attributes = reservationAttributes(reservation, expiresAt);
+    const attributes = reservationItem.encode(reservation, expiresAt);
     const put = await this.#table.put(reservationKey(scope, endpoint, key), attributes, {
       expression: 'attribute_not_exists(#pk) OR reservedAt < :notBefore',
-      names: { '#pk': controlTableKeys.partition },
+      names: partitionName,
       values: { ':notBefore': number(notBefore) },
     });
-    return put.kind === 'stored' ? { kind: 'reserved' } : { kind: 'taken', by: reservationIn(put.existing) };
+    return put.kind === 'stored' ? { kind: 'reserved' } : { kind: 'taken', by: reservationItem.decode(put.existing) };
   }
 
   async release(scope: Scope, endpoint: string, key: string, owner: string): Promise<void> {
@@ -67,27 +56,12 @@ export class DynamoReservations implements Reservations {
   }
 }
 
-const reservationItem = z.object({
-  v: itemVersionAttribute,
-  runId: textAttribute.pipe(runId),
-  bodyHash: textAttribute,
-  reservedAt: instantAttribute,
-  owner: textAttribute,
+const reservationItem = itemSchema('a reservation', {
+  runId: stringOf(runId),
+  bodyHash: anyString,
+  reservedAt: anyInstant,
+  owner: anyString,
 });
-
-const reservationAttributes = (reservation: Reservation, expiresAt: Instant): Item => ({
-  v: itemVersion,
-  runId: text(reservation.runId),
-  bodyHash: text(reservation.bodyHash),
-  reservedAt: number(reservation.reservedAt),
-  owner: text(reservation.owner),
-  [controlTableKeys.expiry]: expiry(expiresAt),
-});
-
-const reservationIn = (item: Item): Reservation => {
-  const { v: _v, ...reservation } = read('a reservation', reservationItem, item);
-  return reservation;
-};
 
 /** Longer than any window, so that a counter expires only after its window. */
 const windowRetentionMs = hours(1);

@@ -2,15 +2,10 @@
  * Deployments in the control table. Records are keyed by id. A list entry, keyed by creation time, is written before its
  * record, so that every existing deployment is listed. The active pointer is in the same partition.
  */
-import type { Makers } from '../base/lazy.ts';
-import type { Resources } from './resources.ts';
-import { S3Artifacts } from './artifacts.ts';
 import * as z from 'zod';
+import type { Makers } from '../base/lazy.ts';
 import { storedManifest } from '../codec/deployment.ts';
 import { runId as storedRunId, deploymentId, instant, keyId } from '../codec/ids.ts';
-import { unpack } from '../codec/packed.ts';
-import { read, readJson } from '../codec/unreadable.ts';
-import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { DeploymentId, RunId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
@@ -23,22 +18,22 @@ import type {
   PinnedRun,
   DeploymentPorts,
 } from '../ports/deployments.ts';
+import { S3Artifacts } from './artifacts.ts';
 import {
-  expiry,
-  instantAttribute,
   number,
   text,
-  textAttribute,
-  itemVersion,
   type Item,
-  numberAttribute,
-  packed,
-  packedAttribute,
-  present,
-  itemVersionAttribute,
+  anyNumber,
+  anyInstant,
+  stringOf,
+  jsonOf,
+  optional,
+  nullable,
+  itemSchema,
 } from './item-schema.ts';
+import type { Resources } from './resources.ts';
 import { creationSort, scopeKey } from './run-keys.ts';
-import { type Expression, type Key, type Table, firstOf, ifNotExists } from './table.ts';
+import { type Expression, type Key, type Table, firstOf, ifNotExists, ifExists } from './table.ts';
 
 const partition = (scope: Scope): string => partitionOf('deployments', scopeKey(scope));
 const recordKey = (scope: Scope, id: DeploymentId): Key => ({ pk: partition(scope), sk: `id#${id}` });
@@ -65,8 +60,8 @@ export class DynamoDeployments implements Deployments {
 
   async create(scope: Scope, deployment: Deployment): Promise<'stored' | 'occupied'> {
     const position = { createdAt: deployment.createdAt, deploymentId: deployment.manifest.deploymentId };
-    await this.#table.put({ pk: partition(scope), sk: entrySort(position) }, entryAttributes(position));
-    const put = await this.#table.put(recordKey(scope, position.deploymentId), deploymentAttributes(deployment), ifNotExists);
+    await this.#table.put({ pk: partition(scope), sk: entrySort(position) }, entryItem.encode(position));
+    const put = await this.#table.put(recordKey(scope, position.deploymentId), deploymentItem.encode(deployment), ifNotExists);
     return put.kind === 'stored' ? 'stored' : 'occupied';
   }
 
@@ -91,7 +86,7 @@ export class DynamoDeployments implements Deployments {
     });
     // BETWEEN is inclusive, so the entry of the cursor is filtered out.
     const found = (await firstOf(items, limit + 2))
-      .map(entryIn)
+      .map(entryItem.decode)
       .filter((entry) => after === undefined || entrySort(entry) !== entrySort(after));
     const entries = found.slice(0, limit);
     const read = await Promise.all(
@@ -123,18 +118,18 @@ export class DynamoDeployments implements Deployments {
   async remove(scope: Scope, id: DeploymentId, at: Instant): Promise<void> {
     const existing = await this.deployment(scope, id);
     if (existing === undefined) return;
-    await this.#table.put(recordKey(scope, id), tombstoneAttributes(at), hasManifest);
+    await this.#table.put(recordKey(scope, id), tombstoneItem.encode({ removedAt: at }), hasManifest);
     const entry = { pk: partition(scope), sk: entrySort({ createdAt: existing.createdAt, deploymentId: id }) };
-    await this.#table.delete(entry, { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } });
+    await this.#table.delete(entry, ifExists);
   }
 
   async pointer(scope: Scope): Promise<ActivePointer | undefined> {
     const item = await this.#table.get(pointerKey(scope));
-    return item && pointerIn(item);
+    return item && pointerItem.decode(item);
   }
 
   async movePointer(scope: Scope, from: number, pointer: ActivePointer): Promise<boolean> {
-    const attributes = pointerAttributes(pointer);
+    const attributes = pointerItem.encode(pointer);
     if (from === 0) return (await this.#table.put(pointerKey(scope), attributes, ifNotExists)).kind === 'stored';
     const names = Object.keys(attributes);
     const changed = await this.#table.update(
@@ -155,17 +150,11 @@ export class DynamoDeployments implements Deployments {
     runId: RunId,
     { since, expiresAt }: { readonly since: Instant; readonly expiresAt: Instant },
   ): Promise<void> {
-    await this.#table.put(pinKey(scope, id, runId), {
-      v: itemVersion,
-      runId: text(runId),
-      since: number(since),
-      [controlTableKeys.expiry]: expiry(expiresAt),
-    });
+    await this.#table.put(pinKey(scope, id, runId), pinItem.encode({ runId, since }, expiresAt));
   }
 
   async unpin(scope: Scope, id: DeploymentId, runId: RunId): Promise<void> {
-    const isPinned: Expression = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
-    await this.#table.delete(pinKey(scope, id, runId), isPinned);
+    await this.#table.delete(pinKey(scope, id, runId), ifExists);
   }
 
   async pinnedRuns(scope: Scope, id: DeploymentId, limit: number): Promise<readonly PinnedRun[]> {
@@ -174,78 +163,38 @@ export class DynamoDeployments implements Deployments {
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': text(pinPartition(scope, id)) },
     });
-    return (await firstOf(items, limit)).map((item) => read('a pin of a deployment', pinItem, item));
+    return (await firstOf(items, limit)).map(pinItem.decode);
   }
 }
 
-const pinItem = z.object({ runId: textAttribute.pipe(storedRunId), since: instantAttribute });
+const pinItem = itemSchema('a pin of a deployment', { runId: stringOf(storedRunId), since: anyInstant });
 
-const optional = (at: Instant | undefined) => (at === undefined ? undefined : number(at));
-
-export const deploymentAttributes = (deployment: Deployment): Item => ({
-  v: itemVersion,
-  ...present({
-    manifest: packed(deployment.manifest),
-    createdAt: number(deployment.createdAt),
-    createdBy: deployment.createdBy === null ? undefined : text(deployment.createdBy),
-    verifiedAt: optional(deployment.verifiedAt),
-    activatedAt: optional(deployment.activatedAt),
-    removingSince: optional(deployment.removingSince),
-  }),
+const deploymentItem = itemSchema('a deployment', {
+  manifest: jsonOf(storedManifest),
+  createdAt: anyInstant,
+  createdBy: nullable(stringOf(keyId)),
+  verifiedAt: optional(anyInstant),
+  activatedAt: optional(anyInstant),
+  removingSince: optional(anyInstant),
 });
-
-export const tombstoneAttributes = (removedAt: Instant): Item => ({ v: itemVersion, removedAt: number(removedAt) });
-
-const tombstoneItem = z.object({ v: itemVersionAttribute, removedAt: instantAttribute }).transform(() => undefined);
-const deploymentItem = z
-  .object({
-    v: itemVersionAttribute,
-    manifest: packedAttribute,
-    createdAt: instantAttribute,
-    createdBy: textAttribute.pipe(keyId).exactOptional(),
-    verifiedAt: instantAttribute.exactOptional(),
-    activatedAt: instantAttribute.exactOptional(),
-    removingSince: instantAttribute.exactOptional(),
-  })
-  .transform(({ v: _v, manifest, createdBy = null, ...facts }): Deployment => {
-    const stored = unpack('a manifest', manifest);
-    return { manifest: readJson('a manifest', storedManifest, stored), createdBy, ...facts };
-  });
-
+const tombstoneItem = itemSchema('a removed deployment', { removedAt: anyInstant });
 /** Undefined for the tombstone of a removed deployment. */
-export const deploymentIn = (item: Item): Deployment | undefined =>
-  read('a deployment', z.union([deploymentItem, tombstoneItem]), item);
-
-export const entryAttributes = ({ createdAt, deploymentId: id }: DeploymentPosition): Item => ({
-  v: itemVersion,
-  deploymentId: text(id),
-  createdAt: number(createdAt),
-});
-
-const entryItem = z.object({
-  v: itemVersionAttribute,
-  deploymentId: textAttribute.pipe(deploymentId),
-  createdAt: instantAttribute,
-});
-export const entryIn = (item: Item): DeploymentPosition => {
-  const { v: _v, ...position } = read('a list entry of a deployment', entryItem, item);
-  return position;
+const deploymentIn = (item: Item): Deployment | undefined => {
+  if ('manifest' in item) return deploymentItem.decode(item);
+  tombstoneItem.decode(item);
+  return undefined;
 };
 
-export const pointerAttributes = ({ revision, history }: ActivePointer): Item => ({
-  v: itemVersion,
-  revision: number(revision),
-  history: packed(history),
-});
+const entryItem = itemSchema('a list entry of a deployment', { deploymentId: stringOf(deploymentId), createdAt: anyInstant });
 
-const activations = z.array(
-  z.object({ deploymentId, at: instant, by: keyId.nullable(), isRollback: z.literal(true).exactOptional() }),
-);
-const pointerItem = z.object({ v: itemVersionAttribute, revision: numberAttribute, history: packedAttribute });
-export const pointerIn = (item: Item): ActivePointer => {
-  const { revision, history } = read('the active deployment', pointerItem, item);
-  return { revision, history: readJson('the active deployment', activations, unpack('the active deployment', history)) };
-};
+const pointerItem = itemSchema('the active deployment', {
+  revision: anyNumber,
+  history: jsonOf(
+    z
+      .array(z.object({ deploymentId, at: instant, by: keyId.nullable(), isRollback: z.literal(true).exactOptional() }))
+      .readonly(),
+  ),
+});
 
 export const deploymentPorts = (resources: Resources): Makers<DeploymentPorts> => ({
   deployments: () => new DynamoDeployments(resources.control),

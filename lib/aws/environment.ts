@@ -1,8 +1,8 @@
 /** The settings of a function, each parsed from its environment variable at the first access. */
-import { lazyProperties } from '../base/lazy.ts';
-import { type FairShares, fairSharesOf } from '../engine/fair-shares.ts';
 import * as z from 'zod';
+import { lazyProperties } from '../base/lazy.ts';
 import { type EnvironmentName, environmentNames } from '../contract/environment.ts';
+import { type FairShares, fairSharesOf } from '../engine/fair-shares.ts';
 
 const nonEmptyText = z.string().min(1);
 const url = z.url();

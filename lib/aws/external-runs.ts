@@ -8,10 +8,7 @@ import {
   externalFacts,
   storedFacts,
 } from '../codec/external.ts';
-import { instant, nonce, externalRunId } from '../codec/ids.ts';
-import { unpack } from '../codec/packed.ts';
-import { read, readJson } from '../codec/unreadable.ts';
-import { runsTableKeys } from '../contract/environment.ts';
+import { nonce, externalRunId } from '../codec/ids.ts';
 import { type ExternalEntry, inSequence } from '../engine/external/entry.ts';
 import { type Instant, after as later, minutes } from '../engine/time.ts';
 import type {
@@ -45,16 +42,18 @@ import {
   numberIn,
 } from './external-keys.ts';
 import {
-  type Item,
   number,
   packed,
   text,
-  expiry,
-  numberAttribute,
-  packedAttribute,
-  textAttribute,
-  itemVersion,
-  itemVersionAttribute,
+  anyNumber,
+  anyInstant,
+  stringOf,
+  jsonOf,
+  optional,
+  named,
+  keyPart,
+  itemSchema,
+  partSchema,
 } from './item-schema.ts';
 import { type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
 
@@ -75,7 +74,7 @@ export class DynamoExternalRuns implements ExternalRuns {
         ExpressionAttributeValues: { ':pk': text(key.pk), ':sk': text(key.sk) },
       }),
     );
-    await this.#table.put(key, valueAttributes(null, later(now, minutes(10))));
+    await this.#table.put(key, checkItem.encode({ value: null }, later(now, minutes(10))));
     await this.#table.get(key);
     await this.#table.update(key, { expression: 'SET checkedAt = :now', values: { ':now': number(now) } }, ifExists);
     await this.#table.delete(key, ifExists);
@@ -89,16 +88,16 @@ export class DynamoExternalRuns implements ExternalRuns {
       ExpressionAttributeValues: { ':pk': text(externalPartition(run)), ':first': text(first), ':last': text(last) },
     });
     // A query is not a snapshot: entries after a gap are ignored.
-    return inSequence((await allOf(items)).map(entryIn), after);
+    return inSequence((await allOf(items)).map(entryItem.decode), after);
   }
 
   async append(run: ExternalRunAddress, entry: ExternalEntry, retainUntil: Instant): Promise<'written' | 'taken'> {
-    const put = await this.#table.put(externalLogKey(run, entry.number), entryAttributes(entry, retainUntil), ifNotExists);
-    return put.kind === 'stored' || entryNonceIn(put.existing) === entry.nonce ? 'written' : 'taken';
+    const put = await this.#table.put(externalLogKey(run, entry.number), entryItem.encode(entry, retainUntil), ifNotExists);
+    return put.kind === 'stored' || entryNonceItem.decode(put.existing).nonce === entry.nonce ? 'written' : 'taken';
   }
 
   async addReminder(namespaceId: string, reminder: Reminder, retainUntil: Instant): Promise<void> {
-    await this.#table.put(reminderKey(namespaceId, reminder), valueAttributes(reminder, retainUntil));
+    await this.#table.put(reminderKey(namespaceId, reminder), reminderItem.encode({ value: reminder }, retainUntil));
   }
 
   async reminders(namespaceId: string, until: Instant, limit: number): Promise<readonly Reminder[]> {
@@ -115,7 +114,7 @@ export class DynamoExternalRuns implements ExternalRuns {
         ),
       ),
     );
-    return found.flat().map((item) => valueIn('a reminder', storedReminder, item));
+    return found.flat().map((item) => reminderItem.decode(item).value);
   }
 
   async deleteReminder(namespaceId: string, reminder: Pick<Reminder, 'runId' | 'at' | 'nonce'>): Promise<void> {
@@ -123,10 +122,10 @@ export class DynamoExternalRuns implements ExternalRuns {
   }
 
   async putListing(namespaceId: string, listing: Listing, retainUntil: Instant): Promise<void> {
-    const asOf = number(listing.asOf);
-    await this.#table.put(listingKey(namespaceId, listing), valueAttributes(listing, retainUntil, { asOf }), {
+    const { asOf } = listing;
+    await this.#table.put(listingKey(namespaceId, listing), listingItem.encode({ value: listing, asOf }, retainUntil), {
       expression: 'attribute_not_exists(pk) OR asOf < :asOf',
-      values: { ':asOf': asOf },
+      values: { ':asOf': number(asOf) },
     });
   }
 
@@ -150,7 +149,7 @@ export class DynamoExternalRuns implements ExternalRuns {
     const sign = isNewestFirst ? -1 : 1;
     return found
       .flat()
-      .map((item) => valueIn('a listing', storedListing, item))
+      .map((item) => listingItem.decode(item).value)
       .toSorted((one, other) => sign * (listSort(one) < listSort(other) ? -1 : 1))
       .slice(0, limit);
   }
@@ -162,18 +161,16 @@ export class DynamoExternalRuns implements ExternalRuns {
     notBefore: Instant,
     retainUntil: Instant,
   ): Promise<KeyReservationResult> {
-    const attributes = valueAttributes(reservation, retainUntil, { reservedAt: number(reservation.at) });
+    const attributes = keyReservationItem.encode({ value: reservation, reservedAt: reservation.at }, retainUntil);
     const put = await this.#table.put(keyReservationKey(namespaceId, key), attributes, {
       expression: 'attribute_not_exists(pk) OR reservedAt < :notBefore',
       values: { ':notBefore': number(notBefore) },
     });
-    return put.kind === 'stored'
-      ? { kind: 'reserved' }
-      : { kind: 'taken', by: valueIn('a reservation of an idempotency key', storedKeyReservation, put.existing) };
+    return put.kind === 'stored' ? { kind: 'reserved' } : { kind: 'taken', by: keyReservationItem.decode(put.existing).value };
   }
 
   async addWaiter(namespaceId: string, signal: string, waiter: SignalWaiter, retainUntil: Instant): Promise<void> {
-    await this.#table.put(waiterKey(namespaceId, signal, waiter.runId), waiterAttributes(waiter, retainUntil), {
+    await this.#table.put(waiterKey(namespaceId, signal, waiter.runId), waiterItem.encode(waiter, retainUntil), {
       expression: 'attribute_not_exists(pk) OR since < :since',
       values: { ':since': number(waiter.since) },
     });
@@ -185,7 +182,7 @@ export class DynamoExternalRuns implements ExternalRuns {
       KeyConditionExpression: 'pk = :pk AND begins_with(sk, :waiter)',
       ExpressionAttributeValues: { ':pk': text(signalPartition(namespaceId, signal)), ':waiter': text(waiterPrefix) },
     });
-    return (await allOf(items)).map(waiterIn);
+    return (await allOf(items)).map(waiterItem.decode);
   }
 
   async deleteWaiter(namespaceId: string, signal: string, { runId, since }: SignalWaiter): Promise<void> {
@@ -195,12 +192,16 @@ export class DynamoExternalRuns implements ExternalRuns {
 
   async sending(namespaceId: string, signal: string, key: string): Promise<Sending | undefined> {
     const item = await this.#table.get(sendingKey(namespaceId, signal, key));
-    return item && sendingIn(item);
+    return item && sendingItem.decode(item).value;
   }
 
   async beginSending(namespaceId: string, signal: string, key: string, sending: Sending, retainUntil: Instant): Promise<Sending> {
-    const put = await this.#table.put(sendingKey(namespaceId, signal, key), valueAttributes(sending, retainUntil), ifNotExists);
-    return put.kind === 'stored' ? sending : sendingIn(put.existing);
+    const put = await this.#table.put(
+      sendingKey(namespaceId, signal, key),
+      sendingItem.encode({ value: sending }, retainUntil),
+      ifNotExists,
+    );
+    return put.kind === 'stored' ? sending : sendingItem.decode(put.existing).value;
   }
 
   async endSending(namespaceId: string, signal: string, key: string, reached: NonNullable<Sending['reached']>): Promise<void> {
@@ -214,59 +215,36 @@ export class DynamoExternalRuns implements ExternalRuns {
   }
 }
 
-const sendingIn = (item: Item): Sending => valueIn('the sending of a signal', storedSending, item);
-
 /** Attribute names are short, because every write is billed by size. */
-const nonceAttribute = textAttribute.pipe(nonce);
-const entryItem = z.object({
-  v: itemVersionAttribute,
-  sk: textAttribute.transform(numberIn),
-  e: packedAttribute,
-  a: numberAttribute.pipe(instant),
-  n: nonceAttribute,
+const entryNonce = named('n', stringOf(nonce));
+const entryItem = itemSchema('a log entry of an external-worker run', {
+  number: keyPart('sk', z.string().transform(numberIn)),
+  facts: named('e', jsonOf(externalFacts, storedFacts)),
+  at: named('a', anyInstant),
+  nonce: entryNonce,
 });
-
-export const entryAttributes = ({ facts, at, nonce: n }: ExternalEntry, retainUntil: Instant): Item => ({
-  v: itemVersion,
-  e: packed(storedFacts(facts)),
-  a: number(at),
-  n: text(n),
-  [runsTableKeys.expiry]: expiry(retainUntil),
-});
-
-export const entryIn = (item: Item): ExternalEntry => {
-  const { sk, e, a, n } = read('a log entry of an external-worker run', entryItem, item);
-  const what = 'the facts of an external-worker run';
-  return { number: sk, at: a, nonce: n, facts: readJson(what, externalFacts, unpack(what, e)) };
-};
-
-export const entryNonceIn = (item: Item): ExternalEntry['nonce'] =>
-  read('a log entry of an external-worker run', z.object({ n: nonceAttribute }), item).n;
+const entryNonceItem = partSchema('a log entry of an external-worker run', { nonce: entryNonce });
 
 /** An item with one value, and beside it the attributes of conditions. */
-export const valueAttributes = (value: unknown, retainUntil: Instant, conditionAttributes: Item = {}): Item => ({
-  v: itemVersion,
-  e: packed(value),
-  ...conditionAttributes,
-  [runsTableKeys.expiry]: expiry(retainUntil),
-});
+const valueItem = <Value>(what: string, schema: z.ZodType<Value>) =>
+  itemSchema(what, {
+    value: named('e', jsonOf(schema)),
+    asOf: optional(anyNumber),
+    reservedAt: optional(anyInstant),
+  });
+const checkItem = valueItem('a check of permissions', z.null());
+const reminderItem = valueItem('a reminder', storedReminder);
+const listingItem = valueItem('a listing', storedListing);
+const keyReservationItem = valueItem('a reservation of an idempotency key', storedKeyReservation);
+const sendingItem = valueItem('the sending of a signal', storedSending);
 
-const valueItem = z.object({ v: itemVersionAttribute, e: packedAttribute });
-export const valueIn = <Value>(what: string, schema: z.ZodType<Value>, item: Item): Value =>
-  readJson(what, schema, unpack(what, read(what, valueItem, item).e));
-
-export const waiterAttributes = ({ since }: SignalWaiter, retainUntil: Instant): Item => ({
-  v: itemVersion,
-  since: number(since),
-  [runsTableKeys.expiry]: expiry(retainUntil),
+const waiterItem = itemSchema('a run that waits for a signal', {
+  runId: keyPart(
+    'sk',
+    z
+      .string()
+      .transform((sort) => sort.slice(waiterPrefix.length))
+      .pipe(externalRunId),
+  ),
+  since: anyNumber,
 });
-
-const waiterItem = z.object({
-  v: itemVersionAttribute,
-  sk: textAttribute.transform((sort) => sort.slice(waiterPrefix.length)).pipe(externalRunId),
-  since: numberAttribute,
-});
-export const waiterIn = (item: Item): SignalWaiter => {
-  const { sk, since } = read('a run that waits for a signal', waiterItem, item);
-  return { runId: sk, since };
-};

@@ -1,5 +1,4 @@
 /** Messages on SQS queues: jobs, results and watch messages. */
-import { createHash } from 'node:crypto';
 import {
   type BatchResultErrorEntry,
   SendMessageBatchCommand,
@@ -26,8 +25,8 @@ import {
   messageJobIdentity,
   nodeJobIdentity,
   resultIdentity,
+  watchIdentity,
 } from './message-identity.ts';
-import { runPartition } from './run-keys.ts';
 
 export interface QueueUrls {
   readonly nodes: string;
@@ -124,8 +123,11 @@ export class SqsJobs implements Jobs {
 }
 
 /** Only a FIFO queue has groups. A standard queue delivers node jobs in any order, which is allowed. */
-const onQueue = (url: string, identity: MessageIdentity) =>
-  url.endsWith('.fifo') ? { MessageGroupId: identity.group, MessageDeduplicationId: identity.deduplication } : {};
+const onQueue = (url: string, identity: MessageIdentity) => (url.endsWith('.fifo') ? onFifoQueue(identity) : {});
+const onFifoQueue = ({ group, deduplication }: MessageIdentity) => ({
+  MessageGroupId: group,
+  MessageDeduplicationId: deduplication,
+});
 
 const batchesOf = <Entry>(entries: readonly Entry[]): readonly (readonly Entry[])[] =>
   Array.from({ length: Math.ceil(entries.length / batchSize) }, (_, batch) =>
@@ -151,9 +153,7 @@ export class SqsWatches implements Watches {
       QueueUrl: this.#url,
       MessageBody: watchBody(watch),
       ...withHops(hops),
-      // Callers may choose run ids, so two projects may have the same one.
-      MessageGroupId: createHash('sha256').update(runPartition(watch.run)).digest('base64url'),
-      MessageDeduplicationId: watch.broadcastId,
+      ...onFifoQueue(watchIdentity(watch)),
     });
     await callService('the watch queue', () => this.#client.send(command));
   }

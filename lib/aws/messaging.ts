@@ -1,6 +1,9 @@
-/** Messages and timers on AWS: SQS queues and EventBridge Scheduler. */
+/** What continues runs on AWS: messages on SQS queues, timers of EventBridge Scheduler, signals and concurrency slots. */
 import { type Makers, lazyProperties, once } from '../base/lazy.ts';
+import type { CoordinationPorts } from '../ports/coordination.ts';
 import type { Jobs, MessagingPorts } from '../ports/jobs.ts';
+import { DynamoConcurrencySlots } from './concurrency-slots.ts';
+import { DynamoSignals } from './signals.ts';
 import { sharesIn } from './environment.ts';
 import { type QueueUrls, SqsJobs } from './jobs.ts';
 import type { Resources } from './resources.ts';
@@ -26,3 +29,8 @@ export const messagingPorts = (resources: Resources, wrapJobs: (jobs: Jobs) => J
     timers: () => new SchedulerTimers(resources.scheduler, schedulerSettings(settings), resources.clock),
   };
 };
+
+export const coordinationPorts = (resources: Resources): Makers<CoordinationPorts> => ({
+  signals: () => new DynamoSignals(resources.control),
+  concurrencySlots: () => new DynamoConcurrencySlots(resources.control),
+});

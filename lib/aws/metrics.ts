@@ -2,11 +2,11 @@
  * CloudWatch metrics in the embedded metric format: lines of the function's log, from which CloudWatch extracts metrics
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html).
  */
-import type { Settings } from './environment.ts';
 import { installationDimension, metricNamespace, runsEnded } from '../contract/metrics.ts';
 import { type Metric, type MetricName, metricUnits } from '../engine/log/run-metrics.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Metrics } from '../ports/system.ts';
+import type { Settings } from './environment.ts';
 
 /** The format's limit for the values of one metric in one line. */
 const maxValuesPerLine = 100;

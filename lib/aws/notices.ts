@@ -1,6 +1,4 @@
 /** Lifecycle events on an EventBridge bus of the account. */
-import type { Settings } from './environment.ts';
-import { eventBusClient } from './clients.ts';
 import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import type * as z from 'zod';
 import { deploymentActivated, deploymentStatusChange, runStatusChange, scheduleFailure } from '../codec/bus-events.ts';
@@ -15,6 +13,8 @@ import type {
 } from '../ports/notices.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { callService } from './call-service.ts';
+import { eventBusClient } from './clients.ts';
+import type { Settings } from './environment.ts';
 
 interface BusEvent<Detail extends z.ZodType> {
   readonly source: string;

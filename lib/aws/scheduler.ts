@@ -1,5 +1,4 @@
 /** EventBridge schedules that send to the delay queue: one-time timers, and recurring fires of schedules. */
-import type { Settings } from './environment.ts';
 import { createHash } from 'node:crypto';
 import {
   ConflictException,
@@ -17,6 +16,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Timers } from '../ports/jobs.ts';
 import type { Recurrence, Recurrences, ScheduleSetting } from '../ports/schedules.ts';
 import { callService } from './call-service.ts';
+import type { Settings } from './environment.ts';
 import { scopeKey } from './run-keys.ts';
 
 export interface ScheduleSettings {

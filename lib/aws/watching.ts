@@ -1,13 +1,9 @@
 /** The ports for watching a run, in DynamoDB: output of running nodes, tickets, reader leases and stream slots. */
-import type { Makers } from '../base/lazy.ts';
-import type { Resources } from './resources.ts';
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import type { Makers } from '../base/lazy.ts';
 import * as schema from '../codec/ids.ts';
-import { environment, instant, keyId, projectId, runId, nonce } from '../codec/ids.ts';
-import { unpack } from '../codec/packed.ts';
-import { read, readJson } from '../codec/unreadable.ts';
-import { runsTableKeys, controlTableKeys } from '../contract/environment.ts';
+import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { Nonce, NodeKey, RunAddress } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
@@ -23,22 +19,10 @@ import type {
   StreamSlot,
   WatchingPorts,
 } from '../ports/watching.ts';
-import {
-  type Item,
-  expiry,
-  instantAttribute,
-  number,
-  numberAttribute,
-  packed,
-  packedAttribute,
-  text,
-  textAttribute,
-  itemVersion,
-  itemVersionAttribute,
-  number as numberOf,
-} from './item-schema.ts';
+import { type Item, number, text, numberOf, anyInstant, stringOf, jsonOf, named, keyPart, itemSchema } from './item-schema.ts';
+import type { Resources } from './resources.ts';
 import { deltaIndexIn, deltaKey, deltaSort, lastDeltaSort, runPartition } from './run-keys.ts';
-import { type Table, firstOf, ifNotExists, type Key, type Expression, allOf } from './table.ts';
+import { type Table, firstOf, ifNotExists, type Key, type Expression, allOf, partitionName } from './table.ts';
 
 /** Streams of running nodes, as items beside the run's log. */
 export class DynamoStreams implements Streams {
@@ -49,18 +33,18 @@ export class DynamoStreams implements Streams {
   }
 
   async put(run: RunAddress, node: NodeKey, delta: Delta, expiresAt: Instant): Promise<DeltaPut> {
-    const put = await this.#table.put(deltaKey(run, node, delta.index), deltaAttributes(delta, expiresAt), ifNotExists);
-    return put.kind === 'stored' ? put : { kind: 'occupied', owner: ownerIn(put.existing) };
+    const put = await this.#table.put(deltaKey(run, node, delta.index), deltaItem.encode(delta, expiresAt), ifNotExists);
+    return put.kind === 'stored' ? put : { kind: 'occupied', owner: ownedItem.decode(put.existing).owner };
   }
 
   async from(run: RunAddress, node: NodeKey, index: number, limit: number): Promise<readonly Delta[]> {
     const items = this.#table.query({ ...this.#between(run, node, index), Limit: limit });
-    return (await firstOf(items, limit)).map(deltaIn);
+    return (await firstOf(items, limit)).map(deltaItem.decode);
   }
 
   async last(run: RunAddress, node: NodeKey): Promise<Delta | undefined> {
     const items = this.#table.query({ ...this.#between(run, node, 0), ScanIndexForward: false, Limit: 1 });
-    return (await firstOf(items, 1)).map(deltaIn)[0];
+    return (await firstOf(items, 1)).map(deltaItem.decode)[0];
   }
 
   #between(run: RunAddress, node: NodeKey, index: number) {
@@ -76,30 +60,15 @@ export class DynamoStreams implements Streams {
   }
 }
 
-const deltaAttributes = (delta: Delta, expiresAt: Instant): Item => ({
-  v: itemVersion,
-  a: number(delta.attempt),
-  o: text(delta.owner),
-  j: packed(delta.text),
-  at: number(delta.at),
-  [runsTableKeys.expiry]: expiry(expiresAt),
+const owner = named('o', stringOf(schema.nonce));
+const deltaItem = itemSchema('a delta', {
+  index: keyPart('sk', z.string().transform(deltaIndexIn).pipe(z.int().min(0))),
+  attempt: named('a', numberOf(schema.attempt)),
+  owner,
+  text: named('j', jsonOf(z.string())),
+  at: anyInstant,
 });
-
-const deltaItem = z.object({
-  v: itemVersionAttribute,
-  sk: textAttribute.transform(deltaIndexIn).pipe(z.int().min(0)),
-  a: numberAttribute.pipe(schema.attempt),
-  o: textAttribute.pipe(schema.nonce),
-  j: packedAttribute,
-  at: instantAttribute,
-});
-const deltaIn = (item: Item): Delta => {
-  const { sk, a, o, j, at } = read('a delta', deltaItem, item);
-  return { index: sk, attempt: a, owner: o, text: readJson('a delta', z.string(), unpack('a delta', j)), at };
-};
-
-const ownedItem = z.object({ v: itemVersionAttribute, o: textAttribute.pipe(schema.nonce) });
-const ownerIn = (item: Item): Nonce => read('the owner of a delta', ownedItem, item).o;
+const ownedItem = itemSchema('the owner of a delta', { owner });
 
 const ticketKey = (digest: string): Key => ({ pk: partitionOf('ticket', digest), sk: 'ticket' });
 
@@ -112,7 +81,7 @@ export class DynamoTickets implements Tickets {
   }
 
   async put(digest: string, ticket: Ticket, retainUntil: Instant): Promise<void> {
-    await this.#table.put(ticketKey(digest), ticketAttributes(ticket, retainUntil));
+    await this.#table.put(ticketKey(digest), ticketItem.encode({ ...ticket.run, ...ticket }, retainUntil));
   }
 
   async ticket(digest: string): Promise<Ticket | undefined> {
@@ -126,35 +95,24 @@ export class DynamoTickets implements Tickets {
       { expression: 'SET takenBy = :by', values: { ':by': text(by) } },
       {
         expression: 'attribute_exists(#pk) AND (attribute_not_exists(takenBy) OR takenBy = :by)',
-        names: { '#pk': controlTableKeys.partition },
+        names: partitionName,
       },
     );
     return changed !== undefined;
   }
 }
 
-const ticketAttributes = ({ run, keyId: id, expiresAt }: Ticket, retainUntil: Instant): Item => ({
-  v: itemVersion,
-  projectId: text(run.projectId),
-  environment: text(run.environment),
-  runId: text(run.runId),
-  keyId: text(id),
-  expiresAt: number(expiresAt),
-  [controlTableKeys.expiry]: expiry(retainUntil),
-});
-
-const ticketItem = z.object({
-  v: itemVersionAttribute,
-  projectId: textAttribute.pipe(projectId),
-  environment: textAttribute.pipe(environment),
-  runId: textAttribute.pipe(runId),
-  keyId: textAttribute.pipe(keyId),
-  expiresAt: numberAttribute.pipe(instant),
+const ticketItem = itemSchema('a ticket', {
+  projectId: stringOf(schema.projectId),
+  environment: stringOf(schema.environment),
+  runId: stringOf(schema.runId),
+  keyId: stringOf(schema.keyId),
+  expiresAt: anyInstant,
 });
 
 const ticketIn = (item: Item): Ticket => {
-  const { keyId: id, expiresAt, v: _v, ...run } = read('a ticket', ticketItem, item);
-  return { run, keyId: id, expiresAt };
+  const { keyId, expiresAt, ...run } = ticketItem.decode(item);
+  return { run, keyId, expiresAt };
 };
 
 const leaseKey = ({ run, keyId, name }: Reader): Key => {
@@ -178,13 +136,12 @@ export class DynamoReaderLeases implements ReaderLeases {
   }
 
   async acquire(reader: Reader, stream: Nonce, retainUntil: Instant): Promise<void> {
-    const item = { v: itemVersion, stream: text(stream), [controlTableKeys.expiry]: expiry(retainUntil) };
-    await this.#table.put(leaseKey(reader), item);
+    await this.#table.put(leaseKey(reader), leaseItem.encode({ stream }, retainUntil));
   }
 
   async holder(reader: Reader): Promise<Nonce | undefined> {
     const item = await this.#table.get(leaseKey(reader));
-    return item && read('a reader lease', leaseItem, item).stream;
+    return item && leaseItem.decode(item).stream;
   }
 
   /** Tries each free slot once. A slot that another stream takes after the query counts as taken. */
@@ -194,16 +151,15 @@ export class DynamoReaderLeases implements ReaderLeases {
     for (const item of await allOf(
       this.#table.query({ ...query, ExpressionAttributeValues: { ':pk': text(slotPartition) }, ConsistentRead: true }),
     )) {
-      const slot = read('a slot of a stream', slotItem, item);
-      if (slot.until > now) held.add(slot.sk);
+      const slot = slotItem.decode(item);
+      if (slot.until > now) held.add(slot.sort);
     }
     const free = Array.from({ length: maxSlots }, (_, slot) => slot).filter((slot) => !held.has(slotKey(slot).sk));
-    const item = { v: itemVersion, stream: text(stream), until: numberOf(until), [controlTableKeys.expiry]: expiry(until) };
-    for (const number of rotatedByStream(free, stream)) {
-      const put = await this.#table.put(slotKey(number), item, isFreeAt(now));
+    for (const slot of rotatedByStream(free, stream)) {
+      const key = slotKey(slot);
+      const put = await this.#table.put(key, slotItem.encode({ sort: key.sk, stream, until }, until), isFreeAt(now));
       // The client repeats a put whose response was lost, and then finds its own item.
-      if (put.kind === 'stored' || read('a slot of a stream', slotItem, put.existing).stream === stream)
-        return { number, stream };
+      if (put.kind === 'stored' || slotItem.decode(put.existing).stream === stream) return { number: slot, stream };
     }
     return undefined;
   }
@@ -220,7 +176,7 @@ export class DynamoReaderLeases implements ReaderLeases {
 const isFreeAt = (now: Instant): Expression => ({
   expression: 'attribute_not_exists(#pk) OR #until <= :now',
   names: { '#pk': controlTableKeys.partition, '#until': 'until' },
-  values: { ':now': numberOf(now) },
+  values: { ':now': number(now) },
 });
 
 /** Streams that open at the same time start at different slots, to avoid conflicts. */
@@ -229,13 +185,12 @@ function rotatedByStream(slots: readonly number[], stream: Nonce): readonly numb
   return [...slots.slice(first), ...slots.slice(0, first)];
 }
 
-const slotItem = z.object({
-  v: itemVersionAttribute,
-  sk: textAttribute,
-  stream: textAttribute.pipe(nonce),
-  until: instantAttribute,
+const slotItem = itemSchema('a slot of a stream', {
+  sort: keyPart('sk', z.string()),
+  stream: stringOf(schema.nonce),
+  until: anyInstant,
 });
-const leaseItem = z.object({ v: itemVersionAttribute, stream: textAttribute.pipe(nonce) });
+const leaseItem = itemSchema('a reader lease', { stream: stringOf(schema.nonce) });
 
 export const watchingPorts = (resources: Resources): Makers<WatchingPorts> => ({
   streams: () => new DynamoStreams(resources.runs),

@@ -11,7 +11,8 @@ import { DynamoRateWindows, DynamoReservations } from '../../lib/aws/control.ts'
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { DynamoSchedules } from '../../lib/aws/schedules.ts';
-import { DynamoConcurrencySlots, DynamoSignals } from '../../lib/aws/coordination.ts';
+import { DynamoConcurrencySlots } from '../../lib/aws/concurrency-slots.ts';
+import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { DynamoExternalRuns } from '../../lib/aws/external-runs.ts';
 import { DynamoSockets } from '../../lib/aws/sockets.ts';
 import { DynamoStoredSettings } from '../../lib/aws/stored-settings.ts';

@@ -7,7 +7,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { StoredHeads, MessageHeads } from '../../lib/aws/run-heads.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
-import { DynamoSignals } from '../../lib/aws/coordination.ts';
+import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { Table } from '../../lib/aws/table.ts';
 import { unsavedGraphBody } from '../../lib/codec/definition.ts';
 import { commitNo, eventId, firstAttempt, firstCommit, nodeId, nodeKey, signalId, topLevel } from '../../lib/engine/ids.ts';
