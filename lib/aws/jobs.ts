@@ -135,7 +135,7 @@ const batchesOf = <Entry>(entries: readonly Entry[]): readonly (readonly Entry[]
   );
 
 /** The hops of an SQS message: a message attribute, omitted for 0 hops. */
-export const withHops = (hops: Hops): { MessageAttributes?: Record<string, MessageAttributeValue> } =>
+const withHops = (hops: Hops): { MessageAttributes?: Record<string, MessageAttributeValue> } =>
   hops === 0 ? {} : { MessageAttributes: { [hopsAttribute]: { DataType: 'Number', StringValue: String(hops) } } };
 
 /** Watch messages on a FIFO queue, with a message group for each run. */

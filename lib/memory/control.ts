@@ -19,7 +19,7 @@ import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
 /** Idempotency reservations and rate windows in memory. */
-export class MemoryReservations implements Reservations {
+class MemoryReservations implements Reservations {
   readonly #reservations = new Map<string, Reservation>();
 
   async reserve(
@@ -45,7 +45,7 @@ export class MemoryReservations implements Reservations {
 const reservationName = (scope: Scope, endpoint: string, key: string): string =>
   JSON.stringify([scopeName(scope), endpoint, key]);
 
-export class MemoryRateWindows implements RateWindows {
+class MemoryRateWindows implements RateWindows {
   readonly #taken = new Map<string, number>();
 
   async take(keyId: KeyId, windowStart: Instant, count: number): Promise<number> {
@@ -57,7 +57,7 @@ export class MemoryRateWindows implements RateWindows {
 }
 
 /** API keys in memory. */
-export class MemoryKeys implements Keys {
+class MemoryKeys implements Keys {
   readonly #keys = new Map<KeyId, ApiKey>();
 
   async key(keyId: KeyId): Promise<ApiKey | undefined> {

@@ -23,7 +23,7 @@ interface SignalQueue {
 }
 
 /** Signals and their waiters in memory. */
-export class MemorySignals implements Signals {
+class MemorySignals implements Signals {
   readonly #queues = new Map<string, SignalQueue>();
 
   async read(key: SignalKey): Promise<SignalsAtKey> {
@@ -106,7 +106,7 @@ interface SlotPool {
 }
 
 /** Concurrency slots in memory. */
-export class MemoryConcurrencySlots implements ConcurrencySlots {
+class MemoryConcurrencySlots implements ConcurrencySlots {
   readonly #pools = new Map<string, SlotPool>();
 
   async taken(pool: SlotPoolKey): Promise<readonly TakenSlot[]> {

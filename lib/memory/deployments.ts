@@ -23,7 +23,7 @@ interface ScopeDeployments {
 }
 
 /** Deployments and the pointer to the active one, in memory. */
-export class MemoryDeployments implements Deployments {
+class MemoryDeployments implements Deployments {
   readonly #byScope = new Map<string, ScopeDeployments>();
 
   async create(scope: Scope, deployment: Deployment): Promise<'stored' | 'occupied'> {

@@ -18,7 +18,7 @@ import { scopeName } from './runs.ts';
 type Listed = Awaited<ReturnType<Schedules['list']>>;
 
 /** Schedules in memory. */
-export class MemorySchedules implements Schedules {
+class MemorySchedules implements Schedules {
   readonly #schedules = new Map<string, Schedule>();
   readonly #marks = new Map<string, ScheduleMark>();
   readonly #registered = new Map<string, ScheduleSetting>();
@@ -82,7 +82,7 @@ export class MemorySchedules implements Schedules {
 }
 
 const nameOf = (scope: Scope, id: ScheduleId): string => `${scopeName(scope)}#${id}`;
-export const settingName = (setting: ScheduleSetting): string =>
+const settingName = (setting: ScheduleSetting): string =>
   `${nameOf(setting, setting.scheduleId)}#${setting.incarnation}#${setting.setting}`;
 
 interface RegisteredRecurrence {

@@ -138,9 +138,9 @@ const nameKey = (scope: Scope, name: string): string => `${scopeName(scope)}#${n
 const versionKey = (scope: Scope, { name, version }: Numbered): string => `${nameKey(scope, name)}#${version}`;
 
 const noFacts = (): object => ({});
-export const memoryWorkflows = (): Workflows => new MemoryVersions(noFacts);
+const memoryWorkflows = (): Workflows => new MemoryVersions(noFacts);
 export const memoryLenses = (): Lenses => new MemoryVersions(noFacts);
-export const memoryQueries = (): Queries => new MemoryVersions(({ kind }) => ({ kind }));
+const memoryQueries = (): Queries => new MemoryVersions(({ kind }) => ({ kind }));
 
 export const memoryDefinitions = () => ({
   workflows: memoryWorkflows(),

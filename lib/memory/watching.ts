@@ -16,7 +16,7 @@ import { frozenCopy } from './frozen-copy.ts';
 import { runName } from './runs.ts';
 
 /** Streams of nodes in memory. */
-export class MemoryStreams implements Streams {
+class MemoryStreams implements Streams {
   readonly #streams = new Map<string, Map<number, Delta>>();
 
   async put(run: RunAddress, node: NodeKey, delta: Delta, _expiresAt: Instant): Promise<DeltaPut> {
@@ -50,7 +50,7 @@ export class MemoryStreams implements Streams {
 }
 
 /** Tickets to watch a run, in memory. */
-export class MemoryTickets implements Tickets {
+class MemoryTickets implements Tickets {
   readonly #tickets = new Map<string, { readonly ticket: Ticket; takenBy?: Nonce }>();
 
   async put(digest: string, ticket: Ticket, _retainUntil: Instant): Promise<void> {
