@@ -1,8 +1,7 @@
 /** Writes a node's token stream without a worker: for a run with a later start time. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoStreams } from '../lib/aws/streams.ts';
-import { SystemClock } from '../lib/aws/system-clock.ts';
-import { SystemIds } from '../lib/aws/system-ids.ts';
+import { DynamoStreams } from '../lib/aws/watching.ts';
+import { SystemClock, SystemIds } from '../lib/aws/system.ts';
 import { Table } from '../lib/aws/table.ts';
 import { environment, firstAttempt, nodeId, nodeKey, projectId, runId, topLevel } from '../lib/engine/ids.ts';
 import { after, hours } from '../lib/engine/time.ts';

@@ -1,11 +1,11 @@
 /** Wires the functions to their adapters: the ports on AWS, the node types, the logger. */
+import { lazyProperties } from '../lib/base/lazy.ts';
 import { Logger } from '@aws-lambda-powertools/logger';
-import type { Context } from 'aws-lambda';
-import { awsPorts, sharesIn } from '../lib/aws/aws-ports.ts';
-import { settingsFrom } from '../lib/aws/environment.ts';
+import { awsPorts } from '../lib/aws/aws-ports.ts';
+import { settingsFrom, sharesIn } from '../lib/aws/environment.ts';
 import { printedMetrics } from '../lib/aws/metrics.ts';
 import { MessageHeads } from '../lib/aws/run-heads.ts';
-import { SystemClock } from '../lib/aws/system-clock.ts';
+import { SystemClock } from '../lib/aws/system.ts';
 import { slowedMessages } from '../lib/contract/metrics.ts';
 import { compile } from '../lib/engine/graph/compile.ts';
 import { type Instant, after, days, durationMs, hours } from '../lib/engine/time.ts';
@@ -36,27 +36,15 @@ function reportSlowedMessage({ delay, ...slowed }: SlowedMessage): void {
 function depsOf(messageHeads?: MessageHeads): Deps {
   const environment = settingsFrom(process.env);
   return Object.assign(awsPorts(environment, hopLimiter, messageHeads), {
-    settings: {
-      get retentionMs() {
-        return days(environment.retentionDays);
-      },
-      get idempotencyMs() {
-        return hours(environment.idempotencyHours);
-      },
-      get requiresHttps() {
-        return environment.requireHttps;
-      },
-      get corsOrigins() {
-        return environment.corsOrigins;
-      },
-      get shares() {
-        return sharesIn(environment);
-      },
+    settings: lazyProperties<Deps['settings']>({
+      retentionMs: () => days(environment.retentionDays),
+      idempotencyMs: () => hours(environment.idempotencyHours),
+      requiresHttps: () => environment.requireHttps,
+      corsOrigins: () => environment.corsOrigins,
+      shares: () => sharesIn(environment),
       /** read only by the events function, which streams */
-      get maxStreams() {
-        return environment.watchers;
-      },
-    },
+      maxStreams: () => environment.watchers,
+    }),
   });
 }
 
@@ -74,5 +62,5 @@ export function loggerOf(by: string): Logger {
 }
 
 /** When Lambda ends this invocation. */
-export const invocationDeadlineOf = (context: Pick<Context, 'getRemainingTimeInMillis'>, now: Instant): Instant =>
+export const invocationDeadlineOf = (context: { readonly getRemainingTimeInMillis: () => number }, now: Instant): Instant =>
   after(now, durationMs(Math.max(0, context.getRemainingTimeInMillis())));

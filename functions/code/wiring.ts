@@ -5,11 +5,12 @@ import { queueClient, sessionClient, waitingQueueClient } from '../../lib/aws/cl
 import { settingsFrom } from '../../lib/aws/environment.ts';
 import { settingsErrorOf } from '../../lib/aws/settings-error.ts';
 import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
+import { defined } from '../../lib/base/defined.ts';
 import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
 import { ThreadSlots } from '../../lib/bundles/thread-slots.ts';
-import { defined } from '../../lib/base/defined.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
+import type { Artifacts } from '../../lib/ports/deployments.ts';
 import type { WorkQueue } from '../../lib/ports/work-queue.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';

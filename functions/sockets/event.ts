@@ -4,8 +4,7 @@ import * as z from 'zod';
 import { connectionId } from '../../lib/codec/ids.ts';
 import { correlationId } from '../../lib/engine/ids.ts';
 import { type Trace, traceparent } from '../../lib/engine/trace.ts';
-import type { Sockets } from '../../lib/ports/sockets.ts';
-import type { Watches } from '../../lib/ports/watches.ts';
+import type { Sockets, Watches } from '../../lib/ports/sockets.ts';
 import type { HttpCall } from '../api/pipeline/http-call.ts';
 import type { Tools } from '../api/operation.ts';
 

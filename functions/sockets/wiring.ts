@@ -1,13 +1,12 @@
 /** Wires the functions of the WebSocket API to the store of connections, to the watch queue and to the gateway's management API. */
 import { dynamoClient, queueClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
+import { SqsWatches } from '../../lib/aws/jobs.ts';
+import { GatewayPosts, postsClient } from '../../lib/aws/posts.ts';
 import { DynamoSockets } from '../../lib/aws/sockets.ts';
 import { Table } from '../../lib/aws/table.ts';
-import { SqsWatches } from '../../lib/aws/watches.ts';
-import type { Sockets } from '../../lib/ports/sockets.ts';
-import type { Watches } from '../../lib/ports/watches.ts';
-import { GatewayPosts, postsClient } from '../../lib/aws/posts.ts';
 import type { Posts } from '../../lib/ports/posts.ts';
+import type { Sockets, Watches } from '../../lib/ports/sockets.ts';
 
 export const createSockets = (): Sockets => new DynamoSockets(new Table(dynamoClient(), settingsFrom(process.env).controlTable));
 

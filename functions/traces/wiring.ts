@@ -1,4 +1,5 @@
 /** Wires the traces function to its collector and to the secret of the collector's header. */
+import { once } from '../../lib/base/lazy.ts';
 import { secretsClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
 import { OtlpSpans } from '../../lib/aws/otlp-spans.ts';
@@ -15,10 +16,7 @@ export interface Tracing {
 }
 
 /** Reads the setting from the environment once. */
-export function createTracing(clock: Clock): () => Tracing {
-  let cached: Tracing | undefined;
-  return () => (cached ??= tracingOf(clock));
-}
+export const createTracing = (clock: Clock): (() => Tracing) => once(() => tracingOf(clock));
 
 function tracingOf(clock: Clock): Tracing {
   const { traces, runsTable } = settingsFrom(process.env);

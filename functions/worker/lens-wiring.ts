@@ -1,4 +1,5 @@
 /** Wires the worker's lens nodes to the configured models, moderation and secrets. */
+import { once } from '../../lib/base/lazy.ts';
 import { secretsClient } from '../../lib/aws/clients.ts';
 import { ManagedSecrets } from '../../lib/aws/secrets.ts';
 import { unreachable } from '../../lib/engine/invariant.ts';
@@ -16,8 +17,7 @@ import { storedSetting } from '../settings-wiring.ts';
 
 /** Settings and clients are loaded when the first lens needs them. */
 export function lensPortsOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensPorts {
-  let keys: ProviderKeys | undefined;
-  const keysOf = (): ProviderKeys => (keys ??= new ProviderKeys(new ManagedSecrets(secretsClient()), deps.clock));
+  const keysOf = once(() => new ProviderKeys(new ManagedSecrets(secretsClient()), deps.clock));
 
   const providerOf: ProviderOf = async (model) => {
     switch (model.provider) {
@@ -29,10 +29,7 @@ export function lensPortsOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensPorts {
         return new ChatCompletions({ ...rest, ...keyNameOption, keys: keysOf(), networkAccess: publicInternet });
       }
       case 'bedrock': {
-        const [{ BedrockModel }, { bedrockClient }] = await Promise.all([
-          import('../../lib/aws/bedrock-models.ts'),
-          import('../../lib/aws/bedrock.ts'),
-        ]);
+        const { BedrockModel, bedrockClient } = await import('../../lib/aws/bedrock.ts');
         return new BedrockModel(bedrockClient(), model.modelId);
       }
       default:
@@ -49,10 +46,7 @@ export function lensPortsOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensPorts {
       case 'http':
         return new HttpModeration({ ...setting, keys: keysOf(), networkAccess: publicInternet });
       case 'bedrock-guardrail': {
-        const [{ BedrockGuardrail }, { bedrockClient }] = await Promise.all([
-          import('../../lib/aws/bedrock-guardrail.ts'),
-          import('../../lib/aws/bedrock.ts'),
-        ]);
+        const { BedrockGuardrail, bedrockClient } = await import('../../lib/aws/bedrock.ts');
         return new BedrockGuardrail(bedrockClient(), { arn: setting.guardrailArn, version: setting.version });
       }
       default:

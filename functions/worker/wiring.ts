@@ -2,11 +2,11 @@
 import { databaseSetting, secretSetting } from '../../lib/api/schemas/project-settings.ts';
 import { secretsClient } from '../../lib/aws/clients.ts';
 import { ManagedSecrets } from '../../lib/aws/secrets.ts';
+import { once } from '../../lib/base/lazy.ts';
 import { queryName } from '../../lib/engine/ids.ts';
-import type { DatabasePorts } from '../../lib/nodes/data-query/aurora.ts';
 import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
+import type { DatabasePorts } from '../../lib/nodes/data-query/aurora.ts';
 import { createRunners } from '../../lib/nodes/runners.ts';
-import type { Databases } from '../../lib/ports/databases.ts';
 import { findNamedValue } from '../../lib/service/access/find-named-value.ts';
 import { ProjectSecrets } from '../../lib/service/access/project-secrets.ts';
 import { SecretCache } from '../../lib/service/access/secret-cache.ts';
@@ -27,17 +27,15 @@ export const createRunAttempt = (deps: Pick<Deps, 'clock' | 'queries' | 'lenses'
 
 /** Created when the first node needs a secret: most nodes need none. */
 function projectSecrets({ clock }: Pick<Deps, 'clock'>): () => ProjectSecrets {
-  let cached: ProjectSecrets | undefined;
   const list = storedSetting('secrets', secretSetting);
-  return () => (cached ??= new ProjectSecrets(new SecretCache(new ManagedSecrets(secretsClient()), clock), list));
+  return once(() => new ProjectSecrets(new SecretCache(new ManagedSecrets(secretsClient()), clock), list));
 }
 
 /** The setting and the Data API client are loaded when the first query needs them. */
 export function databasePortsOf(): DatabasePorts {
   const list = storedSetting('databases', databaseSetting);
-  let service: Promise<Databases> | undefined;
   return {
     targetOf: async (scope, name) => findNamedValue(await list(), scope, name),
-    service: () => (service ??= import('../../lib/aws/data-api.ts').then(({ DataApi }) => new DataApi())),
+    service: once(() => import('../../lib/aws/data-api.ts').then(({ DataApi }) => new DataApi())),
   };
 }

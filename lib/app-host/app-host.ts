@@ -1,8 +1,7 @@
 /** The responses of an application whose runs execute elsewhere: it refuses queue callbacks and serves the diagnostics. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Environment, hostFacts } from './environment.ts';
-import type { HitStore } from './hit-store.ts';
-import { memoryHits } from './memory-hits.ts';
+import { type HitStore, memoryHits } from './hit-store.ts';
 import { type Sleep, readJsonBody, sleepByTimer } from './read-body.ts';
 import { reportOf } from './report.ts';
 import { isCallback, isMessageShaped, markersOfHit, withoutSlash } from './unexpected-hit.ts';

@@ -1,4 +1,4 @@
-/** Reads the documented environment variables. An empty variable counts as absent. */
+/** Reads the documented environment variables, and prevents a start with a wrong one. An empty variable counts as absent. */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -27,3 +27,23 @@ export const hostFacts = (env: Environment, mode: string | undefined = readVaria
   expectedTargetWorld: readVariable(env, expectedWorldVariable) ?? defaultTargetWorld,
   diagnosticsToken: readVariable(env, tokenVariable),
 });
+
+/** Prevents the start of a process that would execute runs in the wrong place. */
+export class RemoteTargetGuardError extends Error {
+  override readonly name = 'RemoteTargetGuardError';
+}
+
+/**
+ * Call it where the process starts. It has no effect unless the mode is `remote` and `NODE_ENV` is `production`.
+ * @param executionMode takes precedence over WORKFLOW_EXECUTION_MODE
+ * @throws RemoteTargetGuardError where WORKFLOW_TARGET_WORLD has another value than expected
+ */
+export const enforceRemoteTargetGuard = (env: Environment, executionMode?: 'local' | 'remote'): void => {
+  const { isRemote, isProduction, targetWorld, expectedTargetWorld } = hostFacts(env, executionMode);
+  if (!isRemote || !isProduction || targetWorld === expectedTargetWorld) return;
+  const found = targetWorld === null ? 'it is not set' : `it is "${targetWorld}"`;
+  throw new RemoteTargetGuardError(
+    `Remote execution guard failed: WORKFLOW_TARGET_WORLD must equal "${expectedTargetWorld}", and ${found}. ` +
+      `Set it, or set ${expectedWorldVariable} to the expected world.`,
+  );
+};

@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Instant } from '../engine/time.ts';
-import type { ArtifactName, Artifacts, PresignedUpload } from '../ports/artifacts.ts';
+import type { ArtifactName, Artifacts, PresignedUpload } from '../ports/deployments.ts';
 import type { Clock } from '../ports/clock.ts';
 import { callService } from './call-service.ts';
 

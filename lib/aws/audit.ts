@@ -2,25 +2,11 @@
 import * as z from 'zod';
 import { jsonObject } from '../codec/events.ts';
 import { keyId } from '../codec/ids.ts';
-import { unpack } from '../codec/packed.ts';
-import { read, readJson } from '../codec/unreadable.ts';
-import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { Scope } from '../engine/ids.ts';
 import { type Instant, days, instant, iso } from '../engine/time.ts';
 import type { Audit, AuditEntry, AuditPage, AuditPosition, RecordedEntry } from '../ports/control.ts';
-import {
-  type Item,
-  expiry,
-  instantAttribute,
-  number,
-  packed,
-  packedAttribute,
-  present,
-  text,
-  textAttribute,
-} from './attributes.ts';
-import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { text, anyString, anyInstant, stringOf, jsonOf, optional, nullable, keyPart, itemSchema } from './item-schema.ts';
 import { scopeKey } from './run-keys.ts';
 import { type Key, type Table, firstOf } from './table.ts';
 
@@ -50,7 +36,7 @@ export class DynamoAudit implements Audit {
   }
 
   async record(id: string, entry: AuditEntry, expiresAt: Instant): Promise<void> {
-    await this.#table.put(auditKey(id, entry), auditAttributes(entry, expiresAt));
+    await this.#table.put(auditKey(id, entry), auditItem.encode({ ...entry, id }, expiresAt));
   }
 
   async listEntries(
@@ -84,41 +70,21 @@ export class DynamoAudit implements Audit {
       KeyConditionExpression: 'pk = :pk AND sk < :before',
       ExpressionAttributeValues: { ':pk': text(auditPartition(scope, day)), ':before': text(auditSort(before)) },
     });
-    return (await firstOf(items, limit)).map((item) => entryIn(scope, item));
+    return (await firstOf(items, limit)).map((item) => ({ ...auditItem.decode(item), scope }));
   }
 }
 
-const auditAttributes = (entry: AuditEntry, expiresAt: Instant): Item => ({
-  v: itemVersion,
-  [controlTableKeys.expiry]: expiry(expiresAt),
-  ...present({
-    at: number(entry.at),
-    keyId: entry.keyId === null ? undefined : text(entry.keyId),
-    action: text(entry.action),
-    resource: text(entry.resource),
-    result: text(entry.result),
-    ip: entry.ip === undefined ? undefined : text(entry.ip),
-    userAgent: entry.userAgent === undefined ? undefined : text(entry.userAgent),
-    metadata: packed(entry.metadata),
-  }),
+const auditItem = itemSchema('an audit entry', {
+  id: keyPart(
+    'sk',
+    z.string().transform((sort) => sort.slice(sort.indexOf('#') + 1)),
+  ),
+  at: anyInstant,
+  keyId: nullable(stringOf(keyId)),
+  action: anyString,
+  resource: anyString,
+  result: stringOf(z.enum(['success', 'failure'])),
+  ip: optional(anyString),
+  userAgent: optional(anyString),
+  metadata: jsonOf(jsonObject),
 });
-
-const auditItem = z.object({
-  v: itemVersionAttribute,
-  sk: textAttribute,
-  at: instantAttribute,
-  keyId: textAttribute.pipe(keyId).exactOptional(),
-  action: textAttribute,
-  resource: textAttribute,
-  result: textAttribute.pipe(z.enum(['success', 'failure'])),
-  ip: textAttribute.exactOptional(),
-  userAgent: textAttribute.exactOptional(),
-  metadata: packedAttribute,
-});
-
-const entryIn = (scope: Scope, item: Item): RecordedEntry => {
-  const what = 'an audit entry';
-  const { v: _v, sk, keyId: known = null, metadata, ...facts } = read(what, auditItem, item);
-  const id = sk.slice(sk.indexOf('#') + 1);
-  return { ...facts, id, scope, keyId: known, metadata: readJson(what, jsonObject, unpack(what, metadata)) };
-};

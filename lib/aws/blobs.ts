@@ -15,7 +15,7 @@ import type { Scope } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type Instant, days, minutes } from '../engine/time.ts';
-import type { Blobs } from '../ports/blobs.ts';
+import type { Blobs } from '../ports/run-records.ts';
 import type { Clock } from '../ports/clock.ts';
 import { callService } from './call-service.ts';
 

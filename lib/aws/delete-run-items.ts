@@ -1,21 +1,22 @@
 /** Deletes the items of a run. Tombstones of its commits and its head remain until they expire. */
+import { nonce as nonceSchema } from '../codec/ids.ts';
 import * as z from 'zod';
-import { read } from '../codec/unreadable.ts';
-import { runsTableKeys } from '../contract/environment.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import { tombstoneCommit, tombstoneNonce, isTombstone } from '../engine/log/commit.ts';
 import type { Instant } from '../engine/time.ts';
-import { type Item, expiry, text, textAttribute } from './attributes.ts';
-import { commitShape, logAttributes, nonceIn } from './commit-item.ts';
-import { itemVersion } from './item-version.ts';
-import { type Side, commitNumberIn, headKey, isLogSort, runPartition } from './run-keys.ts';
-import * as schema from '../codec/ids.ts';
+import { type Item, text, stringOf, named, keyPart, itemSchema, partSchema } from './item-schema.ts';
+import { nonceIn, commitItem, commitSlot } from './run-items.ts';
+import { type Side, headKey, isLogSort, runPartition } from './run-keys.ts';
 import { type Table, ifExists } from './table.ts';
 
 export const isTombstoneItem = (item: Item): boolean => isTombstone({ nonce: nonceIn(item) });
 
-const sortOnly = z.object({ sk: textAttribute });
-const slot = z.object({ sk: textAttribute.transform(commitNumberIn).pipe(schema.commitNo), f: commitShape.f, a: commitShape.a });
+const sortItem = partSchema('an item of a run', { sort: keyPart('sk', z.string()) });
+const tombstoneItem = itemSchema('the tombstone of a run', {
+  nonce: named('n', stringOf(nonceSchema)),
+  /** The side of the log. */
+  kind: named('k', stringOf(z.enum(['graph', 'code']))),
+});
 
 /** @param side the side of the run's log */
 export async function deleteRunItems(table: Table, run: RunAddress, side: Side, expiresAt: Instant): Promise<void> {
@@ -23,8 +24,8 @@ export async function deleteRunItems(table: Table, run: RunAddress, side: Side, 
   if (side === 'code') await deletePartition(table, runPartition(run, side), expiresAt);
   await deletePartition(table, head.pk, expiresAt, head.sk);
   // Last: while the head exists, the deletion can be repeated. The tombstone keeps the side of the log.
-  const kind = text(side === 'code' ? 'code' : 'graph');
-  await table.put(head, { v: itemVersion, n: text(tombstoneNonce), k: kind, [runsTableKeys.expiry]: expiry(expiresAt) });
+  const tombstone = { nonce: tombstoneNonce, kind: side === 'code' ? 'code' : 'graph' } as const;
+  await table.put(head, tombstoneItem.encode(tombstone, expiresAt));
 }
 
 /** @param excludedSort the sort key of an item that is not deleted */
@@ -38,12 +39,11 @@ async function deletePartition(table: Table, partition: string, expiresAt: Insta
     ExpressionAttributeValues: { ':pk': text(partition) },
   });
   for await (const item of items) {
-    const { sk } = read('an item of a run', sortOnly, item);
+    const { sort: sk } = sortItem.decode(item);
     const key = { pk: partition, sk };
     if (isLogSort(sk)) {
       if (isTombstoneItem(item)) continue;
-      const { sk: number, f: firstEventId, a: at } = read('a commit', slot, item);
-      await table.put(key, logAttributes(tombstoneCommit({ number, firstEventId, at }), expiresAt));
+      await table.put(key, commitItem.encode(tombstoneCommit(commitSlot.decode(item)), expiresAt));
     } else if (sk !== excludedSort) {
       await table.delete(key, ifExists);
     }

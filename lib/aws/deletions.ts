@@ -1,13 +1,9 @@
 /** Workflow deletions in the control table: one partition with the records of all scopes, and one for the runs of each. */
-import * as z from 'zod';
 import { foundRun, storedDeletion } from '../codec/deletions.ts';
-import { unpack } from '../codec/packed.ts';
-import { read, readJson } from '../codec/unreadable.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { RunId } from '../engine/ids.ts';
 import type { DeletionKey, Deletions, FoundRun, WorkflowDeletion } from '../ports/deletions.ts';
-import { partitionOf } from '../contract/record-kinds.ts';
-import { type Item, number, packed, packedAttribute, present, text } from './attributes.ts';
-import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { type Item, number, packed, present, text, anyNumber, jsonOf, itemSchema } from './item-schema.ts';
 import { scopeKey } from './run-keys.ts';
 import { type Key, type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
 
@@ -27,7 +23,11 @@ export class DynamoDeletions implements Deletions {
   }
 
   async begin(deletion: WorkflowDeletion): Promise<'stored' | 'occupied'> {
-    const put = await this.#table.put(recordKey(deletion), attributesOf(deletion), ifNotExists);
+    const put = await this.#table.put(
+      recordKey(deletion),
+      deletionItem.encode({ revision: deletion.revision, deletion }),
+      ifNotExists,
+    );
     return put.kind === 'stored' ? 'stored' : 'occupied';
   }
 
@@ -66,7 +66,7 @@ export class DynamoDeletions implements Deletions {
 
   async addRuns(key: DeletionKey, runs: readonly FoundRun[]): Promise<void> {
     await inBatches(runs, (run) =>
-      this.#table.put({ pk: runsPartition(key), sk: run.runId }, { v: itemVersion, run: packed(run) }).then(() => {}),
+      this.#table.put({ pk: runsPartition(key), sk: run.runId }, runItem.encode({ run })).then(() => {}),
     );
   }
 
@@ -83,7 +83,7 @@ export class DynamoDeletions implements Deletions {
         ':after': after === undefined ? undefined : text(after),
       }),
     });
-    return (await firstOf(items, limit)).map(runIn);
+    return (await firstOf(items, limit)).map((item) => runItem.decode(item).run);
   }
 
   async removeRuns(key: DeletionKey, runIds: readonly RunId[]): Promise<void> {
@@ -95,21 +95,8 @@ async function inBatches<Each>(all: readonly Each[], work: (each: Each) => Promi
   for (let first = 0; first < all.length; first += batchSize) await Promise.all(all.slice(first, first + batchSize).map(work));
 }
 
-/** The record, and beside it the attributes of conditions. */
-const attributesOf = (deletion: WorkflowDeletion): Item => ({
-  v: itemVersion,
-  revision: number(deletion.revision),
-  deletion: packed(deletion),
-});
+/** The record, and beside it the attribute of conditions. */
+const deletionItem = itemSchema('a deletion of a workflow', { revision: anyNumber, deletion: jsonOf(storedDeletion) });
+const deletionIn = (item: Item): WorkflowDeletion => deletionItem.decode(item).deletion;
 
-const deletionItem = z.object({ v: itemVersionAttribute, deletion: packedAttribute });
-const deletionIn = (item: Item): WorkflowDeletion => {
-  const what = 'a deletion of a workflow';
-  return readJson(what, storedDeletion, unpack(what, read(what, deletionItem, item).deletion));
-};
-
-const runItem = z.object({ v: itemVersionAttribute, run: packedAttribute });
-const runIn = (item: Item): FoundRun => {
-  const what = 'a run of a workflow deletion';
-  return readJson(what, foundRun, unpack(what, read(what, runItem, item).run));
-};
+const runItem = itemSchema('a run of a workflow deletion', { run: jsonOf(foundRun) });

@@ -3,9 +3,9 @@
  * record, so that every existing deployment is listed. The active pointer is in the same partition.
  */
 import * as z from 'zod';
-import { runId as storedRunId } from '../codec/ids.ts';
-import { read } from '../codec/unreadable.ts';
-import { controlTableKeys } from '../contract/environment.ts';
+import type { Makers } from '../base/lazy.ts';
+import { storedManifest } from '../codec/deployment.ts';
+import { runId as storedRunId, deploymentId, instant, keyId } from '../codec/ids.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { DeploymentId, RunId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
@@ -16,20 +16,24 @@ import type {
   DeploymentPosition,
   Deployments,
   PinnedRun,
+  DeploymentPorts,
 } from '../ports/deployments.ts';
-import { expiry, instantAttribute, number, text, textAttribute } from './attributes.ts';
+import { S3Artifacts } from './artifacts.ts';
 import {
-  deploymentAttributes,
-  deploymentIn,
-  entryAttributes,
-  entryIn,
-  pointerAttributes,
-  pointerIn,
-  tombstoneAttributes,
-} from './deployment-items.ts';
-import { itemVersion } from './item-version.ts';
+  number,
+  text,
+  type Item,
+  anyNumber,
+  anyInstant,
+  stringOf,
+  jsonOf,
+  optional,
+  nullable,
+  itemSchema,
+} from './item-schema.ts';
+import type { Resources } from './resources.ts';
 import { creationSort, scopeKey } from './run-keys.ts';
-import { type Expression, type Key, type Table, firstOf, ifNotExists } from './table.ts';
+import { type Expression, type Key, type Table, firstOf, ifNotExists, ifExists } from './table.ts';
 
 const partition = (scope: Scope): string => partitionOf('deployments', scopeKey(scope));
 const recordKey = (scope: Scope, id: DeploymentId): Key => ({ pk: partition(scope), sk: `id#${id}` });
@@ -56,8 +60,8 @@ export class DynamoDeployments implements Deployments {
 
   async create(scope: Scope, deployment: Deployment): Promise<'stored' | 'occupied'> {
     const position = { createdAt: deployment.createdAt, deploymentId: deployment.manifest.deploymentId };
-    await this.#table.put({ pk: partition(scope), sk: entrySort(position) }, entryAttributes(position));
-    const put = await this.#table.put(recordKey(scope, position.deploymentId), deploymentAttributes(deployment), ifNotExists);
+    await this.#table.put({ pk: partition(scope), sk: entrySort(position) }, entryItem.encode(position));
+    const put = await this.#table.put(recordKey(scope, position.deploymentId), deploymentItem.encode(deployment), ifNotExists);
     return put.kind === 'stored' ? 'stored' : 'occupied';
   }
 
@@ -82,7 +86,7 @@ export class DynamoDeployments implements Deployments {
     });
     // BETWEEN is inclusive, so the entry of the cursor is filtered out.
     const found = (await firstOf(items, limit + 2))
-      .map(entryIn)
+      .map(entryItem.decode)
       .filter((entry) => after === undefined || entrySort(entry) !== entrySort(after));
     const entries = found.slice(0, limit);
     const read = await Promise.all(
@@ -114,18 +118,18 @@ export class DynamoDeployments implements Deployments {
   async remove(scope: Scope, id: DeploymentId, at: Instant): Promise<void> {
     const existing = await this.deployment(scope, id);
     if (existing === undefined) return;
-    await this.#table.put(recordKey(scope, id), tombstoneAttributes(at), hasManifest);
+    await this.#table.put(recordKey(scope, id), tombstoneItem.encode({ removedAt: at }), hasManifest);
     const entry = { pk: partition(scope), sk: entrySort({ createdAt: existing.createdAt, deploymentId: id }) };
-    await this.#table.delete(entry, { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } });
+    await this.#table.delete(entry, ifExists);
   }
 
   async pointer(scope: Scope): Promise<ActivePointer | undefined> {
     const item = await this.#table.get(pointerKey(scope));
-    return item && pointerIn(item);
+    return item && pointerItem.decode(item);
   }
 
   async movePointer(scope: Scope, from: number, pointer: ActivePointer): Promise<boolean> {
-    const attributes = pointerAttributes(pointer);
+    const attributes = pointerItem.encode(pointer);
     if (from === 0) return (await this.#table.put(pointerKey(scope), attributes, ifNotExists)).kind === 'stored';
     const names = Object.keys(attributes);
     const changed = await this.#table.update(
@@ -146,17 +150,11 @@ export class DynamoDeployments implements Deployments {
     runId: RunId,
     { since, expiresAt }: { readonly since: Instant; readonly expiresAt: Instant },
   ): Promise<void> {
-    await this.#table.put(pinKey(scope, id, runId), {
-      v: itemVersion,
-      runId: text(runId),
-      since: number(since),
-      [controlTableKeys.expiry]: expiry(expiresAt),
-    });
+    await this.#table.put(pinKey(scope, id, runId), pinItem.encode({ runId, since }, expiresAt));
   }
 
   async unpin(scope: Scope, id: DeploymentId, runId: RunId): Promise<void> {
-    const isPinned: Expression = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
-    await this.#table.delete(pinKey(scope, id, runId), isPinned);
+    await this.#table.delete(pinKey(scope, id, runId), ifExists);
   }
 
   async pinnedRuns(scope: Scope, id: DeploymentId, limit: number): Promise<readonly PinnedRun[]> {
@@ -165,8 +163,40 @@ export class DynamoDeployments implements Deployments {
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': text(pinPartition(scope, id)) },
     });
-    return (await firstOf(items, limit)).map((item) => read('a pin of a deployment', pinItem, item));
+    return (await firstOf(items, limit)).map(pinItem.decode);
   }
 }
 
-const pinItem = z.object({ runId: textAttribute.pipe(storedRunId), since: instantAttribute });
+const pinItem = itemSchema('a pin of a deployment', { runId: stringOf(storedRunId), since: anyInstant });
+
+const deploymentItem = itemSchema('a deployment', {
+  manifest: jsonOf(storedManifest),
+  createdAt: anyInstant,
+  createdBy: nullable(stringOf(keyId)),
+  verifiedAt: optional(anyInstant),
+  activatedAt: optional(anyInstant),
+  removingSince: optional(anyInstant),
+});
+const tombstoneItem = itemSchema('a removed deployment', { removedAt: anyInstant });
+/** Undefined for the tombstone of a removed deployment. */
+const deploymentIn = (item: Item): Deployment | undefined => {
+  if ('manifest' in item) return deploymentItem.decode(item);
+  tombstoneItem.decode(item);
+  return undefined;
+};
+
+const entryItem = itemSchema('a list entry of a deployment', { deploymentId: stringOf(deploymentId), createdAt: anyInstant });
+
+const pointerItem = itemSchema('the active deployment', {
+  revision: anyNumber,
+  history: jsonOf(
+    z
+      .array(z.object({ deploymentId, at: instant, by: keyId.nullable(), isRollback: z.literal(true).exactOptional() }))
+      .readonly(),
+  ),
+});
+
+export const deploymentPorts = (resources: Resources): Makers<DeploymentPorts> => ({
+  deployments: () => new DynamoDeployments(resources.control),
+  artifacts: () => new S3Artifacts(resources.objects, resources.settings.bucket, resources.clock),
+});

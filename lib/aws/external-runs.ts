@@ -1,5 +1,14 @@
 /** External-worker runs in DynamoDB. */
-import { storedKeyReservation, storedListing, storedReminder, storedSending } from '../codec/external.ts';
+import * as z from 'zod';
+import {
+  storedKeyReservation,
+  storedListing,
+  storedReminder,
+  storedSending,
+  externalFacts,
+  storedFacts,
+} from '../codec/external.ts';
+import { nonce, externalRunId } from '../codec/ids.ts';
 import { type ExternalEntry, inSequence } from '../engine/external/entry.ts';
 import { type Instant, after as later, minutes } from '../engine/time.ts';
 import type {
@@ -13,16 +22,6 @@ import type {
   Sending,
   SignalWaiter,
 } from '../ports/external-runs.ts';
-import { type Item, number, packed, text } from './attributes.ts';
-import {
-  entryAttributes,
-  entryIn,
-  entryNonceIn,
-  valueAttributes,
-  valueIn,
-  waiterAttributes,
-  waiterIn,
-} from './external-items.ts';
 import {
   checkKey,
   dueRunsPartition,
@@ -40,7 +39,22 @@ import {
   untilSort,
   waiterKey,
   waiterPrefix,
+  numberIn,
 } from './external-keys.ts';
+import {
+  number,
+  packed,
+  text,
+  anyNumber,
+  anyInstant,
+  stringOf,
+  jsonOf,
+  optional,
+  named,
+  keyPart,
+  itemSchema,
+  partSchema,
+} from './item-schema.ts';
 import { type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
 
 export class DynamoExternalRuns implements ExternalRuns {
@@ -60,7 +74,7 @@ export class DynamoExternalRuns implements ExternalRuns {
         ExpressionAttributeValues: { ':pk': text(key.pk), ':sk': text(key.sk) },
       }),
     );
-    await this.#table.put(key, valueAttributes(null, later(now, minutes(10))));
+    await this.#table.put(key, checkItem.encode({ value: null }, later(now, minutes(10))));
     await this.#table.get(key);
     await this.#table.update(key, { expression: 'SET checkedAt = :now', values: { ':now': number(now) } }, ifExists);
     await this.#table.delete(key, ifExists);
@@ -74,16 +88,16 @@ export class DynamoExternalRuns implements ExternalRuns {
       ExpressionAttributeValues: { ':pk': text(externalPartition(run)), ':first': text(first), ':last': text(last) },
     });
     // A query is not a snapshot: entries after a gap are ignored.
-    return inSequence((await allOf(items)).map(entryIn), after);
+    return inSequence((await allOf(items)).map(entryItem.decode), after);
   }
 
   async append(run: ExternalRunAddress, entry: ExternalEntry, retainUntil: Instant): Promise<'written' | 'taken'> {
-    const put = await this.#table.put(externalLogKey(run, entry.number), entryAttributes(entry, retainUntil), ifNotExists);
-    return put.kind === 'stored' || entryNonceIn(put.existing) === entry.nonce ? 'written' : 'taken';
+    const put = await this.#table.put(externalLogKey(run, entry.number), entryItem.encode(entry, retainUntil), ifNotExists);
+    return put.kind === 'stored' || entryNonceItem.decode(put.existing).nonce === entry.nonce ? 'written' : 'taken';
   }
 
   async addReminder(namespaceId: string, reminder: Reminder, retainUntil: Instant): Promise<void> {
-    await this.#table.put(reminderKey(namespaceId, reminder), valueAttributes(reminder, retainUntil));
+    await this.#table.put(reminderKey(namespaceId, reminder), reminderItem.encode({ value: reminder }, retainUntil));
   }
 
   async reminders(namespaceId: string, until: Instant, limit: number): Promise<readonly Reminder[]> {
@@ -100,7 +114,7 @@ export class DynamoExternalRuns implements ExternalRuns {
         ),
       ),
     );
-    return found.flat().map((item) => valueIn('a reminder', storedReminder, item));
+    return found.flat().map((item) => reminderItem.decode(item).value);
   }
 
   async deleteReminder(namespaceId: string, reminder: Pick<Reminder, 'runId' | 'at' | 'nonce'>): Promise<void> {
@@ -108,10 +122,10 @@ export class DynamoExternalRuns implements ExternalRuns {
   }
 
   async putListing(namespaceId: string, listing: Listing, retainUntil: Instant): Promise<void> {
-    const asOf = number(listing.asOf);
-    await this.#table.put(listingKey(namespaceId, listing), valueAttributes(listing, retainUntil, { asOf }), {
+    const { asOf } = listing;
+    await this.#table.put(listingKey(namespaceId, listing), listingItem.encode({ value: listing, asOf }, retainUntil), {
       expression: 'attribute_not_exists(pk) OR asOf < :asOf',
-      values: { ':asOf': asOf },
+      values: { ':asOf': number(asOf) },
     });
   }
 
@@ -135,7 +149,7 @@ export class DynamoExternalRuns implements ExternalRuns {
     const sign = isNewestFirst ? -1 : 1;
     return found
       .flat()
-      .map((item) => valueIn('a listing', storedListing, item))
+      .map((item) => listingItem.decode(item).value)
       .toSorted((one, other) => sign * (listSort(one) < listSort(other) ? -1 : 1))
       .slice(0, limit);
   }
@@ -147,18 +161,16 @@ export class DynamoExternalRuns implements ExternalRuns {
     notBefore: Instant,
     retainUntil: Instant,
   ): Promise<KeyReservationResult> {
-    const attributes = valueAttributes(reservation, retainUntil, { reservedAt: number(reservation.at) });
+    const attributes = keyReservationItem.encode({ value: reservation, reservedAt: reservation.at }, retainUntil);
     const put = await this.#table.put(keyReservationKey(namespaceId, key), attributes, {
       expression: 'attribute_not_exists(pk) OR reservedAt < :notBefore',
       values: { ':notBefore': number(notBefore) },
     });
-    return put.kind === 'stored'
-      ? { kind: 'reserved' }
-      : { kind: 'taken', by: valueIn('a reservation of an idempotency key', storedKeyReservation, put.existing) };
+    return put.kind === 'stored' ? { kind: 'reserved' } : { kind: 'taken', by: keyReservationItem.decode(put.existing).value };
   }
 
   async addWaiter(namespaceId: string, signal: string, waiter: SignalWaiter, retainUntil: Instant): Promise<void> {
-    await this.#table.put(waiterKey(namespaceId, signal, waiter.runId), waiterAttributes(waiter, retainUntil), {
+    await this.#table.put(waiterKey(namespaceId, signal, waiter.runId), waiterItem.encode(waiter, retainUntil), {
       expression: 'attribute_not_exists(pk) OR since < :since',
       values: { ':since': number(waiter.since) },
     });
@@ -170,7 +182,7 @@ export class DynamoExternalRuns implements ExternalRuns {
       KeyConditionExpression: 'pk = :pk AND begins_with(sk, :waiter)',
       ExpressionAttributeValues: { ':pk': text(signalPartition(namespaceId, signal)), ':waiter': text(waiterPrefix) },
     });
-    return (await allOf(items)).map(waiterIn);
+    return (await allOf(items)).map(waiterItem.decode);
   }
 
   async deleteWaiter(namespaceId: string, signal: string, { runId, since }: SignalWaiter): Promise<void> {
@@ -180,12 +192,16 @@ export class DynamoExternalRuns implements ExternalRuns {
 
   async sending(namespaceId: string, signal: string, key: string): Promise<Sending | undefined> {
     const item = await this.#table.get(sendingKey(namespaceId, signal, key));
-    return item && sendingIn(item);
+    return item && sendingItem.decode(item).value;
   }
 
   async beginSending(namespaceId: string, signal: string, key: string, sending: Sending, retainUntil: Instant): Promise<Sending> {
-    const put = await this.#table.put(sendingKey(namespaceId, signal, key), valueAttributes(sending, retainUntil), ifNotExists);
-    return put.kind === 'stored' ? sending : sendingIn(put.existing);
+    const put = await this.#table.put(
+      sendingKey(namespaceId, signal, key),
+      sendingItem.encode({ value: sending }, retainUntil),
+      ifNotExists,
+    );
+    return put.kind === 'stored' ? sending : sendingItem.decode(put.existing).value;
   }
 
   async endSending(namespaceId: string, signal: string, key: string, reached: NonNullable<Sending['reached']>): Promise<void> {
@@ -199,4 +215,36 @@ export class DynamoExternalRuns implements ExternalRuns {
   }
 }
 
-const sendingIn = (item: Item): Sending => valueIn('the sending of a signal', storedSending, item);
+/** Attribute names are short, because every write is billed by size. */
+const entryNonce = named('n', stringOf(nonce));
+const entryItem = itemSchema('a log entry of an external-worker run', {
+  number: keyPart('sk', z.string().transform(numberIn)),
+  facts: named('e', jsonOf(externalFacts, storedFacts)),
+  at: named('a', anyInstant),
+  nonce: entryNonce,
+});
+const entryNonceItem = partSchema('a log entry of an external-worker run', { nonce: entryNonce });
+
+/** An item with one value, and beside it the attributes of conditions. */
+const valueItem = <Value>(what: string, schema: z.ZodType<Value>) =>
+  itemSchema(what, {
+    value: named('e', jsonOf(schema)),
+    asOf: optional(anyNumber),
+    reservedAt: optional(anyInstant),
+  });
+const checkItem = valueItem('a check of permissions', z.null());
+const reminderItem = valueItem('a reminder', storedReminder);
+const listingItem = valueItem('a listing', storedListing);
+const keyReservationItem = valueItem('a reservation of an idempotency key', storedKeyReservation);
+const sendingItem = valueItem('the sending of a signal', storedSending);
+
+const waiterItem = itemSchema('a run that waits for a signal', {
+  runId: keyPart(
+    'sk',
+    z
+      .string()
+      .transform((sort) => sort.slice(waiterPrefix.length))
+      .pipe(externalRunId),
+  ),
+  since: anyNumber,
+});

@@ -1,134 +1,144 @@
-/** The item of a head: commit 1, the creation record, and the projection. */
-import { defined } from '../base/defined.ts';
+/** The item of a head: commit 1, the creation record, and the projection. Only the projection changes after the creation. */
 import * as z from 'zod';
-import * as schema from '../codec/ids.ts';
+import { defined } from '../base/defined.ts';
 import { failure } from '../codec/events.ts';
-import { unpack } from '../codec/packed.ts';
-import { Unreadable, read, readJson } from '../codec/unreadable.ts';
+import * as schema from '../codec/ids.ts';
+import { Unreadable } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
-import { type DeploymentId, firstCommit } from '../engine/ids.ts';
-import { type Head, type HeadProjection, type RunCreation, firstProjection, isTestRun, runStatuses } from '../engine/log/head.ts';
+import { firstCommit, type RunAddress } from '../engine/ids.ts';
+import { type Head, type HeadProjection, type RunCreation, firstProjection, runStatuses } from '../engine/log/head.ts';
+import type { Instant } from '../engine/time.ts';
+import { listedState } from '../ports/run-index.ts';
 import {
   type Item,
   expiry,
-  instantAttribute,
-  number,
-  numberAttribute,
-  packed,
-  packedAttribute,
-  present,
   text,
-  textAttribute,
-} from './attributes.ts';
-import { commitAttributes, commitOf, commitShape } from './commit-item.ts';
-import { creationSort, projectPartitionOf, runIn } from './run-keys.ts';
+  anyString,
+  anyNumber,
+  anyInstant,
+  anyFlag,
+  stringOf,
+  numberOf,
+  jsonOf,
+  optional,
+  nullable,
+  named,
+  keyPart,
+  itemSchema,
+  partSchema,
+} from './item-schema.ts';
+import { commitAttributes } from './run-items.ts';
+import { creationSort, projectPartitionOf, runIn, statePartitionOf } from './run-keys.ts';
+import type { Expression } from './table.ts';
 
-const projectionShape = {
-  status: textAttribute.pipe(z.enum(runStatuses)),
-  asOf: numberAttribute.pipe(schema.commitNo),
-  attention: textAttribute.pipe(z.enum(['waiting', 'retrying'])).exactOptional(),
-  endedAt: instantAttribute.exactOptional(),
-  error: packedAttribute.exactOptional(),
-};
+const { byProject, byState } = runsTableKeys;
 
-const headItem = z.object({
-  ...commitShape,
-  pk: textAttribute.transform(runIn),
-  k: textAttribute.pipe(z.enum(['graph', 'bundle', 'code'])),
-  w: textAttribute,
-  wv: numberAttribute.exactOptional(),
-  cv: textAttribute.exactOptional(),
-  d: textAttribute.pipe(schema.deploymentId).exactOptional(),
-  t: numberAttribute.pipe(z.literal(1)).exactOptional(),
-  ca: instantAttribute,
-  da: instantAttribute,
-  aa: instantAttribute.exactOptional(),
-  x: instantAttribute,
-  h: textAttribute,
-  ci: textAttribute.pipe(schema.correlationId).exactOptional(),
-  tp: textAttribute.pipe(schema.traceparent).exactOptional(),
-  ...projectionShape,
+const commitPart = partSchema('a head', commitAttributes);
+
+/** Also the item of a code run's projection, which is apart from the head. */
+export const projectionPart = partSchema('a projection', {
+  status: stringOf(z.enum(runStatuses)),
+  asOf: numberOf(schema.commitNo),
+  attention: optional(stringOf(z.enum(['waiting', 'retrying']))),
+  endedAt: optional(anyInstant),
+  error: optional(jsonOf(failure)),
 });
-const projectionItem = z.object(projectionShape);
+/** An update removes those that the projection does not have. */
+const optionalProjectionNames = ['attention', 'endedAt', 'error'] as const;
+
+const headItem = itemSchema('a head', {
+  address: keyPart('pk', z.string().transform(runIn)),
+  kind: named('k', stringOf(z.enum(['graph', 'bundle', 'code']))),
+  name: named('w', anyString),
+  version: named('wv', optional(anyNumber)),
+  /** the version that the author of the code chose */
+  codeVersion: named('cv', optional(anyString)),
+  deploymentId: named('d', nullable(stringOf(schema.deploymentId))),
+  isTest: named('t', optional(anyFlag)),
+  createdAt: named('ca', anyInstant),
+  deadlineAt: named('da', anyInstant),
+  availableAt: named('aa', optional(anyInstant)),
+  expiresAt: named('x', anyInstant),
+  bodyHash: named('h', anyString),
+  correlationId: named('ci', optional(stringOf(schema.correlationId))),
+  traceparent: named('tp', optional(stringOf(schema.traceparent))),
+});
+type StoredHead = ReturnType<typeof headItem.decode>;
 
 export const headAttributes = (run: RunCreation): Item => ({
-  ...commitAttributes(run.commit),
-  ...present({
-    k: text(run.kind),
-    w: text(run.workflow.name),
-    wv: run.kind === 'graph' ? number(run.workflow.version) : undefined,
-    cv: run.kind === 'code' && run.workflow.version !== undefined ? text(run.workflow.version) : undefined,
-    d: run.deploymentId === null ? undefined : text(run.deploymentId),
-    t: isTestRun(run) ? number(1) : undefined,
-    ca: number(run.createdAt),
-    da: number(run.deadlineAt),
-    aa: run.availableAt === undefined ? undefined : number(run.availableAt),
-    x: number(run.expiresAt),
-    h: text(run.bodyHash),
-    ci: run.trace && text(run.trace.correlationId),
-    tp: run.trace && text(run.trace.traceparent),
-  }),
-  ...projectionAttributes(firstProjection),
-  [runsTableKeys.expiry]: expiry(run.expiresAt),
-  [runsTableKeys.byProject.partition]: text(projectPartitionOf(run.address)),
-  [runsTableKeys.byProject.sort]: text(creationSort(run.createdAt, run.address.runId)),
+  ...commitPart.encode(run.commit),
+  ...projectionPart.encode(firstProjection),
+  ...headItem.encode({ ...run, ...run.trace, ...workflowOf(run) }, run.expiresAt),
+  [byProject.partition]: text(projectPartitionOf(run.address)),
+  [byProject.sort]: text(creationSort(run.createdAt, run.address.runId)),
 });
 
-/** The attributes that a projection sets. An update removes the optional attributes that are not among them. */
-export const projectionAttributes = (projection: HeadProjection): Item =>
-  present({
-    status: text(projection.status),
-    asOf: number(projection.asOf),
-    attention: projection.attention && text(projection.attention),
-    endedAt: projection.endedAt === undefined ? undefined : number(projection.endedAt),
-    error: projection.error && packed(projection.error),
+const workflowOf = (run: RunCreation) =>
+  defined({
+    name: run.workflow.name,
+    version: run.kind === 'graph' ? run.workflow.version : undefined,
+    codeVersion: run.kind === 'code' ? run.workflow.version : undefined,
   });
-export const optionalProjectionNames = ['attention', 'endedAt', 'error'] as const;
 
 export const headIn = (item: Item): Head => {
-  const { pk, k, w, wv, cv, d, t, ca, da, aa, x, h, ci, tp, ...rest } = read('a head', headItem, item);
-  const { status, asOf, attention, endedAt, error, ...commit } = rest;
+  const { kind, name, version, codeVersion, deploymentId, isTest, correlationId, traceparent, ...creation } =
+    headItem.decode(item);
   return defined({
-    address: pk,
-    ...creationFields({ kind: k, name: w, version: wv, codeVersion: cv, deployment: d, test: t }),
-    createdAt: ca,
-    deadlineAt: da,
-    availableAt: aa,
-    expiresAt: x,
-    bodyHash: h,
-    trace: ci === undefined || tp === undefined ? undefined : { correlationId: ci, traceparent: tp },
-    commit: commitOf(firstCommit, commit),
-    projection: projectionOf({ status, asOf, attention, endedAt, error }),
+    ...creation,
+    ...pinnedTo(defined({ kind, name, version, codeVersion, deploymentId, isTest })),
+    trace: correlationId === undefined || traceparent === undefined ? undefined : { correlationId, traceparent },
+    commit: { number: firstCommit, ...commitPart.decode(item) },
+    projection: projectionPart.decode(item),
   });
 };
 
-/** The projection of a code run, a separate item. */
-export const projectionIn = (item: Item): HeadProjection => projectionOf(read('a projection', projectionItem, item));
+type Pinned = Pick<StoredHead, 'kind' | 'name' | 'version' | 'codeVersion' | 'deploymentId' | 'isTest'>;
 
-const projectionOf = ({ error, ...facts }: Projected): HeadProjection =>
-  defined({ ...facts, error: error && readJson('the error of a head', failure, unpack('the error of a head', error)) });
-
-type Parsed = z.output<typeof projectionItem>;
-type Projected = { readonly [Name in keyof Parsed]: Parsed[Name] | undefined } & Pick<Parsed, 'status' | 'asOf'>;
-
-interface CreationFields {
-  readonly kind: Head['kind'];
-  readonly name: string;
-  readonly version: number | undefined;
-  /** the version that the author of the code chose */
-  readonly codeVersion: string | undefined;
-  readonly deployment: DeploymentId | undefined;
-  readonly test: 1 | undefined;
-}
-
-const creationFields = ({ kind, name, version, codeVersion, deployment, test }: CreationFields) => {
+const pinnedTo = ({ kind, name, version, codeVersion, deploymentId, isTest }: Pinned) => {
   if (kind === 'graph' && version !== undefined) {
-    return defined({ kind, workflow: { name, version }, deploymentId: null, isTest: test === 1 ? (true as const) : undefined });
+    return defined({ kind, workflow: { name, version }, deploymentId: null, isTest: isTest === true ? isTest : undefined });
   }
-  if (kind === 'bundle' && deployment !== undefined) return { kind, workflow: { name }, deploymentId: deployment };
-  if (kind === 'code' && deployment !== undefined) {
-    const workflow = defined({ name, version: codeVersion });
-    return { kind, workflow, deploymentId: deployment };
+  if (kind === 'bundle' && deploymentId !== null) return { kind, workflow: { name }, deploymentId };
+  if (kind === 'code' && deploymentId !== null) {
+    return { kind, workflow: defined({ name, version: codeVersion }), deploymentId };
   }
   throw new Unreadable('a head', `a ${kind} run without a ${kind === 'graph' ? 'version' : 'deployment'}`);
+};
+
+/**
+ * Sets the attributes of the projection, removes the other optional ones, and adds the run to the sparse index or removes it.
+ * @param separateItem other attributes of the projection's item, if it is apart from the head; absent: part of the head
+ */
+export const projectionUpdate = (
+  run: RunAddress,
+  projection: HeadProjection,
+  separateItem?: { readonly createdAt: Instant; readonly expiresAt: Instant },
+): Expression => {
+  const attributes = {
+    ...projectionPart.encode(projection),
+    ...(separateItem === undefined ? {} : { [runsTableKeys.expiry]: expiry(separateItem.expiresAt) }),
+  };
+  const state = listedState(projection);
+  const sets = Object.keys(attributes).map((name) => `#${name} = :${name}`);
+  const removes = optionalProjectionNames.filter((name) => !(name in attributes)).map((name) => `#${name}`);
+  // Both indexes sort by creation. A head already has the sort key; a separate item needs it.
+  const creationKey = separateItem && text(creationSort(separateItem.createdAt, run.runId));
+  if (state !== undefined) sets.push(`#sp = :sp`, creationKey === undefined ? '#ss = #gs' : '#ss = :ss');
+  else removes.push('#sp', '#ss');
+  return {
+    expression: `SET ${sets.join(', ')}${removes.length > 0 ? ` REMOVE ${removes.join(', ')}` : ''}`,
+    names: {
+      ...Object.fromEntries([...Object.keys(attributes), ...optionalProjectionNames].map((name) => [`#${name}`, name])),
+      '#sp': byState.partition,
+      '#ss': byState.sort,
+      ...(state !== undefined && creationKey === undefined && { '#gs': byProject.sort }),
+    },
+    values: {
+      ...Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`:${name}`, value])),
+      ...(state !== undefined && {
+        ':sp': text(statePartitionOf(run, state)),
+        ...(creationKey !== undefined && { ':ss': creationKey }),
+      }),
+    },
+  };
 };

@@ -1,29 +1,32 @@
-/** Jobs and results on SQS queues. */
+/** Messages on SQS queues: jobs, results and watch messages. */
 import {
   type BatchResultErrorEntry,
   SendMessageBatchCommand,
   type SendMessageBatchRequestEntry,
   SendMessageCommand,
   type SQSClient,
+  type MessageAttributeValue,
 } from '@aws-sdk/client-sqs';
-import { jobBody, resultBody } from '../codec/jobs.ts';
+import { jobBody, resultBody, hopsAttribute } from '../codec/jobs.ts';
+import { fireBody } from '../codec/schedules.ts';
+import { watchBody } from '../codec/watches.ts';
+import type { FairShares } from '../engine/fair-shares.ts';
 import { type Hops, noHops } from '../engine/hops.ts';
 import { invariant } from '../engine/invariant.ts';
-import type { FairShares } from '../engine/fair-shares.ts';
 import type { DurationMs } from '../engine/time.ts';
 import { type Job, type Jobs, type ResultMessage, type WorkJob, maxQueueDelayMs } from '../ports/jobs.ts';
+import type { ScheduleFire } from '../ports/schedules.ts';
+import type { Watch, Watches } from '../ports/sockets.ts';
 import { Unavailable } from '../ports/unavailable.ts';
+import { callService } from './call-service.ts';
 import {
   type MessageIdentity,
   workflowTaskJobIdentity,
   messageJobIdentity,
   nodeJobIdentity,
   resultIdentity,
+  watchIdentity,
 } from './message-identity.ts';
-import { withHops } from './message-hops.ts';
-import { callService } from './call-service.ts';
-import { fireBody } from '../codec/schedules.ts';
-import type { ScheduleFire } from '../ports/recurrences.ts';
 
 export interface QueueUrls {
   readonly nodes: string;
@@ -36,6 +39,7 @@ export interface QueueUrls {
 /** SQS's maximum number of messages in a batch. */
 const batchSize = 10;
 
+/** Jobs and results on SQS queues. */
 export class SqsJobs implements Jobs {
   readonly #client: SQSClient;
   readonly #urls: QueueUrls;
@@ -119,10 +123,38 @@ export class SqsJobs implements Jobs {
 }
 
 /** Only a FIFO queue has groups. A standard queue delivers node jobs in any order, which is allowed. */
-const onQueue = (url: string, identity: MessageIdentity) =>
-  url.endsWith('.fifo') ? { MessageGroupId: identity.group, MessageDeduplicationId: identity.deduplication } : {};
+const onQueue = (url: string, identity: MessageIdentity) => (url.endsWith('.fifo') ? onFifoQueue(identity) : {});
+const onFifoQueue = ({ group, deduplication }: MessageIdentity) => ({
+  MessageGroupId: group,
+  MessageDeduplicationId: deduplication,
+});
 
 const batchesOf = <Entry>(entries: readonly Entry[]): readonly (readonly Entry[])[] =>
   Array.from({ length: Math.ceil(entries.length / batchSize) }, (_, batch) =>
     entries.slice(batch * batchSize, (batch + 1) * batchSize),
   );
+
+/** The hops of an SQS message: a message attribute, omitted for 0 hops. */
+const withHops = (hops: Hops): { MessageAttributes?: Record<string, MessageAttributeValue> } =>
+  hops === 0 ? {} : { MessageAttributes: { [hopsAttribute]: { DataType: 'Number', StringValue: String(hops) } } };
+
+/** Watch messages on a FIFO queue, with a message group for each run. */
+export class SqsWatches implements Watches {
+  readonly #client: SQSClient;
+  readonly #url: string;
+
+  constructor(client: SQSClient, url: string) {
+    this.#client = client;
+    this.#url = url;
+  }
+
+  async send(watch: Watch, hops: Hops = noHops): Promise<void> {
+    const command = new SendMessageCommand({
+      QueueUrl: this.#url,
+      MessageBody: watchBody(watch),
+      ...withHops(hops),
+      ...onFifoQueue(watchIdentity(watch)),
+    });
+    await callService('the watch queue', () => this.#client.send(command));
+  }
+}

@@ -3,17 +3,35 @@
  * before the key, so that every valid key is listed.
  */
 import * as z from 'zod';
-import { controlTableKeys } from '../contract/environment.ts';
-import { partitionOf } from '../contract/record-kinds.ts';
 import { environment, keyId, projectId } from '../codec/ids.ts';
-import { read } from '../codec/unreadable.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
 import type { KeyId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import { type ApiKey, type KeyPage, type KeyPosition, type KeySettings, type Keys, keyScopes } from '../ports/control.ts';
-import { type Item, instantAttribute, number, numberAttribute, present, text, textAttribute } from './attributes.ts';
-import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import {
+  type ApiKey,
+  type KeyPage,
+  type KeyPosition,
+  type KeySettings,
+  type Keys,
+  keyScopes,
+  type KeyScope,
+} from '../ports/control.ts';
+import {
+  number,
+  numberAttribute,
+  present,
+  text,
+  textAttribute,
+  anyString,
+  anyInstant,
+  stringOf,
+  optional,
+  itemSchema,
+  partSchema,
+  type Attribute,
+} from './item-schema.ts';
 import { creationSort, scopeKey } from './run-keys.ts';
-import { type Expression, type Key, type Table, firstOf, ifNotExists } from './table.ts';
+import { type Expression, type Key, type Table, firstOf, ifNotExists, partitionName } from './table.ts';
 
 const apiKeyKey = (id: KeyId): Key => ({ pk: partitionOf('key', id), sk: 'key' });
 
@@ -29,14 +47,14 @@ export class DynamoKeys implements Keys {
 
   async key(id: KeyId): Promise<ApiKey | undefined> {
     const item = await this.#table.get(apiKeyKey(id));
-    return item && keyIn(item);
+    return item && keyItem.decode(item);
   }
 
   async putKey(key: ApiKey): Promise<'stored' | 'occupied'> {
     const pointer = { pk: pointerPartition(key), sk: pointerSort(key) };
-    await this.#table.put(pointer, { v: itemVersion, keyId: text(key.keyId), createdAt: number(key.createdAt) });
-    const put = await this.#table.put(apiKeyKey(key.keyId), keyAttributes(key), ifNotExists);
-    return put.kind === 'stored' || isSameKey(keyIn(put.existing), key) ? 'stored' : 'occupied';
+    await this.#table.put(pointer, pointerItem.encode(key));
+    const put = await this.#table.put(apiKeyKey(key.keyId), keyItem.encode(key), ifNotExists);
+    return put.kind === 'stored' || isSameKey(keyItem.decode(put.existing), key) ? 'stored' : 'occupied';
   }
 
   async listKeys(scope: Scope, { limit, after }: { readonly limit: number; readonly after?: KeyPosition }): Promise<KeyPage> {
@@ -49,7 +67,7 @@ export class DynamoKeys implements Keys {
         ':after': after && text(pointerSort(after)),
       }),
     });
-    const found = (await firstOf(items, limit + 1)).map((item) => read('a pointer to a key', pointerItem, item));
+    const found = (await firstOf(items, limit + 1)).map((item) => pointerItem.decode(item));
     const pointers = found.slice(0, limit);
     const pointed = await Promise.all(pointers.map(async (pointer) => ({ pointer, key: await this.key(pointer.keyId) })));
     // Skip pointers whose key was not written or belongs to another request.
@@ -67,7 +85,7 @@ export class DynamoKeys implements Keys {
       { expression: 'SET revokedAt = if_not_exists(revokedAt, :at)', values: { ':at': number(at) } },
       belongsTo(scope),
     );
-    return changed && read('a revoked key', revokedItem, changed).revokedAt;
+    return changed && revokedItem.decode(changed).revokedAt;
   }
 
   async replaceKey(
@@ -92,9 +110,8 @@ export class DynamoKeys implements Keys {
 
   async updateKey(scope: Scope, id: KeyId, settings: KeySettings): Promise<boolean> {
     const { expression, ...ownership } = belongsTo(scope);
-    const attributes = settingAttributes(settings);
-    const absent = Object.keys(attributes).filter((name) => attributes[name] === undefined);
-    const assigned = present(attributes);
+    const assigned = keySettings.encode(settings);
+    const absent = Object.keys(settingAttributes).filter((name) => assigned[name] === undefined);
     const set = Object.keys(assigned).map((name) => `${name} = :${name}`);
     const changed = await this.#table.update(
       apiKeyKey(id),
@@ -113,7 +130,7 @@ export class DynamoKeys implements Keys {
       { expression: 'SET lastUsedAt = :at', values: { ':at': number(at) } },
       {
         expression: 'attribute_exists(#pk) AND (attribute_not_exists(lastUsedAt) OR lastUsedAt < :at)',
-        names: { '#pk': controlTableKeys.partition },
+        names: partitionName,
       },
     );
   }
@@ -130,51 +147,33 @@ const belongsTo = (scope: Scope): Expression => ({
 const isSameKey = (one: ApiKey, other: ApiKey): boolean =>
   one.secretHash === other.secretHash && scopeKey(one) === scopeKey(other);
 
-const pointerItem = z.object({ v: itemVersionAttribute, keyId: textAttribute.pipe(keyId), createdAt: instantAttribute });
-const revokedItem = z.object({ revokedAt: instantAttribute });
+const pointerItem = itemSchema('a pointer to a key', { keyId: stringOf(keyId), createdAt: anyInstant });
+const revokedItem = partSchema('a revoked key', { revokedAt: anyInstant });
 
-const keyItem = z.object({
-  v: itemVersionAttribute,
-  keyId: textAttribute.pipe(keyId),
-  projectId: textAttribute.pipe(projectId),
-  environment: textAttribute.pipe(environment),
-  scopes: textAttribute.transform((scopes) => scopes.split(' ')).pipe(z.array(z.enum(keyScopes))),
-  secretHash: textAttribute,
-  createdAt: instantAttribute,
-  expiresAt: instantAttribute.exactOptional(),
-  revokedAt: instantAttribute.exactOptional(),
-  replacedBy: textAttribute.pipe(keyId).exactOptional(),
-  rateLimitPerMinute: z.union([numberAttribute, textAttribute.pipe(z.literal('none')).transform(() => null)]).exactOptional(),
-  lastUsedAt: instantAttribute.exactOptional(),
-});
-
-const keyAttributes = (key: ApiKey): Item => ({
-  v: itemVersion,
-  ...present({
-    keyId: text(key.keyId),
-    projectId: text(key.projectId),
-    environment: text(key.environment),
-    secretHash: text(key.secretHash),
-    createdAt: number(key.createdAt),
-    ...settingAttributes(key),
-    revokedAt: key.revokedAt === undefined ? undefined : number(key.revokedAt),
-    replacedBy: key.replacedBy === undefined ? undefined : text(key.replacedBy),
-    lastUsedAt: key.lastUsedAt === undefined ? undefined : number(key.lastUsedAt),
-  }),
-});
-
-const settingAttributes = ({ scopes, expiresAt, rateLimitPerMinute }: KeySettings): Record<string, Item[string] | undefined> => ({
-  scopes: text(scopes.join(' ')),
-  expiresAt: expiresAt === undefined ? undefined : number(expiresAt),
-  rateLimitPerMinute: rateLimitAttribute(rateLimitPerMinute),
-});
-
-const rateLimitAttribute = (limit: ApiKey['rateLimitPerMinute']) => {
-  if (limit === undefined) return undefined;
-  return limit === null ? text('none') : number(limit);
+/** `none` stands for null, a key without a limit. */
+const rateLimit: Attribute<number | null> = {
+  encode: (limit) => (limit === null ? text('none') : number(limit)),
+  parse: z.union([numberAttribute, textAttribute.pipe(z.literal('none')).transform(() => null)]),
 };
-
-const keyIn = (item: Item): ApiKey => {
-  const { v: _v, ...key } = read('an API key', keyItem, item);
-  return key;
+/** Separated by spaces. */
+const scopeList: Attribute<readonly KeyScope[]> = {
+  encode: (scopes) => text(scopes.join(' ')),
+  parse: textAttribute.transform((scopes) => scopes.split(' ')).pipe(z.array(z.enum(keyScopes))),
 };
+const settingAttributes = {
+  scopes: scopeList,
+  expiresAt: optional(anyInstant),
+  rateLimitPerMinute: optional(rateLimit),
+};
+const keySettings = partSchema('the settings of an API key', settingAttributes);
+const keyItem = itemSchema('an API key', {
+  keyId: stringOf(keyId),
+  projectId: stringOf(projectId),
+  environment: stringOf(environment),
+  secretHash: anyString,
+  createdAt: anyInstant,
+  ...settingAttributes,
+  revokedAt: optional(anyInstant),
+  replacedBy: optional(stringOf(keyId)),
+  lastUsedAt: optional(anyInstant),
+});

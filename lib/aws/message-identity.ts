@@ -1,9 +1,11 @@
 /** Message groups and deduplication ids of messages on FIFO queues. */
 import { createHash } from 'node:crypto';
 import { isStepMessage } from '../engine/bundle/message.ts';
-import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
 import { type FairShares, regularLaneGroup } from '../engine/fair-shares.ts';
+import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
 import type { WorkflowTaskJob, MessageJob, NodeJob, ResultMessage } from '../ports/jobs.ts';
+import type { Watch } from '../ports/sockets.ts';
+import { runPartition } from './run-keys.ts';
 
 export interface MessageIdentity {
   /** SQS delivers the messages of a group one at a time; a crashed consumer blocks the group for the visibility timeout */
@@ -72,4 +74,10 @@ export const resultIdentity = (result: ResultMessage): MessageIdentity => ({
   group: result.run.runId,
   // The result of an attempt that calls a child and the child's end are different messages.
   deduplication: digest('childRunId' in result ? 'child' : 'result', ...attemptParts(result)),
+});
+
+/** Watch messages of a run share a group. Callers may choose run ids, so two projects may have the same one. */
+export const watchIdentity = ({ run, broadcastId }: Watch): MessageIdentity => ({
+  group: createHash('sha256').update(runPartition(run)).digest('base64url'),
+  deduplication: broadcastId,
 });

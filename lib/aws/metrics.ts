@@ -5,7 +5,8 @@
 import { installationDimension, metricNamespace, runsEnded } from '../contract/metrics.ts';
 import { type Metric, type MetricName, metricUnits } from '../engine/log/run-metrics.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Metrics } from '../ports/metrics.ts';
+import type { Metrics } from '../ports/system.ts';
+import type { Settings } from './environment.ts';
 
 /** The format's limit for the values of one metric in one line. */
 const maxValuesPerLine = 100;
@@ -86,3 +87,6 @@ const lineOf = (
     ...dimensions,
     ...Object.fromEntries(part.map(({ name, chunk }) => [name, chunk.length === 1 ? chunk[0] : chunk])),
   });
+
+/** Metrics cost money, so they are a setting of the installation. */
+export const metricsOf = (settings: Settings): Metrics => (settings.metrics ? printedMetrics(settings.runsTable) : noMetrics);

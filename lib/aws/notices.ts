@@ -13,6 +13,8 @@ import type {
 } from '../ports/notices.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { callService } from './call-service.ts';
+import { eventBusClient } from './clients.ts';
+import type { Settings } from './environment.ts';
 
 interface BusEvent<Detail extends z.ZodType> {
   readonly source: string;
@@ -79,3 +81,6 @@ const versionOf = (workflow: RunStatusNotice['workflow']) => {
   const version = 'version' in workflow ? workflow.version : undefined;
   return typeof version === 'number' ? { version } : typeof version === 'string' ? { codeVersion: version } : {};
 };
+
+export const noticesOf = ({ eventBusName, startedEvents }: Settings): Notices =>
+  new EventBridgeNotices(eventBusClient(), eventBusName, startedEvents);

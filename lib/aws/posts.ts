@@ -6,7 +6,7 @@ import {
   PostToConnectionCommand,
 } from '@aws-sdk/client-apigatewaymanagementapi';
 import type { ConnectionId } from '../engine/ids.ts';
-import type { Posts } from '../ports/posts.ts';
+import type { Posts } from '../ports/sockets.ts';
 import { clientRetryConfig } from './client-config.ts';
 import { callService } from './call-service.ts';
 

@@ -1,39 +1,47 @@
 /** Workflows, lenses and queries as published versions in the control table. */
-import * as z from 'zod';
+import type { Makers } from '../base/lazy.ts';
 import { workflowVersion } from '../codec/definition.ts';
 import { lensName, queryName, workflowName } from '../codec/ids.ts';
 import { lensVersion } from '../codec/lens.ts';
 import { queryKind, queryVersion } from '../codec/query.ts';
-import type { Lenses, Queries, Workflows } from '../ports/versions.ts';
-import { text, textAttribute } from './attributes.ts';
+import type { Lenses, Queries, Workflows, DefinitionPorts } from '../ports/versions.ts';
+import { DynamoDeletions } from './deletions.ts';
+import { stringOf, partSchema, anyInstant, jsonOf, named, keyPart, itemSchema } from './item-schema.ts';
+import type { Resources } from './resources.ts';
 import type { Table } from './table.ts';
-import { DynamoVersions } from './versions.ts';
+import { DynamoVersions, summaryAttributes } from './versions.ts';
 
-const noFacts = { schema: z.object({}), attributes: () => ({}) };
+const noFacts = partSchema('a summary', {});
 
 export const dynamoWorkflows = (table: Table): Workflows =>
   new DynamoVersions(table, {
-    what: 'a workflow',
     partitions: { summaries: 'workflows', versions: 'workflow' },
-    content: { attribute: 'definition', schema: workflowVersion },
-    name: workflowName,
+    version: itemSchema('a workflow version', { content: named('definition', jsonOf(workflowVersion)), publishedAt: anyInstant }),
+    summary: itemSchema('a workflow', { name: keyPart('sk', workflowName), ...summaryAttributes }),
     facts: noFacts,
   });
 
 export const dynamoLenses = (table: Table): Lenses =>
   new DynamoVersions(table, {
-    what: 'a lens',
     partitions: { summaries: 'lenses', versions: 'lens' },
-    content: { attribute: 'lens', schema: lensVersion },
-    name: lensName,
+    version: itemSchema('a lens version', { content: named('lens', jsonOf(lensVersion)), publishedAt: anyInstant }),
+    summary: itemSchema('a lens', { name: keyPart('sk', lensName), ...summaryAttributes }),
     facts: noFacts,
   });
 
+const queryFacts = { kind: stringOf(queryKind) };
+
 export const dynamoQueries = (table: Table): Queries =>
   new DynamoVersions(table, {
-    what: 'a query',
     partitions: { summaries: 'queries', versions: 'query' },
-    content: { attribute: 'definition', schema: queryVersion },
-    name: queryName,
-    facts: { schema: z.object({ kind: textAttribute.pipe(queryKind) }), attributes: ({ kind }) => ({ kind: text(kind) }) },
+    version: itemSchema('a query version', { content: named('definition', jsonOf(queryVersion)), publishedAt: anyInstant }),
+    summary: itemSchema('a query', { name: keyPart('sk', queryName), ...queryFacts, ...summaryAttributes }),
+    facts: partSchema('a query', queryFacts),
   });
+
+export const definitionPorts = (resources: Resources): Makers<DefinitionPorts> => ({
+  workflows: () => dynamoWorkflows(resources.control),
+  lenses: () => dynamoLenses(resources.control),
+  queries: () => dynamoQueries(resources.control),
+  deletions: () => new DynamoDeletions(resources.control),
+});

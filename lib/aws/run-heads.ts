@@ -7,12 +7,11 @@ import type { RunAddress } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import { type Head, type RunCreation, firstProjection } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
-import { type Item, instantAttribute, textAttribute } from './attributes.ts';
 import { isTombstoneItem } from './delete-run-items.ts';
-import { headAttributes, headIn, projectionIn } from './head-item.ts';
+import { headAttributes, headIn, projectionPart } from './head-item.ts';
+import { type Item, anyInstant, stringOf, optional, named, partSchema } from './item-schema.ts';
 import { type Side, headKey, projectionKey, runPartition } from './run-keys.ts';
 import { type Put, type Table, ifNotExists, maxKeysPerBatch } from './table.ts';
-import { read } from '../codec/unreadable.ts';
 
 export interface KnownRun {
   readonly side: Side;
@@ -114,24 +113,22 @@ export class StoredHeads implements RunHeads {
   }
 
   #remember(run: RunAddress, item: Item): KnownRun {
-    const { k, ca, x } = read('a head', headSummary, item);
-    return this.#known.remember(run, {
-      side: sideOfKind(k),
-      lifetime: isTombstoneItem(item) || ca === undefined || x === undefined ? undefined : { createdAt: ca, expiresAt: x },
-    });
+    const { kind, createdAt, expiresAt } = headSummary.decode(item);
+    const isDeleted = isTombstoneItem(item) || createdAt === undefined || expiresAt === undefined;
+    return this.#known.remember(run, { side: sideOfKind(kind), lifetime: isDeleted ? undefined : { createdAt, expiresAt } });
   }
 }
 
-const headSummary = z.object({
-  k: textAttribute.pipe(z.enum(['graph', 'bundle', 'code'])),
-  ca: instantAttribute.exactOptional(),
-  x: instantAttribute.exactOptional(),
+const headSummary = partSchema('a head', {
+  kind: named('k', stringOf(z.enum(['graph', 'bundle', 'code']))),
+  createdAt: named('ca', optional(anyInstant)),
+  expiresAt: named('x', optional(anyInstant)),
 });
 
 const headOf = (item: Item | undefined, projection: Item | undefined): Head | undefined => {
   if (item === undefined || isTombstoneItem(item)) return undefined;
   const head = headIn(item);
-  return projection === undefined ? head : { ...head, projection: projectionIn(projection) };
+  return projection === undefined ? head : { ...head, projection: projectionPart.decode(projection) };
 };
 
 /**

@@ -18,8 +18,17 @@ import {
   listedState,
 } from '../ports/run-index.ts';
 import type { RunLog } from '../ports/run-log.ts';
-import { type Item, expiry, instantAttribute, number, numberAttribute, present, text, textAttribute } from './attributes.ts';
-import { itemVersion } from './item-version.ts';
+import {
+  type Item,
+  expiry,
+  instantAttribute,
+  number,
+  numberAttribute,
+  present,
+  text,
+  textAttribute,
+  itemVersion,
+} from './item-schema.ts';
 import {
   type Side,
   crashKey,

@@ -3,38 +3,17 @@ import { type CommitNo, type RunAddress, firstCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
-import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import { type Head, type HeadProjection, type RunCreation, terminalStatuses } from '../engine/log/head.ts';
+import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import type { Instant } from '../engine/time.ts';
 import type { CommitKey, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
-import { runsTableKeys } from '../contract/environment.ts';
-import { number, text } from './attributes.ts';
-import { commitIn, logAttributes, nonceIn } from './commit-item.ts';
 import { deleteRunItems } from './delete-run-items.ts';
-import { projectionUpdate } from './projection-update.ts';
+import { projectionUpdate } from './head-item.ts';
+import { number, text } from './item-schema.ts';
 import { type RunHeads, StoredHeads } from './run-heads.ts';
-import {
-  type Side,
-  attachmentKey,
-  heartbeatKey,
-  heartbeatSorts,
-  headKey,
-  lastLogSort,
-  logKey,
-  logSort,
-  projectionKey,
-  runPartition,
-  snapshotKey,
-} from './run-keys.ts';
-import {
-  attachmentAttributes,
-  attachmentIn,
-  heartbeatAttributes,
-  heartbeatIn,
-  snapshotAttributes,
-  snapshotIn,
-} from './side-items.ts';
-import { type Put, type Table, allOf, ifNotExists } from './table.ts';
+import { nonceIn, commitItem, attachmentItem, heartbeatItem, snapshotItem } from './run-items.ts';
+import { type Side, attachmentKey, heartbeatKey, heartbeatSorts, headKey, lastLogSort, logKey, logSort, projectionKey, runPartition, snapshotKey } from './run-keys.ts';
+import { type Put, type Table, allOf, ifNotExists, partitionName } from './table.ts';
 
 export class DynamoRunLog implements RunLog {
   readonly #table: Table;
@@ -54,7 +33,7 @@ export class DynamoRunLog implements RunLog {
   async put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult> {
     invariant(commit.number > firstCommit, 'the first commit is written with the head');
     const side = await this.#sideOf(run);
-    return putResult(await this.#table.put(logKey(run, side, commit.number), logAttributes(commit, expiresAt), ifNotExists));
+    return putResult(await this.#table.put(logKey(run, side, commit.number), commitItem.encode(commit, expiresAt), ifNotExists));
   }
 
   async head(run: RunAddress): Promise<Head | undefined> {
@@ -68,7 +47,7 @@ export class DynamoRunLog implements RunLog {
   async commits(keys: readonly CommitKey[]): Promise<readonly (Commit | undefined)[]> {
     const sides = await Promise.all(keys.map(({ run }) => this.#sideOf(run)));
     const items = await this.#table.getAll(keys.map(({ run, number }, index) => logKey(run, sides[index] ?? 'platform', number)));
-    return items.map((item) => item && commitIn(item));
+    return items.map((item) => (item === undefined ? undefined : commitItem.decode(item)));
   }
 
   async commitsAfter(run: RunAddress, after: CommitNo, through?: CommitNo): Promise<readonly Commit[]> {
@@ -85,14 +64,14 @@ export class DynamoRunLog implements RunLog {
         }),
       ),
     );
-    return items.map(commitIn);
+    return items.map(commitItem.decode);
   }
 
   async project(run: RunAddress, projection: HeadProjection): Promise<void> {
     const known = await this.#heads.load(run);
     const isNewer = `#asOf <= :asOf AND NOT #status IN (${terminalStatuses.map((status) => `:${status}`).join(', ')})`;
     const values = Object.fromEntries(terminalStatuses.map((status) => [`:${status}`, text(status)]));
-    const names = { '#pk': runsTableKeys.partition };
+    const names = partitionName;
     if (known?.side !== 'code') {
       const condition = { expression: `attribute_exists(#pk) AND ${isNewer}`, names, values };
       await this.#table.update(headKey(run), projectionUpdate(run, projection), condition);
@@ -109,17 +88,17 @@ export class DynamoRunLog implements RunLog {
     { expiresAt, kind }: Parameters<RunLog['attach']>[3],
   ): Promise<PayloadRef> {
     const side = kind === 'graph' ? 'platform' : 'code';
-    await this.#table.put(attachmentKey(run, side, name), attachmentAttributes(value, expiresAt), ifNotExists);
+    await this.#table.put(attachmentKey(run, side, name), attachmentItem.encode({ value }, expiresAt), ifNotExists);
     return `item:${name}`;
   }
 
   async attached(run: RunAddress, name: string): Promise<JsonValue | undefined> {
     const item = await this.#readFromSide(run, (side) => this.#table.get(attachmentKey(run, side, name)));
-    return item && attachmentIn(item);
+    return item && attachmentItem.decode(item).value;
   }
 
   async heartbeat(run: RunAddress, heartbeat: Heartbeat, expiresAt: Instant): Promise<void> {
-    await this.#table.put(heartbeatKey(run, await this.#sideOf(run), heartbeat.node), heartbeatAttributes(heartbeat, expiresAt));
+    await this.#table.put(heartbeatKey(run, await this.#sideOf(run), heartbeat.node), heartbeatItem.encode(heartbeat, expiresAt));
   }
 
   async heartbeats(run: RunAddress): Promise<readonly Heartbeat[]> {
@@ -132,11 +111,11 @@ export class DynamoRunLog implements RunLog {
         }),
       ),
     );
-    return items.map(heartbeatIn);
+    return items.map(heartbeatItem.decode);
   }
 
   async saveSnapshot(run: RunAddress, snapshot: Snapshot, expiresAt: Instant): Promise<void> {
-    const attributes = snapshotAttributes(snapshot, expiresAt);
+    const attributes = snapshotItem.encode(snapshot, expiresAt);
     await this.#table.put(snapshotKey(run, await this.#sideOf(run)), attributes, {
       expression: 'attribute_not_exists(pk) OR asOf < :asOf',
       values: { ':asOf': number(snapshot.asOf) },
@@ -145,7 +124,7 @@ export class DynamoRunLog implements RunLog {
 
   async snapshot(run: RunAddress): Promise<Snapshot | undefined> {
     const item = await this.#readFromSide(run, (side) => this.#table.get(snapshotKey(run, side)));
-    return item && snapshotIn(item);
+    return item && snapshotItem.decode(item);
   }
 
   async deleteRun(run: RunAddress, expiresAt: Instant): Promise<void> {

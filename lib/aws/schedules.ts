@@ -1,16 +1,14 @@
 /** Schedules in the control table: a partition for each scope, and one with the sync marks and settings of all scopes, for the sweep. */
-import * as z from 'zod';
+import type { Makers } from '../base/lazy.ts';
 import { scheduleMark, scheduleSetting, storedSchedule } from '../codec/schedules.ts';
-import { unpack } from '../codec/packed.ts';
-import { read, readJson } from '../codec/unreadable.ts';
-import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { ScheduleId, Scope } from '../engine/ids.ts';
-import type { Schedule, ScheduleMark, ScheduleSetting, Schedules } from '../ports/schedules.ts';
-import { type Item, number, packed, packedAttribute, present, text } from './attributes.ts';
-import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import type { Schedule, ScheduleMark, ScheduleSetting, Schedules, SchedulePorts } from '../ports/schedules.ts';
+import { type Item, number, packed, present, text, anyString, anyNumber, jsonOf, itemSchema } from './item-schema.ts';
+import type { Resources } from './resources.ts';
 import { scopeKey } from './run-keys.ts';
-import { type Key, type Table, allOf, firstOf, ifNotExists } from './table.ts';
+import { SchedulerRecurrences, schedulerSettings } from './scheduler.ts';
+import { type Key, type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
 
 type Listed = Awaited<ReturnType<Schedules['list']>>;
 
@@ -22,8 +20,6 @@ const settingSort = (setting: ScheduleSetting): string =>
   `${scopeKey(setting)}#${setting.scheduleId}#${setting.incarnation}#${setting.setting}`;
 const markKey = (setting: ScheduleSetting): Key => ({ pk: syncPartition, sk: `marked#${settingSort(setting)}` });
 const registeredKey = (setting: ScheduleSetting): Key => ({ pk: syncPartition, sk: `registered#${settingSort(setting)}` });
-
-const exists = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
 
 export class DynamoSchedules implements Schedules {
   readonly #table: Table;
@@ -78,33 +74,27 @@ export class DynamoSchedules implements Schedules {
   }
 
   async markForSync(mark: ScheduleMark): Promise<void> {
-    await this.#table.put(markKey(mark), { v: itemVersion, mark: packed(mark) });
+    await this.#table.put(markKey(mark), markItem.encode({ mark }));
   }
 
   async clearSyncMark(setting: ScheduleSetting): Promise<void> {
-    await this.#table.delete(markKey(setting), exists);
+    await this.#table.delete(markKey(setting), ifExists);
   }
 
   async syncMarks(): Promise<readonly ScheduleMark[]> {
-    return (await this.#syncItems('marked#')).map((item) => {
-      const { mark } = read('a sync mark of a schedule', markItem, item);
-      return readJson('a sync mark of a schedule', scheduleMark, unpack('a sync mark of a schedule', mark));
-    });
+    return (await this.#syncItems('marked#')).map((item) => markItem.decode(item).mark);
   }
 
   async registerSetting(setting: ScheduleSetting): Promise<void> {
-    await this.#table.put(registeredKey(setting), { v: itemVersion, setting: packed(setting) });
+    await this.#table.put(registeredKey(setting), registeredItem.encode({ setting }));
   }
 
   async unregisterSetting(setting: ScheduleSetting): Promise<void> {
-    await this.#table.delete(registeredKey(setting), exists);
+    await this.#table.delete(registeredKey(setting), ifExists);
   }
 
   async registeredSettings(): Promise<readonly ScheduleSetting[]> {
-    return (await this.#syncItems('registered#')).map((item) => {
-      const { setting } = read('a setting of a schedule', registeredItem, item);
-      return readJson('a setting of a schedule', scheduleSetting, unpack('a setting of a schedule', setting));
-    });
+    return (await this.#syncItems('registered#')).map((item) => registeredItem.decode(item).setting);
   }
 
   #syncItems(prefix: string): Promise<readonly Item[]> {
@@ -118,19 +108,15 @@ export class DynamoSchedules implements Schedules {
   }
 }
 
-const markItem = z.object({ v: itemVersionAttribute, mark: packedAttribute });
-const registeredItem = z.object({ v: itemVersionAttribute, setting: packedAttribute });
+const markItem = itemSchema('a sync mark of a schedule', { mark: jsonOf(scheduleMark) });
+const registeredItem = itemSchema('a setting of a schedule', { setting: jsonOf(scheduleSetting) });
 
 /** The record, and beside it the attributes of conditions. */
-const attributesOf = (schedule: Schedule): Item => ({
-  v: itemVersion,
-  incarnation: text(schedule.incarnation),
-  revision: number(schedule.revision),
-  schedule: packed(schedule),
-});
+const scheduleItem = itemSchema('a schedule', { incarnation: anyString, revision: anyNumber, schedule: jsonOf(storedSchedule) });
+const scheduleIn = (item: Item): Schedule => scheduleItem.decode(item).schedule;
+const attributesOf = (schedule: Schedule): Item => scheduleItem.encode({ ...schedule, schedule });
 
-const scheduleItem = z.object({ v: itemVersionAttribute, schedule: packedAttribute });
-const scheduleIn = (item: Item): Schedule => {
-  const { schedule } = read('a schedule', scheduleItem, item);
-  return readJson('a schedule', storedSchedule, unpack('a schedule', schedule));
-};
+export const schedulePorts = (resources: Resources): Makers<SchedulePorts> => ({
+  schedules: () => new DynamoSchedules(resources.control),
+  recurrences: () => new SchedulerRecurrences(resources.scheduler, schedulerSettings(resources.settings), resources.clock),
+});

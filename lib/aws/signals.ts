@@ -1,32 +1,44 @@
 /** Signals and their waiters in the control table: one partition for each name and correlation. */
 import { createHash } from 'node:crypto';
-import { unpack } from '../codec/packed.ts';
-import { read } from '../codec/unreadable.ts';
-import { controlTableKeys } from '../contract/environment.ts';
+import * as z from 'zod';
+import { jsonValue } from '../codec/events.ts';
+import { exactly } from '../codec/exact.ts';
+import { attempt, instant, iterationKey, nodeId, runId, signalId } from '../codec/ids.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import { type SignalId, type SignalKey, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
-import type { SignalsAtKey, NewSignal, Signals, Waiter } from '../ports/signals.ts';
-import { expiry, number, packed, text } from './attributes.ts';
-import { itemVersion } from './item-version.ts';
+import type { SignalsAtKey, NewSignal, Signals, Waiter, StoredSignal } from '../ports/coordination.ts';
+import {
+  packed,
+  text,
+  type Item,
+  anyString,
+  anyInstant,
+  anyFlag,
+  stringOf,
+  jsonOf,
+  optional,
+  itemSchema,
+  partSchema,
+  number,
+} from './item-schema.ts';
 import { scopeKey } from './run-keys.ts';
-import { deliveryItem, isWaiter, payloadItem, signalAttributes, signalIn, waiterAttributes, waiterIn } from './signal-items.ts';
-import { type Expression, type Key, type Table, allOf, ifNotExists } from './table.ts';
+import { type Expression, type Key, type Table, allOf, ifNotExists, ifExists, partitionName } from './table.ts';
 
 /** Names and correlations are arbitrary text, so the partition is keyed by their digest. */
-const partition = (key: SignalKey): string => {
+const signalPartition = (key: SignalKey): string => {
   const digest = createHash('sha256')
     .update(JSON.stringify([key.name, key.correlation]))
     .digest('base64url');
   return partitionOf('signal', scopeKey(key), digest);
 };
-const signalKey = (key: SignalKey, id: SignalId): Key => ({ pk: partition(key), sk: `signal#${id}` });
+const signalKey = (key: SignalKey, id: SignalId): Key => ({ pk: signalPartition(key), sk: `signal#${id}` });
 /** The payload of a signal is a separate item, so that matching does not read it. */
-const payloadKey = (key: SignalKey, id: SignalId): Key => ({ pk: partition(key), sk: `payload#${id}` });
+const payloadKey = (key: SignalKey, id: SignalId): Key => ({ pk: signalPartition(key), sk: `payload#${id}` });
 const nameOf = (waiter: Waiter): string => `${waiter.runId}#${nodeKey(waiter)}#${waiter.attempt}`;
-const waiterKey = (key: SignalKey, waiter: Waiter): Key => ({ pk: partition(key), sk: `waiter#${nameOf(waiter)}` });
+const waiterKey = (key: SignalKey, waiter: Waiter): Key => ({ pk: signalPartition(key), sk: `waiter#${nameOf(waiter)}` });
 
 const isClaimedBy = (waiter: Waiter): Expression => ({
   expression: 'claimedBy = :claimer',
@@ -46,7 +58,7 @@ export class DynamoSignals implements Signals {
         ConsistentRead: true,
         KeyConditionExpression: 'pk = :pk AND sk BETWEEN :first AND :last',
         ExpressionAttributeValues: {
-          ':pk': text(partition(key)),
+          ':pk': text(signalPartition(key)),
           ':first': text('signal#'),
           ':last': text('waiter#~'),
         },
@@ -56,7 +68,7 @@ export class DynamoSignals implements Signals {
     return {
       waiters: items
         .filter(isWaiter)
-        .map(waiterIn)
+        .map((item) => waiterItem.decode(item).waiter)
         .toSorted((one, other) => one.since - other.since),
       signals: items
         .filter((item) => !isWaiter(item))
@@ -66,28 +78,23 @@ export class DynamoSignals implements Signals {
   }
 
   async store(key: SignalKey, signal: NewSignal): Promise<void> {
-    const { signalId: id, payload, retainUntil } = signal;
+    const { signalId: id, retainUntil } = signal;
     // First the payload: a signal that can be claimed has its payload.
-    const payloadAttributes = { v: itemVersion, payload: packed(payload), [controlTableKeys.expiry]: expiry(retainUntil) };
-    await this.#table.put(payloadKey(key, id), payloadAttributes, ifNotExists);
-    await this.#table.put(signalKey(key, id), signalAttributes(signal), ifNotExists);
+    await this.#table.put(payloadKey(key, id), payloadItem.encode(signal, retainUntil), ifNotExists);
+    await this.#table.put(signalKey(key, id), signalItem.encode(signal, retainUntil), ifNotExists);
   }
 
   async payload(key: SignalKey, id: SignalId): Promise<JsonValue | undefined> {
     const item = await this.#table.get(payloadKey(key, id));
-    if (item === undefined) return undefined;
-    return JSON.parse(unpack('the payload of a signal', read('the payload of a signal', payloadItem, item).payload)) as JsonValue;
+    return item && payloadItem.decode(item).payload;
   }
 
   async addWaiter(key: SignalKey, waiter: Waiter, retainUntil: Instant): Promise<void> {
-    await this.#table.put(waiterKey(key, waiter), waiterAttributes(waiter, retainUntil));
+    await this.#table.put(waiterKey(key, waiter), waiterItem.encode({ waiter }, retainUntil));
   }
 
   async removeWaiter(key: SignalKey, waiter: Waiter): Promise<void> {
-    await this.#table.delete(waiterKey(key, waiter), {
-      expression: 'attribute_exists(#pk)',
-      names: { '#pk': controlTableKeys.partition },
-    });
+    await this.#table.delete(waiterKey(key, waiter), ifExists);
   }
 
   async claim(key: SignalKey, id: SignalId, waiter: Waiter): Promise<boolean> {
@@ -99,7 +106,7 @@ export class DynamoSignals implements Signals {
       },
       {
         expression: 'attribute_exists(#pk) AND attribute_not_exists(claimedBy) AND attribute_not_exists(takenBy)',
-        names: { '#pk': controlTableKeys.partition },
+        names: partitionName,
       },
     );
     return changed !== undefined;
@@ -121,9 +128,29 @@ export class DynamoSignals implements Signals {
         expression: 'SET delivered = if_not_exists(delivered, :delivered)',
         values: { ':delivered': number(isDelivered ? 1 : 0) },
       },
-      { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } },
+      ifExists,
     );
     invariant(changed !== undefined, `the delivery of signal ${id} is recorded, but the signal is not stored`);
-    return read('the delivery of a signal', deliveryItem, changed).delivered === 1;
+    return deliveryItem.decode(changed).delivered;
   }
 }
+
+const storedWaiter = exactly<Waiter>()(z.strictObject({ runId, nodeId, iteration: iterationKey, attempt, since: instant }));
+
+const isWaiter = (item: Item): boolean => 'waiter' in item;
+const waiterItem = itemSchema('a waiter', { waiter: jsonOf(storedWaiter) });
+const signalItem = itemSchema('a signal', {
+  signalId: stringOf(signalId),
+  receivedAt: anyInstant,
+  bufferedUntil: anyInstant,
+  claimer: optional(jsonOf(storedWaiter)),
+  takenBy: optional(anyString),
+});
+const payloadItem = itemSchema('the payload of a signal', { payload: jsonOf(jsonValue) });
+const deliveryItem = partSchema('the delivery of a signal', { delivered: anyFlag });
+
+const signalIn = (item: Item): StoredSignal => {
+  const { claimer, takenBy, ...signal } = signalItem.decode(item);
+  if (takenBy !== undefined) return { ...signal, state: 'taken' };
+  return claimer === undefined ? { ...signal, state: 'free' } : { ...signal, state: 'claimed', by: claimer };
+};

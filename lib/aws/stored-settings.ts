@@ -1,14 +1,11 @@
 /** Stored settings in the control table: one partition for each setting, one item for each version. */
-import { defined } from '../base/defined.ts';
 import * as z from 'zod';
 import { instant } from '../codec/ids.ts';
-import { read } from '../codec/unreadable.ts';
 import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { Instant } from '../engine/time.ts';
 import type { SettingVersion, StoredVersion, StoredSettings } from '../ports/stored-settings.ts';
-import { type Item, expiry, numberAttribute, text, textAttribute } from './attributes.ts';
-import { itemVersion, itemVersionAttribute } from './item-version.ts';
+import { expiry, numberAttribute, text, anyString, optional, named, keyPart, itemSchema, partSchema } from './item-schema.ts';
 import { type Key, type Table, allOf, ifExists } from './table.ts';
 
 type Named = Omit<SettingVersion, 'text'>;
@@ -24,11 +21,11 @@ export class DynamoStoredSettings implements StoredSettings {
 
   async text(setting: Named): Promise<string | undefined> {
     const item = await this.#table.get(keyOf(setting));
-    return item && read('a version of a setting', settingItem, item).text;
+    return item && settingItem.decode(item).text;
   }
 
-  async put({ text: value, ...setting }: SettingVersion): Promise<void> {
-    await this.#table.put(keyOf(setting), { v: itemVersion, text: text(value) });
+  async put({ text: content, ...setting }: SettingVersion): Promise<void> {
+    await this.#table.put(keyOf(setting), settingItem.encode({ text: content }));
   }
 
   async versions(name: string): Promise<readonly StoredVersion[]> {
@@ -43,7 +40,7 @@ export class DynamoStoredSettings implements StoredSettings {
       },
       ExpressionAttributeValues: { ':pk': text(partitionOf('setting', name)) },
     });
-    return (await allOf(items)).map(storedVersionIn);
+    return (await allOf(items)).map(storedVersionItem.decode);
   }
 
   async expire(setting: Named, at: Instant): Promise<void> {
@@ -56,10 +53,12 @@ export class DynamoStoredSettings implements StoredSettings {
   }
 }
 
-const settingItem = z.object({ v: itemVersionAttribute, text: textAttribute });
+const settingItem = itemSchema('a version of a setting', { text: anyString });
 
-const storedVersionItem = z.object({ sk: textAttribute, ttl: numberAttribute.exactOptional() });
-const storedVersionIn = (item: Item): StoredVersion => {
-  const { sk, ttl } = read('a version of a setting', storedVersionItem, item);
-  return defined({ version: sk, expiresAt: ttl === undefined ? undefined : instant.parse(ttl * 1_000) });
-};
+const storedVersionItem = partSchema('a version of a setting', {
+  version: keyPart('sk', z.string()),
+  expiresAt: named(
+    controlTableKeys.expiry,
+    optional<Instant>({ encode: expiry, parse: numberAttribute.transform((seconds) => seconds * 1_000).pipe(instant) }),
+  ),
+});

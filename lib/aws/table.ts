@@ -16,7 +16,7 @@ import { controlTableKeys } from '../contract/environment.ts';
 import { defined } from '../base/defined.ts';
 import { read } from '../codec/unreadable.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { type Item, text, textAttribute } from './attributes.ts';
+import { type Item, text, textAttribute } from './item-schema.ts';
 import { callService } from './call-service.ts';
 
 export interface Key {
@@ -43,9 +43,12 @@ export const keyOf = ({ pk, sk }: Key): Item => ({
 const keyIn = (item: Item): Key => read('the key of an item', keyShape, item);
 const nameOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk]);
 
-export const ifExists: Expression = { expression: 'attribute_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
+/** `#pk` in expressions; both tables have the same keys. */
+export const partitionName = { '#pk': controlTableKeys.partition };
 
-export const ifNotExists: Expression = { expression: 'attribute_not_exists(#pk)', names: { '#pk': controlTableKeys.partition } };
+export const ifExists: Expression = { expression: 'attribute_exists(#pk)', names: partitionName };
+
+export const ifNotExists: Expression = { expression: 'attribute_not_exists(#pk)', names: partitionName };
 
 /** DynamoDB's maximum number of keys in a batch. */
 export const maxKeysPerBatch = 100;

@@ -1,8 +1,5 @@
 /** Published versions in the control table: workflows, lenses and queries. */
 import * as z from 'zod';
-import { unpack } from '../codec/packed.ts';
-import { read, readJson } from '../codec/unreadable.ts';
-import { controlTableKeys } from '../contract/environment.ts';
 import { type ControlKind, partitionOf } from '../contract/record-kinds.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
@@ -18,31 +15,39 @@ import type {
 } from '../ports/versions.ts';
 import {
   type Item,
-  instantAttribute,
   number,
-  numberAttribute,
-  packed,
-  packedAttribute,
   present,
   text,
-  textAttribute,
-} from './attributes.ts';
-import { itemVersion, itemVersionAttribute } from './item-version.ts';
+  itemVersion,
+  anyNumber,
+  anyInstant,
+  optional,
+  type ItemSchema,
+  partSchema,
+  keyPart,
+} from './item-schema.ts';
 import { scopeKey } from './run-keys.ts';
-import { type Expression, type Key, type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
+import { type Expression, type Key, type Table, allOf, firstOf, ifNotExists, ifExists, partitionName } from './table.ts';
 
 /** How one kind is stored. It must not change, because stored items have this format. */
 export interface Published<Version extends Numbered, Facts extends object> {
-  /** the kind in error messages, for example `a workflow` */
-  readonly what: string;
   /** the record kinds of the partition with all summaries, and of the partitions with the versions of a name */
   readonly partitions: { readonly summaries: ControlKind; readonly versions: ControlKind };
-  /** the attribute of a version's content, and its schema */
-  readonly content: { readonly attribute: string; readonly schema: z.ZodType<Version> };
-  readonly name: z.ZodType<Version['name']>;
+  readonly version: ItemSchema<{ readonly content: Version; readonly publishedAt: Instant }>;
+  readonly summary: Pick<ItemSchema<Summary<Version, Facts>>, 'decode'>;
   /** the attributes of a summary that only this kind has */
-  readonly facts: { readonly schema: z.ZodType<Facts>; readonly attributes: (facts: Facts) => Item };
+  readonly facts: ItemSchema<Facts>;
 }
+
+/** The attributes of a summary that every kind has. */
+export const summaryAttributes = {
+  latestVersion: anyNumber,
+  createdAt: anyInstant,
+  updatedAt: anyInstant,
+  archivedAt: optional(anyInstant),
+  deletingSince: optional(anyInstant),
+  firstVersion: optional(anyNumber),
+};
 
 export class DynamoVersions<Version extends Numbered, Facts extends object>
   implements VersionStore<Version, Facts>, DeletableNames<Version, Facts>
@@ -56,18 +61,14 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
   }
 
   async putVersion(scope: Scope, version: Version, at: Instant): Promise<'stored' | 'occupied'> {
-    const attributes = { v: itemVersion, [this.#kind.content.attribute]: packed(version), publishedAt: number(at) };
+    const attributes = this.#kind.version.encode({ content: version, publishedAt: at });
     const put = await this.#table.put(this.#versionKey(scope, version), attributes, ifNotExists);
     return put.kind === 'stored' ? 'stored' : 'occupied';
   }
 
   async version(scope: Scope, name: Version['name'], version: number): Promise<Version | undefined> {
     const item = await this.#table.get(this.#versionKey(scope, { name, version }));
-    if (item === undefined) return undefined;
-    const { attribute, schema } = this.#kind.content;
-    const what = `${this.#kind.what} version`;
-    read(what, z.object({ v: itemVersionAttribute }), item);
-    return readJson(what, schema, unpack(what, read(what, packedAttribute, item[attribute])));
+    return item && this.#kind.version.decode(item).content;
   }
 
   async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, options?: AdvanceOptions): Promise<boolean> {
@@ -78,14 +79,14 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
       { expression: `SET ${set}, createdAt = if_not_exists(createdAt, :at)${remove}`, values },
       {
         expression: 'attribute_not_exists(#pk) OR (latestVersion < :version AND attribute_not_exists(deletingSince))',
-        names: { '#pk': controlTableKeys.partition },
+        names: partitionName,
       },
     );
     return changed !== undefined;
   }
 
   #advanceUpdate(to: Advance<Version, Facts>, at: Instant): { readonly set: string; readonly values: Item } {
-    const facts = Object.entries(this.#kind.facts.attributes(to));
+    const facts = Object.entries(this.#kind.facts.encode(to));
     return {
       set:
         ['v', ...facts.map(([name]) => name)].map((name) => `${name} = :${name}, `).join('') +
@@ -101,7 +102,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
 
   async summary(scope: Scope, name: Version['name']): Promise<Summary<Version, Facts> | undefined> {
     const item = await this.#table.get(this.#summaryKey(scope, name));
-    return item === undefined || isFreed(item) ? undefined : this.#summaryIn(item);
+    return item === undefined || isFreed(item) ? undefined : this.#kind.summary.decode(item);
   }
 
   async list(scope: Scope, { limit, after, archived }: SummaryFilter<Version['name']>): Promise<SummaryPage<Version, Facts>> {
@@ -114,7 +115,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
       }),
       FilterExpression: archived ? notFreed : `${notFreed} AND attribute_not_exists(archivedAt)`,
     });
-    const found = (await firstOf(items, limit + 1)).map((item) => this.#summaryIn(item));
+    const found = (await firstOf(items, limit + 1)).map((item) => this.#kind.summary.decode(item));
     const summaries = found.slice(0, limit);
     const last = summaries.at(-1);
     return found.length > limit && last !== undefined ? { summaries, next: last.name } : { summaries };
@@ -152,7 +153,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
   async freedAfter(scope: Scope, name: Version['name']): Promise<number | undefined> {
     const item = await this.#table.get(this.#summaryKey(scope, name));
     if (item === undefined || !isFreed(item)) return undefined;
-    return read(this.#kind.what, z.object({ latestVersion: numberAttribute }), item).latestVersion;
+    return freedItem.decode(item).latestVersion;
   }
 
   async skipTo(scope: Scope, name: Version['name'], to: number): Promise<boolean> {
@@ -181,10 +182,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
       ProjectionExpression: 'sk',
       ExpressionAttributeValues: { ':pk': text(this.#versionPartition(scope, name)) },
     });
-    const sorts = (await allOf(items)).map(
-      (item) => read(`${this.#kind.what} version`, z.object({ sk: textAttribute }), item).sk,
-    );
-    return sorts.map((sort) => Number(sort.slice(versionPrefix.length)));
+    return (await allOf(items)).map((item) => versionNumberItem.decode(item).version);
   }
 
   async removeVersion(scope: Scope, name: Version['name'], version: number): Promise<void> {
@@ -209,31 +207,21 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
   #versionPartition(scope: Scope, name: Version['name']): string {
     return partitionOf(this.#kind.partitions.versions, scopeKey(scope), name);
   }
-
-  #summaryIn(item: Item): Summary<Version, Facts> {
-    const { what, facts, name } = this.#kind;
-    const { v: _v, sk, ...summary } = read(what, summaryItem, item);
-    return { ...read(what, facts.schema, item), name: read(what, name, sk), ...summary };
-  }
 }
 
-const summaryItem = z.object({
-  v: itemVersionAttribute,
-  sk: textAttribute,
-  latestVersion: numberAttribute,
-  createdAt: instantAttribute,
-  updatedAt: instantAttribute,
-  archivedAt: instantAttribute.exactOptional(),
-  deletingSince: instantAttribute.exactOptional(),
-  firstVersion: numberAttribute.exactOptional(),
-});
-
 const versionPrefix = 'version#';
+const versionNumberItem = partSchema('a version', {
+  version: keyPart(
+    'sk',
+    z.string().transform((sort) => Number(sort.slice(versionPrefix.length))),
+  ),
+});
+const freedItem = partSchema('a freed name', { latestVersion: anyNumber });
 
 /** A freed name has only its last version number. */
 const isFreed = (item: Item): boolean => item['freed'] !== undefined;
 const notFreed = 'attribute_not_exists(freed)';
 const ifNotFreed: Expression = {
   expression: `attribute_exists(#pk) AND ${notFreed}`,
-  names: { '#pk': controlTableKeys.partition },
+  names: partitionName,
 };

@@ -7,8 +7,7 @@ import { dirname, join } from 'node:path';
 import { validateArchive, sha256 } from '../artifact/archive-rules.ts';
 import { readArchive } from '../artifact/read-archive.ts';
 import type { Scope } from '../engine/ids.ts';
-import type { Artifacts } from '../ports/artifacts.ts';
-import type { Manifest } from '../ports/deployments.ts';
+import type { Artifacts, Manifest } from '../ports/deployments.ts';
 
 export interface FolderLimits {
   readonly deployments: number;

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Scope } from '../engine/ids.ts';
 import { type DurationMs, seconds } from '../engine/time.ts';
-import type { Artifacts } from '../ports/artifacts.ts';
-import type { Manifest } from '../ports/deployments.ts';
+import type { Artifacts, Manifest } from '../ports/deployments.ts';
 import { ArtifactFolders, type FolderLimits, type OpenedFolder } from './artifact-folders.ts';
 
 export interface ThreadSlotSettings {

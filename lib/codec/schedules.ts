@@ -3,14 +3,7 @@ import * as z from 'zod';
 import type { JsonValue } from '../engine/json.ts';
 import { type Timing, overlapPolicies } from '../engine/schedule/timing.ts';
 import { instant as toInstant } from '../engine/time.ts';
-import type { ScheduleFire } from '../ports/recurrences.ts';
-import {
-  type Fire,
-  type Schedule,
-  type ScheduleMark,
-  type ScheduleSetting,
-  type ScheduleDefinition,
-} from '../ports/schedules.ts';
+import type { ScheduleFire, Fire, Schedule, ScheduleMark, ScheduleSetting, ScheduleDefinition } from '../ports/schedules.ts';
 import { exactly } from './exact.ts';
 import { durationMs, environment, instant, nonce, projectId, runId, scheduleId, workflowName } from './ids.ts';
 import { readJson } from './unreadable.ts';

@@ -1,7 +1,6 @@
 /** Watch messages, as their queue carries them, and the stored cursor of a watcher. */
 import * as z from 'zod';
-import type { WatchCursor } from '../ports/sockets.ts';
-import type { Watch } from '../ports/watches.ts';
+import type { WatchCursor, Watch } from '../ports/sockets.ts';
 import { exactly } from './exact.ts';
 import { nonce } from './ids.ts';
 import { runAddress } from './jobs.ts';

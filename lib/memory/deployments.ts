@@ -1,4 +1,4 @@
-/** Deployments and the pointer to the active one, in memory. */
+/** Deployments and their artifacts in memory. */
 import type { DeploymentId, RunId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type {
@@ -8,6 +8,9 @@ import type {
   DeploymentPosition,
   Deployments,
   PinnedRun,
+  ArtifactName,
+  Artifacts,
+  PresignedUpload,
 } from '../ports/deployments.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
@@ -19,7 +22,8 @@ interface ScopeDeployments {
   pointer?: ActivePointer;
 }
 
-export class MemoryDeployments implements Deployments {
+/** Deployments and the pointer to the active one, in memory. */
+class MemoryDeployments implements Deployments {
   readonly #byScope = new Map<string, ScopeDeployments>();
 
   async create(scope: Scope, deployment: Deployment): Promise<'stored' | 'occupied'> {
@@ -113,3 +117,34 @@ const positionOf = ({ createdAt, manifest }: Deployment): DeploymentPosition => 
 /** Newest first; deployments of one moment in descending order of their ids. */
 const isNewer = (one: DeploymentPosition, other: DeploymentPosition): boolean =>
   one.createdAt === other.createdAt ? one.deploymentId > other.deploymentId : one.createdAt > other.createdAt;
+
+/** Artifacts in memory. An upload's URL is a name; `receive` stores an upload. */
+export class MemoryArtifacts implements Artifacts {
+  readonly #archives = new Map<string, Uint8Array>();
+
+  async presignUpload(name: ArtifactName, bytes: number, expiresAt: Instant): Promise<PresignedUpload> {
+    return { method: 'PUT', url: `memory:${nameOf(name)}`, headers: { 'content-length': String(bytes) }, expiresAt };
+  }
+
+  async put(name: ArtifactName, content: Uint8Array): Promise<void> {
+    this.receive(`memory:${nameOf(name)}`, content);
+  }
+
+  async read(name: ArtifactName, limitBytes: number): Promise<Uint8Array | 'too_large' | undefined> {
+    const content = this.#archives.get(`memory:${nameOf(name)}`);
+    return content !== undefined && content.byteLength > limitBytes ? 'too_large' : content?.slice();
+  }
+
+  async remove(name: ArtifactName): Promise<void> {
+    this.#archives.delete(`memory:${nameOf(name)}`);
+  }
+
+  /** Stores an upload without validation. */
+  receive(url: string, content: Uint8Array): void {
+    this.#archives.set(url, content.slice());
+  }
+}
+
+const nameOf = ({ scope, deploymentId, sha256 }: ArtifactName): string => `${scopeName(scope)}/${deploymentId}/${sha256}`;
+
+export const memoryDeployments = () => ({ deployments: new MemoryDeployments(), artifacts: new MemoryArtifacts() });

@@ -1,4 +1,4 @@
-/** Queues in memory: sent messages stay in lists until a test or a simulation takes them. */
+/** Queues and timers in memory, on a virtual clock. */
 import { type Hops, noHops } from '../engine/hops.ts';
 import { invariant } from '../engine/invariant.ts';
 import { type DurationMs, type Instant, after, seconds } from '../engine/time.ts';
@@ -12,9 +12,10 @@ import {
   type ResultMessage,
   type WorkJob,
   maxQueueDelayMs,
+  type Timers,
 } from '../ports/jobs.ts';
+import type { ScheduleFire } from '../ports/schedules.ts';
 import { frozenCopy } from './frozen-copy.ts';
-import type { ScheduleFire } from '../ports/recurrences.ts';
 
 export interface DelayedJob {
   readonly job: Job;
@@ -22,6 +23,7 @@ export interface DelayedJob {
   readonly dueAt: Instant;
 }
 
+/** Queues in memory: sent messages stay in lists until a test or a simulation takes them. */
 export class MemoryJobs implements Jobs {
   readonly #clock: Clock;
   /** node jobs, in the order of sending */
@@ -92,3 +94,36 @@ export class MemoryJobs implements Jobs {
     return this.results.splice(0);
   }
 }
+
+export interface Timer {
+  readonly name: string;
+  readonly at: Instant;
+  readonly job: Job;
+}
+
+/** Timers in memory: a test or a simulation takes the due ones. */
+export class MemoryTimers implements Timers {
+  readonly #clock: Clock;
+  readonly #timers = new Map<string, Timer>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async set(timer: Timer): Promise<void> {
+    if (!this.#timers.has(timer.name)) this.#timers.set(timer.name, frozenCopy(timer));
+  }
+
+  pending(): readonly Timer[] {
+    return [...this.#timers.values()].toSorted((one, other) => one.at - other.at);
+  }
+
+  /** Removes and returns the due timers, the earliest first. Their names are free again. */
+  takeDue(): readonly Timer[] {
+    const due = this.pending().filter(({ at }) => at <= this.#clock.now());
+    for (const { name } of due) this.#timers.delete(name);
+    return due;
+  }
+}
+
+export const memoryMessaging = (clock: Clock) => ({ jobs: new MemoryJobs(clock), timers: new MemoryTimers(clock) });

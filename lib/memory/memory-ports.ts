@@ -1,30 +1,16 @@
 /** All ports in memory, over shared state, with a virtual clock and ids from a seed. */
 import { type Instant, instant } from '../engine/time.ts';
 import type { Ports } from '../ports/ports.ts';
-import { MemoryArtifacts } from './artifacts.ts';
-import { MemoryAudit } from './audit.ts';
-import { MemoryBlobs } from './blobs.ts';
-import { MemoryClock } from './clock.ts';
-import { MemoryRateWindows, MemoryReservations } from './control.ts';
-import { MemoryDeletions } from './deletions.ts';
-import { MemoryDeployments } from './deployments.ts';
-import { MemoryIds } from './ids.ts';
-import { MemoryJobs } from './jobs.ts';
-import { MemoryKeys } from './keys.ts';
-import { MemoryMetrics } from './metrics.ts';
-import { MemoryNotices } from './notices.ts';
-import { MemoryConcurrencySlots } from './concurrency-slots.ts';
-import { MemoryRecurrences } from './recurrences.ts';
-import { MemoryRunIndex } from './run-index.ts';
-import { MemoryRunLog } from './run-log.ts';
-import { MemoryRuns } from './runs.ts';
-import { MemorySchedules } from './schedules.ts';
-import { MemorySignals } from './signals.ts';
-import { MemoryStreams } from './streams.ts';
-import { MemoryReaderLeases } from './reader-leases.ts';
-import { MemoryTickets } from './tickets.ts';
-import { MemoryTimers } from './timers.ts';
-import { memoryLenses, memoryQueries, memoryWorkflows } from './versions.ts';
+import type { MemoryClock } from './clock.ts';
+import { type MemoryAudit, memoryControl } from './control.ts';
+import { memoryCoordination } from './coordination.ts';
+import { type MemoryArtifacts, memoryDeployments } from './deployments.ts';
+import { type MemoryJobs, type MemoryTimers, memoryMessaging } from './jobs.ts';
+import { memoryRunRecords } from './run-records.ts';
+import { type MemoryRecurrences, memorySchedules } from './schedules.ts';
+import { type MemoryIds, type MemoryMetrics, type MemoryNotices, memorySystem } from './system.ts';
+import { memoryDefinitions } from './versions.ts';
+import { memoryWatching } from './watching.ts';
 
 export interface MemoryPorts extends Ports {
   readonly clock: MemoryClock;
@@ -42,34 +28,16 @@ export interface MemoryPorts extends Ports {
 const defaultStart: Instant = instant(1_767_225_600_000);
 
 export const memoryPorts = ({ seed = 1, startAt = defaultStart }: { seed?: number; startAt?: Instant } = {}): MemoryPorts => {
-  const clock = new MemoryClock(startAt);
-  const runs = new MemoryRuns();
+  const system = memorySystem(seed, startAt);
   return {
-    clock,
-    ids: new MemoryIds(seed),
-    log: new MemoryRunLog(runs),
-    index: new MemoryRunIndex(runs),
-    jobs: new MemoryJobs(clock),
-    timers: new MemoryTimers(clock),
-    schedules: new MemorySchedules(),
-    recurrences: new MemoryRecurrences(clock),
-    blobs: new MemoryBlobs(),
-    notices: new MemoryNotices(),
-    metrics: new MemoryMetrics(),
-    workflows: memoryWorkflows(),
-    keys: new MemoryKeys(),
-    reservations: new MemoryReservations(),
-    audit: new MemoryAudit(),
-    rates: new MemoryRateWindows(),
-    deletions: new MemoryDeletions(),
-    deployments: new MemoryDeployments(),
-    artifacts: new MemoryArtifacts(),
-    signals: new MemorySignals(),
-    streams: new MemoryStreams(),
-    tickets: new MemoryTickets(),
-    readerLeases: new MemoryReaderLeases(),
-    concurrencySlots: new MemoryConcurrencySlots(),
-    queries: memoryQueries(),
-    lenses: memoryLenses(),
+    ...system,
+    ...memoryRunRecords(),
+    ...memoryMessaging(system.clock),
+    ...memoryCoordination(),
+    ...memorySchedules(system.clock),
+    ...memoryDefinitions(),
+    ...memoryDeployments(),
+    ...memoryControl(),
+    ...memoryWatching(),
   };
 };

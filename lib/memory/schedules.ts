@@ -1,12 +1,24 @@
-/** Schedules in memory. */
+/** Schedules and their recurrences in memory. */
 import type { ScheduleId, Scope } from '../engine/ids.ts';
-import type { Schedule, ScheduleMark, ScheduleSetting, Schedules } from '../ports/schedules.ts';
+import { nextFire } from '../engine/schedule/timing.ts';
+import { type Instant, instant } from '../engine/time.ts';
+import type { Clock } from '../ports/clock.ts';
+import type {
+  Schedule,
+  ScheduleMark,
+  ScheduleSetting,
+  Schedules,
+  Recurrence,
+  Recurrences,
+  ScheduleFire,
+} from '../ports/schedules.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
 type Listed = Awaited<ReturnType<Schedules['list']>>;
 
-export class MemorySchedules implements Schedules {
+/** Schedules in memory. */
+class MemorySchedules implements Schedules {
   readonly #schedules = new Map<string, Schedule>();
   readonly #marks = new Map<string, ScheduleMark>();
   readonly #registered = new Map<string, ScheduleSetting>();
@@ -70,5 +82,63 @@ export class MemorySchedules implements Schedules {
 }
 
 const nameOf = (scope: Scope, id: ScheduleId): string => `${scopeName(scope)}#${id}`;
-export const settingName = (setting: ScheduleSetting): string =>
+const settingName = (setting: ScheduleSetting): string =>
   `${nameOf(setting, setting.scheduleId)}#${setting.incarnation}#${setting.setting}`;
+
+interface RegisteredRecurrence {
+  readonly recurrence: Recurrence;
+  readonly lastFiredAt: Instant;
+}
+
+/** Recurrences in memory: a test or a simulation takes the due fires. */
+export class MemoryRecurrences implements Recurrences {
+  readonly #clock: Clock;
+  readonly #registered = new Map<string, RegisteredRecurrence>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async set(recurrence: Recurrence): Promise<void> {
+    const name = settingName(recurrence.setting);
+    if (this.#registered.has(name)) return;
+    this.#registered.set(name, { recurrence: frozenCopy(recurrence), lastFiredAt: instant(recurrence.firstAt - 1) });
+  }
+
+  async remove(setting: ScheduleSetting): Promise<void> {
+    this.#registered.delete(settingName(setting));
+  }
+
+  registrations(): readonly Recurrence[] {
+    return [...this.#registered.values()].map(({ recurrence }) => recurrence);
+  }
+
+  /** Deletes all recurrences, as deleting the schedule group does. */
+  clear(): void {
+    this.#registered.clear();
+  }
+
+  /** The fires that are due since the last call, the earliest first. */
+  takeDue(): readonly ScheduleFire[] {
+    const fires: ScheduleFire[] = [];
+    for (const [name, registered] of this.#registered) {
+      const { setting, timing } = registered.recurrence;
+      let { lastFiredAt } = registered;
+      for (
+        let next = nextFire(timing, lastFiredAt);
+        next !== undefined && next <= this.#clock.now();
+        next = nextFire(timing, lastFiredAt)
+      ) {
+        fires.push({ ...setting, scheduledAt: next });
+        lastFiredAt = next;
+      }
+      this.#registered.set(name, { ...registered, lastFiredAt });
+    }
+    return fires.toSorted((one, other) => one.scheduledAt - other.scheduledAt);
+  }
+}
+
+export const memorySchedules = (clock: Clock) => ({
+  schedules: new MemorySchedules(),
+  recurrences: new MemoryRecurrences(clock),
+});

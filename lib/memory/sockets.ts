@@ -2,10 +2,18 @@
 import { defined } from '../base/defined.ts';
 import { type Hops, noHops } from '../engine/hops.ts';
 import type { ConnectionId, RunAddress } from '../engine/ids.ts';
-import type { Posts } from '../ports/posts.ts';
-import type { Connection, WatchCursor, Membership, NextBroadcast, RunWatchers, Sockets } from '../ports/sockets.ts';
+import type {
+  Posts,
+  Connection,
+  WatchCursor,
+  Membership,
+  NextBroadcast,
+  RunWatchers,
+  Sockets,
+  Watch,
+  Watches,
+} from '../ports/sockets.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import type { Watch, Watches } from '../ports/watches.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { runName } from './runs.ts';
 

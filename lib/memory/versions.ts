@@ -1,4 +1,5 @@
 /** Published versions in memory: workflows, lenses and queries. */
+import { MemoryDeletions } from './deletions.ts';
 import { defined } from '../base/defined.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
@@ -137,6 +138,13 @@ const nameKey = (scope: Scope, name: string): string => `${scopeName(scope)}#${n
 const versionKey = (scope: Scope, { name, version }: Numbered): string => `${nameKey(scope, name)}#${version}`;
 
 const noFacts = (): object => ({});
-export const memoryWorkflows = (): Workflows => new MemoryVersions(noFacts);
+const memoryWorkflows = (): Workflows => new MemoryVersions(noFacts);
 export const memoryLenses = (): Lenses => new MemoryVersions(noFacts);
-export const memoryQueries = (): Queries => new MemoryVersions(({ kind }) => ({ kind }));
+const memoryQueries = (): Queries => new MemoryVersions(({ kind }) => ({ kind }));
+
+export const memoryDefinitions = () => ({
+  workflows: memoryWorkflows(),
+  lenses: memoryLenses(),
+  queries: memoryQueries(),
+  deletions: new MemoryDeletions(),
+});

@@ -136,3 +136,10 @@ export interface RateWindows {
   /** Adds `count` to the key's window in one write. Returns the new total. */
   take(keyId: KeyId, windowStart: Instant, count: number): Promise<number>;
 }
+
+export interface ControlPorts {
+  readonly keys: Keys;
+  readonly reservations: Reservations;
+  readonly audit: Audit;
+  readonly rates: RateWindows;
+}

@@ -1,12 +1,12 @@
 /** Messages that request work. Delivery is at least once, possibly late and out of order. */
+import type { Outcome } from '../engine/graph/outcome.ts';
 import type { Hops } from '../engine/hops.ts';
 import type { Attempt, CommitNo, IterationKey, NodeId, RunAddress, RunId, WorkflowName } from '../engine/ids.ts';
-import type { CodeCreation, BundleCreation } from '../engine/log/head.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { Outcome } from '../engine/graph/outcome.ts';
+import type { CodeCreation, BundleCreation } from '../engine/log/head.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
-import type { ScheduleFire } from './recurrences.ts';
+import type { ScheduleFire } from './schedules.ts';
 
 /** The trace of the request that started the run; absent if the run has none. */
 interface Traced {
@@ -142,3 +142,14 @@ export interface Jobs {
 
 /** The maximum delay of a message (SQS's limit). A longer wait needs a timer. */
 export const maxQueueDelayMs = 900_000;
+
+/** One-time timers, for waits beyond the maximum delay of a queue. Precise to a minute; may fire late or twice. */
+export interface Timers {
+  /** Sends the job to the delay queue at that time. Idempotent by `name`. */
+  set(timer: { readonly name: string; readonly at: Instant; readonly job: Job }): Promise<void>;
+}
+
+export interface MessagingPorts {
+  readonly jobs: Jobs;
+  readonly timers: Timers;
+}

@@ -1,51 +1,22 @@
 /** All ports in one type. A use case in `lib/service` takes only the ports that it needs. */
-import type { Artifacts } from './artifacts.ts';
-import type { Blobs } from './blobs.ts';
-import type { Clock } from './clock.ts';
-import type { Audit, Keys, RateWindows, Reservations } from './control.ts';
-import type { Deletions } from './deletions.ts';
-import type { Deployments } from './deployments.ts';
-import type { Ids } from './ids.ts';
-import type { Jobs } from './jobs.ts';
-import type { Metrics } from './metrics.ts';
-import type { Notices } from './notices.ts';
-import type { ConcurrencySlots } from './concurrency-slots.ts';
-import type { Recurrences } from './recurrences.ts';
-import type { RunIndex } from './run-index.ts';
-import type { RunLog } from './run-log.ts';
-import type { Schedules } from './schedules.ts';
-import type { ReaderLeases } from './reader-leases.ts';
-import type { Signals } from './signals.ts';
-import type { Streams } from './streams.ts';
-import type { Tickets } from './tickets.ts';
-import type { Timers } from './timers.ts';
-import type { Lenses, Queries, Workflows } from './versions.ts';
+import type { ControlPorts } from './control.ts';
+import type { CoordinationPorts } from './coordination.ts';
+import type { DeploymentPorts } from './deployments.ts';
+import type { MessagingPorts } from './jobs.ts';
+import type { RunRecordPorts } from './run-records.ts';
+import type { SchedulePorts } from './schedules.ts';
+import type { SystemPorts } from './system.ts';
+import type { DefinitionPorts } from './versions.ts';
+import type { WatchingPorts } from './watching.ts';
 
-export interface Ports {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: RunLog;
-  readonly index: RunIndex;
-  readonly jobs: Jobs;
-  readonly timers: Timers;
-  readonly schedules: Schedules;
-  readonly recurrences: Recurrences;
-  readonly blobs: Blobs;
-  readonly notices: Notices;
-  readonly metrics: Metrics;
-  readonly workflows: Workflows;
-  readonly keys: Keys;
-  readonly reservations: Reservations;
-  readonly audit: Audit;
-  readonly rates: RateWindows;
-  readonly deletions: Deletions;
-  readonly deployments: Deployments;
-  readonly artifacts: Artifacts;
-  readonly signals: Signals;
-  readonly streams: Streams;
-  readonly tickets: Tickets;
-  readonly readerLeases: ReaderLeases;
-  readonly concurrencySlots: ConcurrencySlots;
-  readonly queries: Queries;
-  readonly lenses: Lenses;
-}
+export interface Ports
+  extends
+    SystemPorts,
+    RunRecordPorts,
+    MessagingPorts,
+    CoordinationPorts,
+    SchedulePorts,
+    DefinitionPorts,
+    DeploymentPorts,
+    ControlPorts,
+    WatchingPorts {}

@@ -1,6 +1,6 @@
 /**
- * Schedules. Their records are the source of truth; the recurrences of the external scheduler (`recurrences.ts`) derive
- * from them. A sync mark says that the two may differ. It is written before a change and deleted when they agree.
+ * Schedules. Their records are the source of truth; the recurrences of the external scheduler derive from them.
+ * A sync mark says that the two may differ. It is written before a change and deleted when they agree.
  */
 import type { Nonce, RunId, ScheduleId, Scope, WorkflowName } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
@@ -92,4 +92,32 @@ export interface Schedules {
   unregisterSetting(setting: ScheduleSetting): Promise<void>;
   /** The registered settings of all scopes. */
   registeredSettings(): Promise<readonly ScheduleSetting[]>;
+}
+
+/** The message that the scheduler sends to the delay queue when a schedule is due. */
+export interface ScheduleFire extends ScheduleSetting {
+  /** the due time, equal in all deliveries of this fire */
+  readonly scheduledAt: Instant;
+}
+
+export interface Recurrence {
+  readonly setting: ScheduleSetting;
+  readonly timing: Timing;
+  /** the time of the first fire */
+  readonly firstAt: Instant;
+  /** the scheduler drops a fire that it could not deliver for this long */
+  readonly maxDeliveryAge: DurationMs;
+}
+
+/** Recurring fires of schedules, from an external scheduler. A fire may be late, duplicate, or arrive after the removal. */
+export interface Recurrences {
+  /** Creates the recurrence of a setting. If the setting has one, it stays unchanged. */
+  set(recurrence: Recurrence): Promise<void>;
+  /** Removes the recurrence, if any. */
+  remove(setting: ScheduleSetting): Promise<void>;
+}
+
+export interface SchedulePorts {
+  readonly schedules: Schedules;
+  readonly recurrences: Recurrences;
 }

@@ -1,7 +1,5 @@
-/**
- * WebSocket connections and the runs that they watch. A record may outlive its connection: the sender of a message finds
- * out and deletes the record. Readers check whether a record has expired.
- */
+/** WebSocket connections: which runs they watch, the messages to their broadcaster, and posts to them. */
+import type { Hops } from '../engine/hops.ts';
 import type { ConnectionId, KeyId, Nonce, RunAddress, RunId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 
@@ -50,6 +48,10 @@ export interface RunWatchers {
   readonly next?: NextBroadcast;
 }
 
+/**
+ * WebSocket connections and the runs that they watch. A record may outlive its connection: the sender of a message finds
+ * out and deletes the record. Readers check whether a record has expired.
+ */
 export interface Sockets {
   open(connection: Connection): Promise<void>;
   /** The connection and the runs that it watches; undefined if there is none. */
@@ -65,4 +67,27 @@ export interface Sockets {
   saveCursor(membership: Pick<Membership, 'run' | 'connectionId' | 'joinId'>, cursor: WatchCursor): Promise<void>;
   /** Announces the next broadcaster; undefined: none. */
   setNextBroadcast(run: RunAddress, next: NextBroadcast | undefined): Promise<void>;
+}
+
+export interface Watch {
+  readonly run: RunAddress;
+  /** identifies the message among those of its run, and deduplicates it */
+  readonly broadcastId: Nonce;
+}
+
+/** Watch messages. Each requests a broadcaster for a run: its receiver posts the run's updates to the watchers. */
+export interface Watches {
+  /** Messages of one run are received one at a time. `hops`: as in `ports/jobs.ts`. */
+  send(watch: Watch, hops?: Hops): Promise<void>;
+}
+
+/** Sends messages to open WebSocket connections. */
+export interface Posts {
+  /**
+   * Sends a text of at most 128 KB, with a time limit. `gone`: the connection is closed.
+   * @throws Unavailable if the connection did not accept the text in time; the caller may send it again
+   */
+  post(id: ConnectionId, text: string): Promise<'posted' | 'gone'>;
+  /** Closes the connection if it is open. */
+  close(id: ConnectionId): Promise<void>;
 }

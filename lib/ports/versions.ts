@@ -1,4 +1,5 @@
 /** Named definitions with immutable versions, numbered from 1. Publishing a version can restore an archived name. */
+import type { Deletions } from './deletions.ts';
 import type { WorkflowVersion } from '../engine/graph/definition.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { QueryKind, QueryVersion } from '../engine/query/definition.ts';
@@ -92,3 +93,10 @@ export type LensSummary = Summary<LensVersion>;
 export type QueryFacts = { readonly kind: QueryKind };
 export type Queries = VersionStore<QueryVersion, QueryFacts>;
 export type QuerySummary = Summary<QueryVersion, QueryFacts>;
+
+export interface DefinitionPorts {
+  readonly workflows: Workflows;
+  readonly lenses: Lenses;
+  readonly queries: Queries;
+  readonly deletions: Deletions;
+}

@@ -3,31 +3,21 @@ import { defined } from '../base/defined.ts';
 import { type RunAddress, type Scope, environment, projectId } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import { type Instant, after, days, minutes } from '../engine/time.ts';
-import { memoryPorts, type MemoryPorts } from '../memory/memory-ports.ts';
-import type { Job } from '../ports/jobs.ts';
-import { type WorkflowTaskHandle, type WorkflowTaskEnd, type Programs } from '../ports/programs.ts';
+import { type MemoryPorts, memoryPorts } from '../memory/memory-ports.ts';
 import { Unavailable } from '../ports/unavailable.ts';
-import { startWorkflowTask } from '../program/start-workflow-task.ts';
 import type { Print } from '../program/printed.ts';
-import { type RunResults, byRun, collectResults } from '../service/execution/collect-results.ts';
 import type { Deps } from '../service/deps.ts';
-import { runWorkflowTask } from '../service/execution/run-workflow-task.ts';
-import { Plans } from '../service/commit/plans.ts';
-import { sweepRun } from '../service/execution/sweep-runs.ts';
+import { type RunResults, byRun } from '../service/execution/collect-results.ts';
 import type { Worker } from '../service/execution/run-node.ts';
-import { handleJob } from '../service/execution/handle-job.ts';
-import { FoldCache } from '../service/run-log/fold-cache.ts';
 import { CrashInjector, ProcessCrashed, Process } from './crash-injector.ts';
-import { NondeterminismError, TestError } from './errors.ts';
-import type { AnyWorkflow } from './workflow-fixture.ts';
-import { testDeploymentId, manifestOf } from './manifest.ts';
+import { TestError } from './errors.ts';
 import type { Stubs } from './stubs.ts';
+import { type Message, type TestWorkerParams, TestWorker } from './test-worker.ts';
 import { VirtualTime } from './virtual-time.ts';
+import { type AnyWorkflow, testDeploymentId, manifestOf } from './workflow-fixture.ts';
 
 export const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
 
-/** The timeout of the code function. */
-const maxWorkflowTaskMs = minutes(15);
 /** How long code may await something that is no step before virtual time advances, in real milliseconds. */
 const nonStepTimeoutMs = 250;
 /** How long a run may continue past its deadline, for its rollbacks. */
@@ -36,19 +26,14 @@ const rollbackTimeoutMs = minutes(61);
 const maxChecks = 3;
 
 /** How a run ended, or why it cannot continue. */
-type RunOutcome = { readonly kind: 'ended' } | { readonly kind: 'stuck'; readonly end: WorkflowTaskEnd };
+type RunOutcome = { readonly kind: 'ended' } | { readonly kind: 'stuck'; readonly error: Error };
 
 interface TestEnvParams {
   readonly workflows: readonly AnyWorkflow[];
   readonly stubs: Stubs;
   readonly startAt: Instant | undefined;
   readonly seed: number;
-  readonly print: Print | undefined;
-}
-
-interface Message {
-  readonly job: Job;
-  readonly isRedelivered: boolean;
+  readonly print: TestWorkerParams['print'];
 }
 
 export class TestEnv {
@@ -57,7 +42,7 @@ export class TestEnv {
   readonly #params: TestEnvParams;
   readonly #deps: Deps;
   readonly #time: VirtualTime;
-  readonly #workflows: readonly unknown[];
+  readonly #workerParams: TestWorkerParams;
   readonly #runningTasks = new Set<Promise<void>>();
   readonly #activeCodeRuns = new Set<string>();
   readonly #outcomes = new Map<string, RunOutcome>();
@@ -79,7 +64,13 @@ export class TestEnv {
     this.#params = params;
     this.ports = memoryPorts(defined({ seed: params.seed, startAt: params.startAt }));
     this.#time = new VirtualTime(this.ports.clock);
-    this.#workflows = params.stubs.instrument(params.workflows);
+    this.#workerParams = {
+      workflows: params.stubs.instrument(params.workflows),
+      programClock: this.#time.programClock,
+      print: params.print,
+      deploymentId: testDeploymentId,
+      onStuck: (runId, error) => this.#outcomes.set(runId, { kind: 'stuck', error }),
+    };
     this.#deps = {
       ...this.ports,
       clock: this.#time.serviceClock,
@@ -93,7 +84,7 @@ export class TestEnv {
     for (;;) {
       const process = new Process(this.#deps, this.crashes);
       try {
-        const result = await Promise.race([action(workerOf(process.deps)), process.crashed]);
+        const result = await Promise.race([action(new TestWorker(process, this.#workerParams).services), process.crashed]);
         if (this.#runningTasks.size > 0) this.#pendingChecks = maxChecks;
         return result;
       } catch (error) {
@@ -119,7 +110,7 @@ export class TestEnv {
       const canAdvance = await this.#advance(Infinity, () => this.#outcomes.has(runId));
       const outcome = this.#outcomes.get(runId);
       if (outcome?.kind === 'ended') return;
-      if (outcome?.kind === 'stuck') throw stuckError(outcome.end);
+      if (outcome?.kind === 'stuck') throw outcome.error;
       if (canAdvance) checks = 0;
       else if (checks < maxChecks) {
         checks += 1;
@@ -179,14 +170,14 @@ export class TestEnv {
     for (const [runId, { run, deadlineAt }] of this.#openRuns) {
       if (deadlineAt > clock.now()) continue;
       this.#openRuns.set(runId, { run, deadlineAt: after(clock.now(), rollbackTimeoutMs) });
-      this.#start((worker) => sweepRun(worker, run));
+      this.#start((worker) => worker.sweep(run));
     }
     return true;
   }
 
   async #recheckAllRuns(): Promise<void> {
     this.ports.clock.advance(minutes(3));
-    for (const { run } of this.#openRuns.values()) this.#start((worker) => sweepRun(worker, run));
+    for (const { run } of this.#openRuns.values()) this.#start((worker) => worker.sweep(run));
   }
 
   #takeMessages(): void {
@@ -214,8 +205,7 @@ export class TestEnv {
 
   #collect(results: RunResults): void {
     this.#start(
-      // Without the collector's wait for more results: here all results arrive together.
-      (worker) => collectResults({ ...worker, deps: { ...worker.deps, clock: withoutSleep(worker.deps) } }, results),
+      (worker) => worker.collect(results),
       () => (this.#redeliveredResults = [...this.#redeliveredResults, { ...results, isRedelivered: true }]),
     );
   }
@@ -233,20 +223,16 @@ export class TestEnv {
 
   #deliver(message: Message, onEnd: () => void = () => {}): void {
     this.#start(
-      (worker, process) => this.#handle(worker, process, message),
+      (worker) => worker.handle(message),
       // SQS redelivers the message of a crashed worker.
       () => (this.#queuedMessages = [...this.#queuedMessages, { ...message, isRedelivered: true }]),
       onEnd,
     );
   }
 
-  #start(
-    action: (worker: Worker, process: Process) => Promise<unknown>,
-    onCrash: () => void = () => {},
-    onEnd: () => void = () => {},
-  ): void {
+  #start(action: (worker: TestWorker) => Promise<unknown>, onCrash: () => void = () => {}, onEnd: () => void = () => {}): void {
     const process = new Process(this.#deps, this.crashes);
-    const task = Promise.race([action(workerOf(process.deps), process), process.crashed])
+    const task = Promise.race([action(new TestWorker(process, this.#workerParams)), process.crashed])
       .catch((error: unknown) => {
         // A temporary failure of a store: SQS redelivers the message.
         if (error instanceof ProcessCrashed || error instanceof Unavailable) onCrash();
@@ -257,43 +243,6 @@ export class TestEnv {
         onEnd();
       });
     this.#runningTasks.add(task);
-  }
-
-  async #handle(worker: Worker, process: Process, { job, isRedelivered }: Message): Promise<void> {
-    const delivery = { isRedelivered, mustEndAt: after(this.ports.clock.now(), maxWorkflowTaskMs) };
-    switch (job.kind) {
-      case 'workflow_task':
-        return runWorkflowTask(
-          { ...worker, programs: { start: (...params) => this.#beginWorkflowTask(process, ...params) } },
-          job,
-          delivery,
-        );
-      case 'node':
-      case 'message':
-        throw new Error(`the test kit runs only code workflows, and cannot handle a message of kind ${job.kind}`);
-      default:
-        return handleJob(worker, job, delivery);
-    }
-  }
-
-  #beginWorkflowTask(process: Process, ...[, , task, host]: Parameters<Programs['start']>): WorkflowTaskHandle {
-    const { print } = this.#params;
-    const workflowTask = startWorkflowTask(
-      this.#workflows,
-      task,
-      host,
-      defined({
-        deploymentId: testDeploymentId,
-        clock: this.#time.programClock,
-        print,
-      }),
-    );
-    process.onCrash = () => void workflowTask.kill('the process has crashed');
-    void workflowTask.ended.then((end) => {
-      const isStuck = end.kind === 'nondeterministic' || end.kind === 'unloadable' || end.kind === 'unknown_workflow';
-      if (isStuck) this.#outcomes.set(task.run.runId, { kind: 'stuck', end });
-    });
-    return workflowTask;
   }
 
   #recordCommit(run: RunAddress, commit: Commit, deadlineAt: Instant | undefined): void {
@@ -321,30 +270,3 @@ export class TestEnv {
 
 const endEventTypes: ReadonlySet<string> = new Set(['RUN_COMPLETED', 'RUN_FAILED', 'RUN_TIMED_OUT', 'RUN_CANCELLED']);
 const isEndEvent = (type: string): boolean => endEventTypes.has(type);
-
-function stuckError(end: WorkflowTaskEnd): Error {
-  switch (end.kind) {
-    case 'nondeterministic':
-      return new NondeterminismError(end.message, end.details);
-    case 'unknown_workflow':
-      return new TestError('workflow_unknown', end.message);
-    case 'unloadable':
-      return new TestError('workflow_invalid', end.message);
-    default:
-      return new TestError('unexpected', `the run cannot continue: ${end.kind}`);
-  }
-}
-
-const workerOf = (deps: Deps): Worker => ({
-  deps,
-  by: 'test',
-  foldCache: new FoldCache(),
-  plans: new Plans({ compile: rejectGraphs, evaluate: rejectGraphs }),
-  runAttempt: rejectGraphs,
-});
-
-const withoutSleep = ({ clock }: Deps): Deps['clock'] => ({ now: () => clock.now(), sleep: async () => {} });
-
-const rejectGraphs = (): never => {
-  throw new Error('the test kit runs only code workflows');
-};

@@ -1,4 +1,8 @@
-/** The workflows of a test, recognised by their shape. */
+/** The workflows of a test, recognised by their shape, and the manifest of their deployment. */
+import { defined } from '../base/defined.ts';
+import { deploymentId } from '../engine/ids.ts';
+import type { Manifest } from '../ports/deployments.ts';
+import { programPath } from '../ports/programs.ts';
 import type { StepApi } from '../program/step-api.ts';
 import { workflowMark } from '../sdk/marks.ts';
 import type { WorkflowSpec } from '../sdk/workflow.ts';
@@ -31,3 +35,16 @@ export const isWorkflow = (
 export type StepFunction = (context: { readonly signal: AbortSignal; readonly attempt: number; readonly key: string }) => unknown;
 
 export const isStepFunction = (value: unknown): value is StepFunction => typeof value === 'function';
+
+export const testDeploymentId = deploymentId('under-test');
+
+/** The workflows as one deployment. */
+export const manifestOf = (workflows: readonly AnyWorkflow[]): Manifest => ({
+  deploymentId: testDeploymentId,
+  specVersion: 1,
+  runtime: 'code',
+  workflows: workflows.map(({ spec: { name, version } }) => defined({ name, version })),
+  steps: [],
+  files: [{ path: programPath, sha256: '0'.repeat(64), bytes: 1 }],
+  artifact: { sha256: '0'.repeat(64), bytes: 1 },
+});

@@ -1,8 +1,7 @@
 /** Bedrock models and guardrails: the SDK's client with a fake server. */
 import { BedrockRuntimeClient } from '@aws-sdk/client-bedrock-runtime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BedrockGuardrail } from '../../lib/aws/bedrock-guardrail.ts';
-import { BedrockModel } from '../../lib/aws/bedrock-models.ts';
+import { BedrockGuardrail, BedrockModel } from '../../lib/aws/bedrock.ts';
 import { callOf, requestOf } from '../models/given.ts';
 import { Bedrock, event, exception } from './event-stream.ts';
 

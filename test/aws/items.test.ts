@@ -2,10 +2,9 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Item, text } from '../../lib/aws/attributes.ts';
-import { commitIn, logAttributes } from '../../lib/aws/commit-item.ts';
-import { headAttributes, headIn } from '../../lib/aws/head-item.ts';
-import { projectionUpdate } from '../../lib/aws/projection-update.ts';
+import { type Item, text } from '../../lib/aws/item-schema.ts';
+import { commitItem } from '../../lib/aws/run-items.ts';
+import { headAttributes, headIn, projectionUpdate } from '../../lib/aws/head-item.ts';
 import { headKey, logKey } from '../../lib/aws/run-keys.ts';
 import { keyOf } from '../../lib/aws/table.ts';
 import { Unreadable } from '../../lib/codec/unreadable.ts';
@@ -17,7 +16,7 @@ import { commit, creation, expiresAt, freshRun, noon } from '../contract/samples
 const run = freshRun();
 const logItem = (of: ReturnType<typeof commit>): Item => ({
   ...keyOf(logKey(run, 'platform', of.number)),
-  ...logAttributes(of, expiresAt),
+  ...commitItem.encode(of, expiresAt),
 });
 const headItem = (of: ReturnType<typeof creation>): Item => ({ ...keyOf(headKey(of.address)), ...headAttributes(of) });
 
@@ -34,7 +33,7 @@ test('any commit is read back from its item', () => {
   fc.assert(
     fc.property(fc.array(arbitraryEvent, { maxLength: 30 }), fc.integer({ min: 2, max: 99_999_999 }), (events, number) => {
       const written = commit(number, { events });
-      expect(commitIn(logItem(written))).toEqual(written);
+      expect(commitItem.decode(logItem(written))).toEqual(written);
     }),
     { numRuns: 300 },
   );
@@ -50,8 +49,8 @@ describe('an invalid item is refused:', () => {
     ['a nonce of another type', { ...good, n: { N: '5' } }, /a commit cannot be read/],
     ['a number in place of text', { ...good, b: { N: '5' } }, /a commit cannot be read/],
   ])('%s', ([, item, message]) => {
-    expect(() => commitIn(item)).toThrow(Unreadable);
-    expect(() => commitIn(item)).toThrow(message);
+    expect(() => commitItem.decode(item)).toThrow(Unreadable);
+    expect(() => commitItem.decode(item)).toThrow(message);
   });
 
   test('a head with an unknown status', () => {

@@ -9,7 +9,7 @@ import { type ThreadSlotSettings, ThreadSlots } from '../../lib/bundles/thread-s
 import type { PrintedLine } from '../../lib/bundles/bundle-thread.ts';
 import { deploymentId, environment, projectId } from '../../lib/engine/ids.ts';
 import { durationMs, after, instant } from '../../lib/engine/time.ts';
-import { MemoryArtifacts } from '../../lib/memory/artifacts.ts';
+import { MemoryArtifacts } from '../../lib/memory/deployments.ts';
 import { type BundleResult, bundlePaths } from '../../lib/ports/bundles.ts';
 import type { Manifest } from '../../lib/ports/deployments.ts';
 

@@ -9,7 +9,7 @@ import type { History, OpenStep, CommandBatch, CommandBatchResult } from '../../
 import { commitNo, deploymentId, firstAttempt, runId } from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { instant, minutes, after } from '../../lib/engine/time.ts';
-import { MemoryArtifacts } from '../../lib/memory/artifacts.ts';
+import { MemoryArtifacts } from '../../lib/memory/deployments.ts';
 import type { Manifest } from '../../lib/ports/deployments.ts';
 import { type WorkflowTaskHandle, type WorkflowTaskHost, type WorkflowTask, programPath } from '../../lib/ports/programs.ts';
 import { freshFolder, scope } from './given.ts';

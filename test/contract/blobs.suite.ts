@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment } from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
-import type { Blobs } from '../../lib/ports/blobs.ts';
+import type { Blobs } from '../../lib/ports/run-records.ts';
 import { expiresAt, freshScope } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunId, workflowName } from '../../lib/engine/ids.ts';
 import type { SlotPoolKey, WaitingRun } from '../../lib/engine/concurrency-slots.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
-import type { ConcurrencySlots } from '../../lib/ports/concurrency-slots.ts';
+import type { ConcurrencySlots } from '../../lib/ports/coordination.ts';
 import { expiresAt, freshRun, freshScope, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 

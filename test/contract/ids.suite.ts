@@ -1,7 +1,7 @@
 /** Contract of `Ids`. */
 import { describe, expect, test } from 'vitest';
 import { after, durationMs } from '../../lib/engine/time.ts';
-import type { Ids } from '../../lib/ports/ids.ts';
+import type { Ids } from '../../lib/ports/system.ts';
 import { noon } from './samples.ts';
 
 export const idsSuite = ({ name, ids }: { name: string; ids: Ids }) =>

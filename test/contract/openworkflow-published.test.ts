@@ -5,7 +5,7 @@ import { OpenWorkflow } from 'openworkflow';
 import type { Backend } from 'openworkflow/internal';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { SystemClock } from '../../lib/aws/system-clock.ts';
+import { SystemClock } from '../../lib/aws/system.ts';
 import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import { ExternalRunsBackend } from '../../lib/openworkflow/backend/backend.ts';
 import { BackendStepwell } from '../../lib/openworkflow/backend/index.ts';

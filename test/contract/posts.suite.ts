@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ConnectionId, connectionId } from '../../lib/engine/ids.ts';
-import type { Posts } from '../../lib/ports/posts.ts';
+import type { Posts } from '../../lib/ports/sockets.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Opened, Subject } from './subject.ts';
 

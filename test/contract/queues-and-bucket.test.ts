@@ -3,21 +3,20 @@ import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { S3Artifacts } from '../../lib/aws/artifacts.ts';
 import { S3Blobs } from '../../lib/aws/blobs.ts';
-import { SqsJobs } from '../../lib/aws/jobs.ts';
+import { SqsJobs, SqsWatches } from '../../lib/aws/jobs.ts';
 import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
-import { SqsWatches } from '../../lib/aws/watches.ts';
 import { hopsAttribute, parseHops, parseJob, parseResult } from '../../lib/codec/jobs.ts';
 import { parseWatch } from '../../lib/codec/watches.ts';
 import { nodeId, projectId } from '../../lib/engine/ids.ts';
 import { after, durationMs, minutes } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
-import { MemoryIds } from '../../lib/memory/ids.ts';
+import { MemoryIds } from '../../lib/memory/system.ts';
 import { artifactsSuite, artifactNameFor } from './artifacts.suite.ts';
 import { watchesSuite } from './watches.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
 import { type QueuesAndBucket, startQueuesAndBucket } from './emulators/fauxqs.ts';
 import { type QueuesUnderTest, childResultOf, jobsSuite, nodeJob, resultOf } from './jobs.suite.ts';
-import { SystemClock } from '../../lib/aws/system-clock.ts';
+import { SystemClock } from '../../lib/aws/system.ts';
 import { freshRun, noon } from './samples.ts';
 import { workQueueSuite } from './work-queue.suite.ts';
 

@@ -1,9 +1,9 @@
 /** Contract of `ReaderLeases`: the last stream that acquired a reader's lease holds it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment, keyId, projectId } from '../../lib/engine/ids.ts';
-import { MemoryIds } from '../../lib/memory/ids.ts';
+import { MemoryIds } from '../../lib/memory/system.ts';
 import { type Instant, after, instant, minutes } from '../../lib/engine/time.ts';
-import type { Reader, ReaderLeases, StreamSlot } from '../../lib/ports/reader-leases.ts';
+import type { Reader, ReaderLeases, StreamSlot } from '../../lib/ports/watching.ts';
 import { expiresAt, freshRun, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 

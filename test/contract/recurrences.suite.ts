@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Timing } from '../../lib/engine/schedule/timing.ts';
 import { type Instant, after, days, hours, minutes } from '../../lib/engine/time.ts';
-import type { Recurrence, Recurrences } from '../../lib/ports/recurrences.ts';
+import type { Recurrence, Recurrences } from '../../lib/ports/schedules.ts';
 import { settingOf } from '../../lib/service/schedules/sync-schedules.ts';
 import { freshScope, noon } from './samples.ts';
 import { scheduleOf } from './schedules.suite.ts';

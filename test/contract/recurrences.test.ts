@@ -2,7 +2,7 @@
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { SchedulerRecurrences } from '../../lib/aws/recurrences.ts';
+import { SchedulerRecurrences } from '../../lib/aws/scheduler.ts';
 import { parseFire } from '../../lib/codec/schedules.ts';
 import type { Timing } from '../../lib/engine/schedule/timing.ts';
 import { after, days, hours, minutes, seconds } from '../../lib/engine/time.ts';

@@ -24,7 +24,7 @@ import type { CodeCreation, BundleCreation, GraphCreation } from '../../lib/engi
 import { type Instant, after, days, durationMs, instant, minutes } from '../../lib/engine/time.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
 import type { Manifest } from '../../lib/ports/deployments.ts';
-import { MemoryIds } from '../../lib/memory/ids.ts';
+import { MemoryIds } from '../../lib/memory/system.ts';
 
 export const noon: Instant = instant(Date.UTC(2026, 4, 1, 12, 0, 0, 123));
 export const expiresAt: Instant = after(noon, days(37));

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type SignalKey, attempt, environment, iterationKey, nodeId, signalId, topLevel } from '../../lib/engine/ids.ts';
 import { type Instant, after, days, minutes } from '../../lib/engine/time.ts';
-import type { NewSignal, Signals, Waiter } from '../../lib/ports/signals.ts';
+import type { NewSignal, Signals, Waiter } from '../../lib/ports/coordination.ts';
 import { expiresAt, freshRun, freshScope, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { keyId } from '../../lib/engine/ids.ts';
 import { after, hours, minutes } from '../../lib/engine/time.ts';
-import { MemoryIds } from '../../lib/memory/ids.ts';
+import { MemoryIds } from '../../lib/memory/system.ts';
 import type { Connection, Membership, Sockets } from '../../lib/ports/sockets.ts';
 import { freshConnection } from './posts.suite.ts';
 import { freshRun, noon } from './samples.ts';

@@ -1,8 +1,8 @@
 /** Contract of `Streams`: an index has one owner, deltas are read in order, and no acknowledged delta is lost. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type NodeKey, attempt, firstAttempt, nodeKey } from '../../lib/engine/ids.ts';
-import { MemoryIds } from '../../lib/memory/ids.ts';
-import type { Delta, Streams } from '../../lib/ports/streams.ts';
+import { MemoryIds } from '../../lib/memory/system.ts';
+import type { Delta, Streams } from '../../lib/ports/watching.ts';
 import { expiresAt, freshRun, loopNode, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 

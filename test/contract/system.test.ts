@@ -1,7 +1,6 @@
 /** The system clock and the system ids fulfil the contracts of their ports. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { SystemClock } from '../../lib/aws/system-clock.ts';
-import { SystemIds } from '../../lib/aws/system-ids.ts';
+import { SystemClock, SystemIds } from '../../lib/aws/system.ts';
 import { clockSuite } from './clock.suite.ts';
 import { idsSuite } from './ids.suite.ts';
 

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { keyId } from '../../lib/engine/ids.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
-import { MemoryIds } from '../../lib/memory/ids.ts';
-import type { Ticket, Tickets } from '../../lib/ports/tickets.ts';
+import { MemoryIds } from '../../lib/memory/system.ts';
+import type { Ticket, Tickets } from '../../lib/ports/watching.ts';
 import { expiresAt, freshRun, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 

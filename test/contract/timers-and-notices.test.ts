@@ -4,7 +4,7 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { EventBridgeNotices } from '../../lib/aws/notices.ts';
-import { SchedulerTimers } from '../../lib/aws/timers.ts';
+import { SchedulerTimers } from '../../lib/aws/scheduler.ts';
 import { busEvents } from '../../lib/codec/bus-events.ts';
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { deploymentId } from '../../lib/engine/ids.ts';

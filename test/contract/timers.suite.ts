@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commitNo, firstAttempt } from '../../lib/engine/ids.ts';
 import { type Instant, after, days, instant } from '../../lib/engine/time.ts';
-import type { Job } from '../../lib/ports/jobs.ts';
-import type { Timers } from '../../lib/ports/timers.ts';
+import type { Job, Timers } from '../../lib/ports/jobs.ts';
 import { bundleNode, freshRun, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 

@@ -1,8 +1,8 @@
 /** Contract of `Watches`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hops } from '../../lib/engine/hops.ts';
-import { MemoryIds } from '../../lib/memory/ids.ts';
-import type { Watch, Watches } from '../../lib/ports/watches.ts';
+import { MemoryIds } from '../../lib/memory/system.ts';
+import type { Watch, Watches } from '../../lib/ports/sockets.ts';
 import { freshRun } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 

@@ -148,7 +148,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     `${numberIn('lib/nodes/lens/shape.ts', 'timeoutMs: seconds(')} s, at most 14 min`,
     'lib/nodes/lens/shape.ts',
   ],
-  'Response of a model': [characters(numberIn('lib/models/chat-stream.ts', 'maxAnswerLength = ')), 'lib/aws/bedrock-models.ts'],
+  'Response of a model': [characters(numberIn('lib/models/chat-stream.ts', 'maxAnswerLength = ')), 'lib/aws/bedrock.ts'],
   'Field named by such an error': [characters(numberIn('lib/lens/check.ts', 'maxFieldLength = ')), 'lib/lens/check.ts'],
   'Message of a failure': [characters(failureLimits.message), 'lib/engine/log/event-limits.ts'],
   'Details of a failure': [characters(failureLimits.details), 'lib/engine/log/event-limits.ts'],

@@ -83,7 +83,7 @@ test('every code of a lens that failed', () => {
     'models/chat-completions',
     'models/chat-stream',
     'models/configured-models',
-    'aws/bedrock-models',
+    'aws/bedrock',
   ];
   const said = files.map((file) => read(`lib/${file}.ts`)).join('\n');
   const told = [...said.matchAll(/(?:code: |failed\((?:'[a-z_]+', )?)'([a-z]+_[a-z_]+)'/g)].map(([, code = '']) => code);

@@ -4,7 +4,7 @@ import { firstAttempt, firstCommit, nodeId, runId, topLevel } from '../../lib/en
 import type { JsonValue } from '../../lib/engine/json.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { instant } from '../../lib/engine/time.ts';
-import { MemoryBlobs } from '../../lib/memory/blobs.ts';
+import { MemoryBlobs } from '../../lib/memory/run-records.ts';
 import type { RunAttempt } from '../../lib/service/commit/plans.ts';
 import { maxPageBytes, listEvents } from '../../lib/service/runs/list-events.ts';
 import { maxCommitBytes, maxInlineBytes, offloadEvents } from '../../lib/service/run-log/payloads.ts';

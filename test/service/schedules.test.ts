@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type ScheduleId, commitNo, scheduleId, workflowName } from '../../lib/engine/ids.ts';
 import { scheduleOf } from '../../lib/engine/log/lineage.ts';
 import { type DurationMs, days, hours, iso, minutes, seconds } from '../../lib/engine/time.ts';
-import type { ScheduleFire } from '../../lib/ports/recurrences.ts';
+import type { ScheduleFire } from '../../lib/ports/schedules.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { archiveName } from '../../lib/service/definitions/archive-name.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';

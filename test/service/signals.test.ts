@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type RunAddress, environment, runId, signalId } from '../../lib/engine/ids.ts';
 import { after, days, hours, minutes, seconds } from '../../lib/engine/time.ts';
-import type { SignalsAtKey } from '../../lib/ports/signals.ts';
+import type { SignalsAtKey } from '../../lib/ports/coordination.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import { type SignalRequest, sendSignal, sendToRun } from '../../lib/service/runs/send-signal.ts';
 import { wakeRun } from '../../lib/service/runs/wake-run.ts';

@@ -1,10 +1,19 @@
 /** A run that is watched over sockets, on the ports in memory: memberships, broadcasts and received frames. */
-import type { ConnectionId, KeyId, RunAddress } from '../../lib/engine/ids.ts';
-import { connectionId, keyId, nodeId, nodeKey, nonce, topLevel, attempt } from '../../lib/engine/ids.ts';
+import {
+  type ConnectionId,
+  type KeyId,
+  type RunAddress,
+  connectionId,
+  keyId,
+  nodeId,
+  nodeKey,
+  nonce,
+  topLevel,
+  attempt,
+} from '../../lib/engine/ids.ts';
 import { type Instant, after, hours, seconds } from '../../lib/engine/time.ts';
 import { MemoryPosts, MemorySockets, MemoryWatches } from '../../lib/memory/sockets.ts';
-import type { Connection } from '../../lib/ports/sockets.ts';
-import type { Watch } from '../../lib/ports/watches.ts';
+import type { Connection, Watch } from '../../lib/ports/sockets.ts';
 import { type JoinResult, joinRun } from '../../lib/service/watching/join-run.ts';
 import { type BroadcasterDeps, broadcastRun } from '../../lib/service/watching/broadcast-run.ts';
 import { expiresAt } from '../contract/samples.ts';

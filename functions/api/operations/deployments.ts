@@ -4,7 +4,7 @@ import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { cursorTime, deploymentId as deploymentIdSchema } from '../../../lib/api/schemas/parts.ts';
 import { defined } from '../../../lib/base/defined.ts';
 import { iso } from '../../../lib/engine/time.ts';
-import type { PresignedUpload } from '../../../lib/ports/artifacts.ts';
+import type { PresignedUpload } from '../../../lib/ports/deployments.ts';
 import {
   type Activated,
   activateDeployment,

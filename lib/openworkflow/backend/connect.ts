@@ -4,7 +4,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { clientRetryConfig } from '../../aws/client-config.ts';
 import { DynamoExternalRuns } from '../../aws/external-runs.ts';
 import { settingsErrorOf } from '../../aws/settings-error.ts';
-import { SystemClock } from '../../aws/system-clock.ts';
+import { SystemClock } from '../../aws/system.ts';
 import { Table } from '../../aws/table.ts';
 import { type RetryLimits, retry } from '../../base/retry.ts';
 import { durationMs } from '../../engine/time.ts';

@@ -7,13 +7,13 @@ import type { Fact } from '../../engine/graph/facts.ts';
 import { type CommitNo, type SignalKey, firstCommit, nodeKey, topLevel } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
 import { openNodeAt } from '../../engine/log/open-nodes.ts';
-import type { StoredSignal, SignalsAtKey, Waiter } from '../../ports/signals.ts';
+import type { StoredSignal, SignalsAtKey, Waiter } from '../../ports/coordination.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { AppendResult } from '../run-log/append.ts';
+import { recordAttemptError } from '../run-log/attempt-heartbeats.ts';
+import { type RunFold, readCommits, readRunFold, readTail } from '../run-log/read-run-fold.ts';
 import { commitWithRecheck } from './commit-with-recheck.ts';
 import type { Decider } from './decide-run.ts';
-import { type RunFold, readCommits, readRunFold, readTail } from '../run-log/read-run-fold.ts';
-import { recordAttemptError } from '../run-log/attempt-heartbeats.ts';
 
 /** A decider with the function that commits a fact. It is passed in, because that function itself calls this module for new waits. */
 export interface SignalMatcher extends Decider {

@@ -3,7 +3,7 @@ import { type RunAddress, type SignalKey, nodeKey } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { SignalWait } from '../../engine/log/node-state.ts';
 import { after, days } from '../../engine/time.ts';
-import type { Waiter } from '../../ports/signals.ts';
+import type { Waiter } from '../../ports/coordination.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import { type SignalMatcher, matchSignals } from './match-signals.ts';

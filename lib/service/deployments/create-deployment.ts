@@ -5,8 +5,7 @@
 import { defined } from '../../base/defined.ts';
 import type { KeyId, Scope } from '../../engine/ids.ts';
 import { after, minutes } from '../../engine/time.ts';
-import type { PresignedUpload } from '../../ports/artifacts.ts';
-import { type Manifest, activeDeploymentIn } from '../../ports/deployments.ts';
+import { type PresignedUpload, type Manifest, activeDeploymentIn } from '../../ports/deployments.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import { type DeploymentView, deploymentViewOf } from './deployment-status.ts';

@@ -3,9 +3,8 @@ import { validateArchive, sha256 } from '../../artifact/archive-rules.ts';
 import { readArchive } from '../../artifact/read-archive.ts';
 import type { DeploymentId, Scope } from '../../engine/ids.ts';
 import { bundlePaths } from '../../ports/bundles.ts';
-import type { Deployment, Manifest } from '../../ports/deployments.ts';
+import type { Deployment, Manifest, ArtifactName } from '../../ports/deployments.ts';
 import { programPath } from '../../ports/programs.ts';
-import type { ArtifactName } from '../../ports/artifacts.ts';
 import type { Deps } from '../deps.ts';
 
 interface ArtifactError {

@@ -10,7 +10,7 @@ import { type DurationMs, type Instant, between, durationMs, seconds } from '../
 import type { Clock } from '../../ports/clock.ts';
 import type { Job, Jobs } from '../../ports/jobs.ts';
 import type { PutResult, RunLog } from '../../ports/run-log.ts';
-import type { Watches } from '../../ports/watches.ts';
+import type { Watches } from '../../ports/sockets.ts';
 
 /** A message that was delayed longer than its sender requested. */
 export interface SlowedMessage {

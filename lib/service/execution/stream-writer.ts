@@ -5,7 +5,7 @@
 import { type RetryLimits, retry } from '../../base/retry.ts';
 import type { Attempt, Nonce, NodeKey, RunAddress } from '../../engine/ids.ts';
 import { type Instant, durationMs } from '../../engine/time.ts';
-import type { Delta, DeltaPut } from '../../ports/streams.ts';
+import type { Delta, DeltaPut } from '../../ports/watching.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 

@@ -1,6 +1,6 @@
 /** Acquires what an event stream needs before it opens: one of the installation's stream slots, and the lease of a named reader. */
 import { after, durationMs, minutes } from '../../engine/time.ts';
-import type { Reader } from '../../ports/reader-leases.ts';
+import type { Reader } from '../../ports/watching.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import { maxStreamDuration } from './watch-run.ts';

@@ -3,7 +3,7 @@ import { type NodeKey, type RunAddress, nodeKey } from '../../engine/ids.ts';
 import { type RunState, openNodes } from '../../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../../engine/log/node-state.ts';
 import { type DurationMs, type Instant, after, durationMs, seconds } from '../../engine/time.ts';
-import type { Delta } from '../../ports/streams.ts';
+import type { Delta } from '../../ports/watching.ts';
 import type { Deps } from '../deps.ts';
 
 /** Maximum number of nodes that one reader subscribes to; running nodes come before queued ones. For others it sees the completion. */

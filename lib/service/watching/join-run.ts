@@ -1,8 +1,7 @@
 /** Joins a run over a socket: writes a membership for the run's broadcaster, and sends a message that starts a broadcaster. */
 import type { ConnectionId, RunId } from '../../engine/ids.ts';
 import type { Instant } from '../../engine/time.ts';
-import type { Connection, Sockets } from '../../ports/sockets.ts';
-import type { Watches } from '../../ports/watches.ts';
+import type { Connection, Sockets, Watches } from '../../ports/sockets.ts';
 import type { Deps } from '../deps.ts';
 
 /** Maximum number of runs that one connection watches. */

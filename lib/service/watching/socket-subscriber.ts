@@ -2,8 +2,7 @@
 import type { RetryLimits } from '../../base/retry.ts';
 import type { Instant } from '../../engine/time.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Posts } from '../../ports/posts.ts';
-import type { WatchCursor, Membership } from '../../ports/sockets.ts';
+import type { Posts, WatchCursor, Membership } from '../../ports/sockets.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { retryUnavailable } from '../run-log/retry-unavailable.ts';
 import { type FramePosition, type SocketFrame, joinedMessageOf } from './socket-frames.ts';

@@ -2,10 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { attempt, firstAttempt, nodeId, nodeKey, topLevel } from '../../../lib/engine/ids.ts';
 import { type Instant, after, durationMs } from '../../../lib/engine/time.ts';
-import type { MemoryPorts } from '../../../lib/memory/memory-ports.ts';
-import { memoryPorts } from '../../../lib/memory/memory-ports.ts';
+import { type MemoryPorts, memoryPorts } from '../../../lib/memory/memory-ports.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
-import type { Streams } from '../../../lib/ports/streams.ts';
+import type { Streams } from '../../../lib/ports/watching.ts';
 import type { RunAttempt } from '../../../lib/service/commit/plans.ts';
 import { type StreamSource, openStreamWriter } from '../../../lib/service/execution/stream-writer.ts';
 import { expiresAt, freshRun } from '../../contract/samples.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { commitNo } from '../../../lib/engine/ids.ts';
 import { foldSchema } from '../../../lib/engine/log/fold.ts';
 import { storeFold } from '../../../lib/engine/log/stored-fold.ts';
-import type { Blobs } from '../../../lib/ports/blobs.ts';
+import type { Blobs } from '../../../lib/ports/run-records.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import type { Deps } from '../../../lib/service/deps.ts';
 import { readRunFold } from '../../../lib/service/run-log/read-run-fold.ts';

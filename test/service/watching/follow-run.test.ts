@@ -13,9 +13,8 @@ import {
 } from '../../../lib/engine/ids.ts';
 import { publicEvents } from '../../../lib/engine/log/public-event.ts';
 import { type DurationMs, after, durationMs, minutes, seconds } from '../../../lib/engine/time.ts';
-import { MemoryReaderLeases } from '../../../lib/memory/reader-leases.ts';
-import type { Reader } from '../../../lib/ports/reader-leases.ts';
-import type { Streams } from '../../../lib/ports/streams.ts';
+import { MemoryReaderLeases } from '../../../lib/memory/watching.ts';
+import type { Reader, Streams } from '../../../lib/ports/watching.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
 import type { Deps } from '../../../lib/service/deps.ts';

@@ -6,7 +6,7 @@ const options = { runs: 6, isShared: true, code: 0, limits: { maxConcurrentRuns:
 export const slotBugs: readonly PlantedBug[] = [
   {
     name: 'a concurrency slot is acquired without a check',
-    file: 'lib/memory/concurrency-slots.ts',
+    file: 'lib/memory/coordination.ts',
     find: 'if (!taken.has(slot)) taken.set(slot, runId);',
     replace: 'taken.set(slot, runId);',
     within: 60,

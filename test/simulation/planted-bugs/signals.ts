@@ -2,7 +2,7 @@
 import type { PlantedBug } from './bug.ts';
 
 const meet = 'lib/service/commit/match-signals.ts';
-const memory = 'lib/memory/signals.ts';
+const memory = 'lib/memory/coordination.ts';
 
 export const signalBugs: readonly PlantedBug[] = [
   {

@@ -1,0 +1,95 @@
+/** Keys, reservations, the audit trail and rate windows in the control table. */
+import { createHash } from 'node:crypto';
+import type { Makers } from '../base/lazy.ts';
+import { runId } from '../codec/ids.ts';
+import { read } from '../codec/unreadable.ts';
+import { controlTableKeys } from '../contract/environment.ts';
+import { partitionOf } from '../contract/record-kinds.ts';
+import type { Scope, KeyId } from '../engine/ids.ts';
+import { type Instant, after, hours, iso } from '../engine/time.ts';
+import type { Reservation, Reservations, RateWindows, ControlPorts } from '../ports/control.ts';
+import { DynamoAudit } from './audit.ts';
+import { expiry, number, text, numberAttribute, anyString, anyInstant, stringOf, itemSchema } from './item-schema.ts';
+import { DynamoKeys } from './keys.ts';
+import type { Resources } from './resources.ts';
+import { scopeKey } from './run-keys.ts';
+import { type Key, type Table, partitionName } from './table.ts';
+
+/** The caller's key is arbitrary text, so the item is keyed by its digest. */
+const reservationKey = (scope: Scope, endpoint: string, key: string): Key => {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([endpoint, key]))
+    .digest('base64url');
+  return { pk: partitionOf('idempotency', scopeKey(scope), digest), sk: 'reservation' };
+};
+
+/** Reservations of idempotency keys in the control table. */
+export class DynamoReservations implements Reservations {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async reserve(
+    scope: Scope,
+    endpoint: string,
+    key: string,
+    reservation: Reservation,
+    { notBefore, expiresAt }: { readonly notBefore: Instant; readonly expiresAt: Instant },
+  ): ReturnType<Reservations['reserve']> {
+    const attributes = reservationItem.encode(reservation, expiresAt);
+    const put = await this.#table.put(reservationKey(scope, endpoint, key), attributes, {
+      expression: 'attribute_not_exists(#pk) OR reservedAt < :notBefore',
+      names: partitionName,
+      values: { ':notBefore': number(notBefore) },
+    });
+    return put.kind === 'stored' ? { kind: 'reserved' } : { kind: 'taken', by: reservationItem.decode(put.existing) };
+  }
+
+  async release(scope: Scope, endpoint: string, key: string, owner: string): Promise<void> {
+    await this.#table.delete(reservationKey(scope, endpoint, key), {
+      expression: '#owner = :owner',
+      names: { '#owner': 'owner' },
+      values: { ':owner': text(owner) },
+    });
+  }
+}
+
+const reservationItem = itemSchema('a reservation', {
+  runId: stringOf(runId),
+  bodyHash: anyString,
+  reservedAt: anyInstant,
+  owner: anyString,
+});
+
+/** Longer than any window, so that a counter expires only after its window. */
+const windowRetentionMs = hours(1);
+
+/** Request counters in the control table: one item for each API key and window. */
+export class DynamoRateWindows implements RateWindows {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  async take(keyId: KeyId, windowStart: Instant, count: number): Promise<number> {
+    const changed = await this.#table.update(
+      { pk: partitionOf('rate', keyId), sk: iso(windowStart) },
+      {
+        expression: 'ADD taken :count SET #expiry = :expiry',
+        names: { '#expiry': controlTableKeys.expiry },
+        values: { ':count': number(count), ':expiry': expiry(after(windowStart, windowRetentionMs)) },
+      },
+    );
+    return read('a rate window', numberAttribute, changed?.['taken']);
+  }
+}
+
+export const controlPorts = (resources: Resources): Makers<ControlPorts> => ({
+  keys: () => new DynamoKeys(resources.control),
+  reservations: () => new DynamoReservations(resources.control),
+  audit: () => new DynamoAudit(resources.control),
+  rates: () => new DynamoRateWindows(resources.control),
+});

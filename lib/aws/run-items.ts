@@ -1,0 +1,81 @@
+/** Items of a run beside its head: commits, attachments, heartbeats, the snapshot. */
+import * as z from 'zod';
+import { runEvent, jsonValue } from '../codec/events.ts';
+import { exactly } from '../codec/exact.ts';
+import * as schema from '../codec/ids.ts';
+import type { Commit } from '../engine/log/commit.ts';
+import type { BegunDelivery, Deliveries, LostDelivery } from '../engine/log/deliveries.ts';
+import {
+  type Item,
+  anyString,
+  anyNumber,
+  anyInstant,
+  stringOf,
+  numberOf,
+  jsonOf,
+  optional,
+  named,
+  keyPart,
+  itemSchema,
+  partSchema,
+} from './item-schema.ts';
+import { commitNumberIn, nodeIn } from './run-keys.ts';
+
+/** Attribute names are short, because every write is billed by size. */
+const commitNonce = named('n', stringOf(schema.nonce));
+const slotAttributes = {
+  number: keyPart('sk', z.string().transform(commitNumberIn).pipe(schema.commitNo)),
+  firstEventId: named('f', numberOf(schema.eventId)),
+  at: named('a', anyInstant),
+};
+/** Commit 1 is part of the head, with the same attributes except the number. */
+export const commitAttributes = {
+  firstEventId: slotAttributes.firstEventId,
+  events: named('e', jsonOf(z.array(runEvent).readonly())),
+  at: slotAttributes.at,
+  by: named('b', anyString),
+  nonce: commitNonce,
+};
+export const commitItem = itemSchema('a commit', { number: slotAttributes.number, ...commitAttributes });
+/** A commit without its events. */
+export const commitSlot = partSchema('a commit', slotAttributes);
+
+const nonceItem = partSchema('a commit', { nonce: commitNonce });
+/** The nonce of the put that wrote the item. */
+export const nonceIn = (item: Item): Commit['nonce'] => nonceItem.decode(item).nonce;
+
+export const attachmentItem = itemSchema('an attachment', { value: named('j', jsonOf(jsonValue)) });
+
+const begun = exactly<BegunDelivery>()(
+  z.strictObject({ at: schema.instant, lastHeartbeatAt: schema.instant, endedSteps: z.int().min(0), resends: z.int().min(0) }),
+);
+const lostDelivery = exactly<LostDelivery>()(
+  z.strictObject({
+    begunAt: schema.instant.exactOptional(),
+    lastHeartbeatAt: schema.instant,
+    noticedAt: schema.instant,
+    hasProgressed: z.literal(true).exactOptional(),
+    reason: z.string().exactOptional(),
+  }),
+);
+const deliveries = exactly<Deliveries>()(
+  z.strictObject({
+    begun: begun.exactOptional(),
+    lost: z.array(lostDelivery).readonly(),
+    isReleased: z.literal(true).exactOptional(),
+  }),
+);
+
+export const heartbeatItem = itemSchema('a heartbeat', {
+  node: keyPart('sk', z.string().transform(nodeIn).pipe(schema.nodeKey)),
+  at: named('a', anyInstant),
+  resends: named('r', anyNumber),
+  deliveries: named('d', optional(jsonOf(deliveries))),
+  attempt: named('t', optional(numberOf(schema.attempt))),
+});
+
+export const snapshotItem = itemSchema('a snapshot', {
+  asOf: numberOf(schema.commitNo),
+  schema: named('s', anyNumber),
+  state: named('j', jsonOf(jsonValue)),
+});

@@ -1,0 +1,22 @@
+/** The ports of a run's records: its log, the index of runs, and payloads that are too large for an item. */
+import type { Scope } from '../engine/ids.ts';
+import type { JsonValue } from '../engine/json.ts';
+import type { Instant } from '../engine/time.ts';
+import type { RunIndex } from './run-index.ts';
+import type { RunLog } from './run-log.ts';
+
+/** Values that are too large for an item (claim check). Each is written once, under a unique key. */
+export interface Blobs {
+  /** @param expiresAt the store keeps the value until then and deletes it soon after */
+  put(scope: Scope, key: string, value: JsonValue, expiresAt: Instant): Promise<void>;
+  /** undefined if nothing is stored under the key */
+  get(scope: Scope, key: string): Promise<JsonValue | undefined>;
+  /** Deletes all values whose keys begin with the prefix. */
+  removeAll(scope: Scope, prefix: string): Promise<void>;
+}
+
+export interface RunRecordPorts {
+  readonly log: RunLog;
+  readonly index: RunIndex;
+  readonly blobs: Blobs;
+}
