@@ -5,7 +5,7 @@ import { SqsWatches } from '../../lib/aws/jobs.ts';
 import { GatewayPosts, postsClient } from '../../lib/aws/posts.ts';
 import { DynamoSockets } from '../../lib/aws/sockets.ts';
 import { Table } from '../../lib/aws/table.ts';
-import type { Posts } from '../../lib/ports/posts.ts';
+import type { Posts } from '../../lib/ports/sockets.ts';
 import type { Sockets, Watches } from '../../lib/ports/sockets.ts';
 
 export const createSockets = (): Sockets => new DynamoSockets(new Table(dynamoClient(), settingsFrom(process.env).controlTable));
