@@ -1,9 +1,9 @@
 /** Dispatches the jobs of the code queue: messages to deployed code, and workflow tasks. */
 import { InvariantViolation, invariant } from '../../lib/engine/invariant.ts';
 import type { WorkflowTaskJob, Job, MessageJob } from '../../lib/ports/jobs.ts';
-import { type Deliverer, deliverMessage } from '../../lib/service/execution/deliver-message.ts';
-import { type WorkflowTaskWorker, runWorkflowTask } from '../../lib/service/execution/run-workflow-task.ts';
-import type { Delivery } from '../../lib/service/execution/run-node.ts';
+import { type Deliverer, deliverMessage } from '../../lib/service/kinds/bundle/deliver-message.ts';
+import { type WorkflowTaskWorker, runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
+import type { Delivery } from '../../lib/service/kinds/graph/run-node.ts';
 
 export interface CodeRunner extends Deliverer, WorkflowTaskWorker {
   /** stores the head that each message carries for its run */

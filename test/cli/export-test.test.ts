@@ -9,7 +9,7 @@ import { VirtualTime } from '../../lib/testing/virtual-time.ts';
 import { startWorkflowTask } from '../../lib/program/start-workflow-task.ts';
 import { type WorkflowArguments, defineWorkflow } from '../../lib/sdk/index.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
-import { type WorkflowTaskWorker, runWorkflowTask } from '../../lib/service/execution/run-workflow-task.ts';
+import { type WorkflowTaskWorker, runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { replay } from '../../lib/testing/index.ts';
 import { instantGraph } from '../functions/http.ts';
 import { codeManifest } from '../service/code-test-env.ts';

@@ -6,7 +6,7 @@ import { after, days, durationMs, earliest, minutes } from '../../lib/engine/tim
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
 import { createAttemptRunner, createRunners } from '../../lib/nodes/runners.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
-import { type Worker, runNode, wakeNode } from '../../lib/service/execution/run-node.ts';
+import { type Worker, runNode, wakeNode } from '../../lib/service/kinds/graph/run-node.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { type Http, http } from '../functions/http.ts';
 

@@ -7,7 +7,7 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { listEvents } from '../../lib/service/runs/list-events.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
 import { createWorkflow } from '../../lib/service/definitions/publish-workflow.ts';
-import { type Worker, runNode } from '../../lib/service/execution/run-node.ts';
+import { type Worker, runNode } from '../../lib/service/kinds/graph/run-node.ts';
 import { startRun } from '../../lib/service/runs/start-run.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { overrideMethods } from '../service/override-methods.ts';

@@ -56,7 +56,7 @@ import { maxBroadcastDuration, socketHeartbeatInterval } from '../../lib/service
 import { maxReaderNameLength } from '../../lib/api/schemas/runs.ts';
 import { socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
 import { ticketLifetime } from '../../lib/service/watching/open-with-ticket.ts';
-import { minWriteInterval } from '../../lib/service/execution/stream-writer.ts';
+import { minWriteInterval } from '../../lib/service/kinds/graph/stream-writer.ts';
 import { heartbeatInterval, maxStreamDuration } from '../../lib/service/watching/watch-run.ts';
 import { maxViewBytes, maxTemplates } from '../../lib/service/runs/view-run.ts';
 import { defaultRateLimit } from '../../lib/service/access/rate-limiter.ts';
@@ -77,7 +77,7 @@ const findings = 'lib/engine/graph/findings.ts';
 const deletions = 'lib/service/deletions/continue-deletions.ts';
 const recover = 'lib/service/execution/sweep-runs.ts';
 const watch = 'lib/service/watching/watch-run.ts';
-const voice = 'lib/service/execution/stream-writer.ts';
+const voice = 'lib/service/kinds/graph/stream-writer.ts';
 const routes = 'lib/api/routes.ts';
 const parts = 'lib/api/schemas/parts.ts';
 const runs = 'lib/api/schemas/runs.ts';
@@ -98,7 +98,7 @@ const script = 'lib/nodes/sandbox/script.ts';
 const payloads = 'lib/service/run-log/payloads.ts';
 const silence = 'lib/engine/log/heartbeat-timeout.ts';
 const deliveries = 'lib/engine/log/deliveries.ts';
-const attempt = 'lib/service/execution/watch-attempt.ts';
+const attempt = 'lib/service/kinds/graph/watch-attempt.ts';
 const queues = 'lib/constructs/queues.ts';
 const construct = 'lib/constructs/stepwell.ts';
 const concurrency = 'lib/contract/concurrency.ts';
@@ -478,8 +478,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/engine/durable/defer-workflow-task.ts',
   ],
   'Time that a step has at least': [
-    seconds(numberIn('lib/service/execution/run-workflow-task.ts', 'const minStepTimeMs = ')),
-    'lib/service/execution/run-workflow-task.ts',
+    seconds(numberIn('lib/service/kinds/code/run-workflow-task.ts', 'const minStepTimeMs = ')),
+    'lib/service/kinds/code/run-workflow-task.ts',
   ],
   'Retry that is waited for in place': [
     seconds(numberIn('lib/program/live-execution.ts', 'const maxInlineRetryWait = ')),

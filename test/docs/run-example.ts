@@ -15,7 +15,7 @@ import { Plans } from '../../lib/service/commit/plans.ts';
 import { ProjectQueries } from '../../lib/service/definitions/project-queries.ts';
 import { reconcileChild } from '../../lib/service/execution/reconcile-child.ts';
 import { reconcileSlot } from '../../lib/service/execution/reconcile-slot.ts';
-import { type Worker, runNode, wakeNode } from '../../lib/service/execution/run-node.ts';
+import { type Worker, runNode, wakeNode } from '../../lib/service/kinds/graph/run-node.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { http } from '../functions/http.ts';
 

@@ -92,7 +92,7 @@ test('every code that the code says is in the table', () => {
       (file) => `lib/program/${file}`,
     ),
     ...['decide.ts', 'record-command.ts', 'apply-command-batch.ts', 'waits.ts'].map((file) => `lib/engine/durable/${file}`),
-    'lib/service/execution/run-workflow-task.ts',
+    'lib/service/kinds/code/run-workflow-task.ts',
   ];
   const said = files.flatMap((file) => [
     ...[...read(file).matchAll(/\bcode: '([a-z_]+)'/g)].map(([, code]) => code),

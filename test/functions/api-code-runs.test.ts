@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { environment, projectId } from '../../lib/engine/ids.ts';
 import { after, days, hours, minutes } from '../../lib/engine/time.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
-import { runWorkflowTask } from '../../lib/service/execution/run-workflow-task.ts';
+import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { codeManifest } from '../service/code-test-env.ts';
 import { type ScriptStage, ScriptedPrograms, functionCommand } from '../service/scripted-programs.ts';
 import { simulatedTypes } from '../simulation/random-graph.ts';

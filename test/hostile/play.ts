@@ -17,7 +17,7 @@ import { byRun, collectResults } from '../../lib/service/execution/collect-resul
 import { Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
 import { maxCommitBytes } from '../../lib/service/run-log/payloads.ts';
 import { recheckRun } from '../../lib/service/execution/recheck-run.ts';
-import { type Worker, runNode, wakeNode } from '../../lib/service/execution/run-node.ts';
+import { type Worker, runNode, wakeNode } from '../../lib/service/kinds/graph/run-node.ts';
 import { reconcileChild } from '../../lib/service/execution/reconcile-child.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { type Http, http } from '../functions/http.ts';

@@ -12,7 +12,7 @@ import type { StoredSignal, SignalsAtKey, Waiter } from '../../ports/signals.ts'
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { AppendResult } from '../run-log/append.ts';
 import { commitWithRecheck } from './commit-with-recheck.ts';
-import type { Decider } from './decide-run.ts';
+import type { Decider } from '../kinds/graph/decide-run.ts';
 import { type RunFold, readCommits, readRunFold, readTail } from '../run-log/read-run-fold.ts';
 import { recordAttemptError } from '../run-log/attempt-heartbeats.ts';
 

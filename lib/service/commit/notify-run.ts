@@ -2,9 +2,9 @@
 import type { Fact } from '../../engine/graph/facts.ts';
 import { pinnedVersion } from '../../engine/log/head.ts';
 import type { AppendResult } from '../run-log/append.ts';
-import { decideCodeRun } from './decide-code-run.ts';
-import { decideBundleRun } from './decide-bundle-run.ts';
-import { type Decider, decideRun } from './decide-run.ts';
+import { decideCodeRun } from '../kinds/code/decide-code-run.ts';
+import { decideBundleRun } from '../kinds/bundle/decide-bundle-run.ts';
+import { type Decider, decideRun } from '../kinds/graph/decide-run.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
 export type CommonFact = Extract<Fact, { kind: 'node-lost' | 'cancel-requested' | 'deadline-passed' | 'recovered' }>;

@@ -2,7 +2,7 @@
 import { unreachable } from '../../engine/invariant.ts';
 import type { Job } from '../../ports/jobs.ts';
 import { recheckRun } from './recheck-run.ts';
-import { type Delivery, type Worker, runNode, wakeNode } from './run-node.ts';
+import { type Delivery, type Worker, runNode, wakeNode } from '../kinds/graph/run-node.ts';
 import { handleSignalJob, handleWaitsJob } from '../runs/handle-signal-job.ts';
 import { reconcileChild } from './reconcile-child.ts';
 import { reconcileSlot } from './reconcile-slot.ts';

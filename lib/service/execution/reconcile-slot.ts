@@ -16,7 +16,7 @@ import {
 import { durationMs } from '../../engine/time.ts';
 import type { SlotJob } from '../../ports/jobs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import { type Decider, decideRun } from '../commit/decide-run.ts';
+import { type Decider, decideRun } from '../kinds/graph/decide-run.ts';
 import type { Deps } from '../deps.ts';
 import { sendJobAt } from '../commit/schedule-message.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';

@@ -14,7 +14,7 @@ import type { Trace } from '../../engine/trace.ts';
 import type { Reservation } from '../../ports/control.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { scheduleDeadlineRecheck, startSchedulesRecheckWithin } from '../commit/deadline.ts';
-import { type Decider, registerNewWaits } from '../commit/decide-run.ts';
+import { type Decider, registerNewWaits } from '../kinds/graph/decide-run.ts';
 import { dispatchEffects } from '../commit/dispatch-effects.ts';
 import { markDue } from '../commit/mark-due.ts';
 import { measureCommit } from '../commit/measure-commit.ts';

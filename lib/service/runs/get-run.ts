@@ -7,7 +7,7 @@ import type { JsonValue, Payload } from '../../engine/json.ts';
 import { type RunProgress, type RunState, type BudgetUsage, isTerminal, isWaitingForSlot } from '../../engine/log/fold.ts';
 import { type Head, pinnedVersion } from '../../engine/log/head.ts';
 import { type NodeState, isOpen } from '../../engine/log/node-state.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Decider } from '../kinds/graph/decide-run.ts';
 import { loadPayload } from '../run-log/payloads.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';
 

@@ -8,7 +8,7 @@ import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
 import { type RunAddress, type SignalId, signalId } from '../../engine/ids.ts';
 import { after, days, instant } from '../../engine/time.ts';
 import type { SignalJob, WaitsJob } from '../../ports/jobs.ts';
-import { type Decider, signalMatcherOf } from '../commit/decide-run.ts';
+import { type Decider, signalMatcherOf } from '../kinds/graph/decide-run.ts';
 import { registerWaits } from '../commit/register-waits.ts';
 import { matchSignals } from '../commit/match-signals.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';

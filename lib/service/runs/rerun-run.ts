@@ -12,7 +12,7 @@ import { type CodeHead, type BundleHead, type GraphHead, isTestRun } from '../..
 import { rerunSystemValues } from '../../engine/log/lineage.ts';
 import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
 import type { Resolved } from './prepare-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Decider } from '../kinds/graph/decide-run.ts';
 import type { Deps } from '../deps.ts';
 import { type ClosedReason, closedReason, hasVersion } from '../definitions/closed-reason.ts';
 import { loadPayload } from '../run-log/payloads.ts';

@@ -12,12 +12,12 @@ import { type DurationMs, after, instant } from '../../engine/time.ts';
 import type { Reservation } from '../../ports/control.ts';
 import type { AppendResult } from '../run-log/append.ts';
 import { commitWithRecheck, endStatusOf } from '../commit/commit-with-recheck.ts';
-import { decideBundleRun } from '../commit/decide-bundle-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import { decideBundleRun } from '../kinds/bundle/decide-bundle-run.ts';
+import type { Decider } from '../kinds/graph/decide-run.ts';
 import { type RunFold, readCommits, readRunFold } from '../run-log/read-run-fold.ts';
 import { notifyWaiting } from '../commit/notify-run.ts';
 import { wakeAllButLastBatch } from './wake-run.ts';
-import { newWorkflowMessage } from '../commit/new-workflow-message.ts';
+import { newWorkflowMessage } from '../kinds/bundle/new-workflow-message.ts';
 
 export interface Resumption {
   readonly reason?: string;

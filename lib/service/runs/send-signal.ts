@@ -4,7 +4,7 @@ import type { JsonValue } from '../../engine/json.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
 import { type DurationMs, after, days, durationMs, instant } from '../../engine/time.ts';
 import type { Reservation } from '../../ports/control.ts';
-import { type Decider, signalMatcherOf } from '../commit/decide-run.ts';
+import { type Decider, signalMatcherOf } from '../kinds/graph/decide-run.ts';
 import { matchSignals } from '../commit/match-signals.ts';
 
 export interface SignalRequest {

@@ -4,11 +4,11 @@ import { sleepersOf } from '../../engine/graph/sleepers.ts';
 import type { NodeId, RunAddress } from '../../engine/ids.ts';
 import type { BundleHead, TerminalStatus } from '../../engine/log/head.ts';
 import { commitWithRecheck, endStatusOf } from '../commit/commit-with-recheck.ts';
-import { decideBundleRun } from '../commit/decide-bundle-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import { decideBundleRun } from '../kinds/bundle/decide-bundle-run.ts';
+import type { Decider } from '../kinds/graph/decide-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 import { notifyWaiting } from '../commit/notify-run.ts';
-import { hasMessage, newWorkflowMessage } from '../commit/new-workflow-message.ts';
+import { hasMessage, newWorkflowMessage } from '../kinds/bundle/new-workflow-message.ts';
 
 export type WakeResult =
   /** the nodes that this request woke, each once */

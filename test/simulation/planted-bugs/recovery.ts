@@ -98,7 +98,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a redelivered job recovers nothing, and no sweep runs',
-    file: 'lib/service/execution/run-node.ts',
+    file: 'lib/service/kinds/graph/run-node.ts',
     find: "if (delivery.isRedelivered) await recoverAndRecheck(worker, fold);\n  } else if (open.status === 'queued'",
     replace: "} else if (open.status === 'queued'",
     within: 60,
@@ -116,7 +116,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
   },
   {
     name: 'an attempt continues after its time limit',
-    file: 'lib/service/execution/watch-attempt.ts',
+    file: 'lib/service/kinds/graph/watch-attempt.ts',
     find: 'const remaining = node.policy.timeoutMs + graceMs',
     replace: 'const remaining = node.policy.timeoutMs * 100 + graceMs',
     within: 120,
@@ -124,7 +124,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a worker starts an attempt that exceeds its remaining time',
-    file: 'lib/service/execution/run-node.ts',
+    file: 'lib/service/kinds/graph/run-node.ts',
     find: 'if (remaining < wait + timeLimitOf(plan, next) + reserveMs) {',
     replace: 'if (remaining + timeLimitOf(plan, next) < reserveMs) {',
     within: 200,

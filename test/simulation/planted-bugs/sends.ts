@@ -6,7 +6,7 @@ import type { PlantedBug } from './bug.ts';
 
 const carryOut = 'lib/service/commit/dispatch-effects.ts';
 const finishRun = 'lib/service/commit/finalize-run.ts';
-const runNode = 'lib/service/execution/run-node.ts';
+const runNode = 'lib/service/kinds/graph/run-node.ts';
 const alone = { faultProfile: 'none', options: { withoutSweep: true } } as const;
 
 export const sendBugs: readonly PlantedBug[] = [

@@ -96,7 +96,7 @@ export const signalBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a new wait of code sends no message to register it',
-    file: 'lib/service/execution/workflow-task-log.ts',
+    file: 'lib/service/kinds/code/workflow-task-log.ts',
     find: "await this.#decider.deps.jobs.sendDelayed({ kind: 'waits', ...originFields(this.#fold.head) }, durationMs(0));",
     replace: 'void [originFields, durationMs];',
     within: 100,
@@ -144,7 +144,7 @@ export const signalBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a wait for a signal expires early',
-    file: 'lib/service/execution/run-node.ts',
+    file: 'lib/service/kinds/graph/run-node.ts',
     find: '} else if ((waitEndsAt(node) ?? Infinity) > worker.deps.clock.now()) {',
     replace: '} else if (node.attempt < 1) {',
     and: [

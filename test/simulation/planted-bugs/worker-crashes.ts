@@ -95,7 +95,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
   },
   {
     name: 'an attempt gets a first slice in the slow queue too',
-    file: 'lib/service/execution/run-node.ts',
+    file: 'lib/service/kinds/graph/run-node.ts',
     find: 'worker.deps.settings.shares === undefined || isSlow ? undefined : overran.has(node)',
     replace: 'worker.deps.settings.shares === undefined ? undefined : overran.has(node)',
     within: 10,
@@ -104,7 +104,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
   },
   {
     name: 'an attempt that used up its first slice is not sent again',
-    file: 'lib/service/execution/run-node.ts',
+    file: 'lib/service/kinds/graph/run-node.ts',
     find: 'await deps.jobs.send([{ ...nodeJob(fold.head, open.dispatchedIn, open, resend), slowLane: lane }]);',
     replace: 'void [nodeJob, resend, lane];',
     within: 10,

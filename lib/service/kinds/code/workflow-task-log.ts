@@ -3,30 +3,30 @@
  * all. After a lost put it must not be decided again, because the code made the batch without knowledge of the new commits. (All other
  * writers use `append.ts`.) A batch too large for one commit is split into parts, and the same rule holds for each part.
  */
-import { decideCode } from '../../engine/durable/decide.ts';
-import type { CodeFact } from '../../engine/durable/facts.ts';
-import { splitFirstPart, halfWeightOf, maxPartBytes } from '../../engine/durable/split-command-batch.ts';
-import type { History, CommandBatch, CommandBatchResult } from '../../engine/durable/command-batch.ts';
-import { type CommitNo, type Nonce, type NodeRef, nodeKey } from '../../engine/ids.ts';
-import { invariant } from '../../engine/invariant.ts';
-import type { JsonValue, PayloadRef } from '../../engine/json.ts';
-import { type Commit, nextCommitNo } from '../../engine/log/commit.ts';
-import type { RunOutcome, Failure } from '../../engine/log/events.ts';
-import { applyCommit, isTerminal } from '../../engine/log/fold.ts';
-import { type OpenNode, isOpen } from '../../engine/log/node-state.ts';
-import { type Instant, durationMs } from '../../engine/time.ts';
-import { Unavailable } from '../../ports/unavailable.ts';
-import { isWon, putUntilOutcomeKnown } from '../run-log/append.ts';
-import { dispatchEffects } from '../commit/dispatch-effects.ts';
-import { codeTools } from '../commit/decide-code-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import { decideCode } from '../../../engine/durable/decide.ts';
+import type { CodeFact } from '../../../engine/durable/facts.ts';
+import { splitFirstPart, halfWeightOf, maxPartBytes } from '../../../engine/durable/split-command-batch.ts';
+import type { History, CommandBatch, CommandBatchResult } from '../../../engine/durable/command-batch.ts';
+import { type CommitNo, type Nonce, type NodeRef, nodeKey } from '../../../engine/ids.ts';
+import { invariant } from '../../../engine/invariant.ts';
+import type { JsonValue, PayloadRef } from '../../../engine/json.ts';
+import { type Commit, nextCommitNo } from '../../../engine/log/commit.ts';
+import type { RunOutcome, Failure } from '../../../engine/log/events.ts';
+import { applyCommit, isTerminal } from '../../../engine/log/fold.ts';
+import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
+import { type Instant, durationMs } from '../../../engine/time.ts';
+import { Unavailable } from '../../../ports/unavailable.ts';
+import { isWon, putUntilOutcomeKnown } from '../../run-log/append.ts';
+import { dispatchEffects } from '../../commit/dispatch-effects.ts';
+import { codeTools } from './decide-code-run.ts';
+import type { Decider } from '../graph/decide-run.ts';
 import { classifyForeignCommit } from './classify-foreign-commit.ts';
-import { originFields } from '../commit/job-messages.ts';
-import { loadHistory } from '../run-log/load-history.ts';
-import { measureCommit } from '../commit/measure-commit.ts';
-import { CommitTooLarge, offloadEvents } from '../run-log/payloads.ts';
-import { type RunFold, readTail } from '../run-log/read-run-fold.ts';
-import { saveSnapshot } from '../run-log/snapshots.ts';
+import { originFields } from '../../commit/job-messages.ts';
+import { loadHistory } from './load-history.ts';
+import { measureCommit } from '../../commit/measure-commit.ts';
+import { CommitTooLarge, offloadEvents } from '../../run-log/payloads.ts';
+import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
+import { saveSnapshot } from '../../run-log/snapshots.ts';
 
 /** Facts that the workflow task itself reports. */
 type WorkflowTaskFact = Extract<CodeFact, { kind: 'command-batch' | 'workflow-task-crashed' | 'workflow-task-deferred' }>;

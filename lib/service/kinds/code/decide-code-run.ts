@@ -1,15 +1,15 @@
 /** Commits the events that follow from facts about a code run, and dispatches their effects. */
-import { decideCode } from '../../engine/durable/decide.ts';
-import type { CodeFact, CodeTools } from '../../engine/durable/facts.ts';
-import type { Failure, RunEvent } from '../../engine/log/events.ts';
-import type { Head } from '../../engine/log/head.ts';
-import type { Instant } from '../../engine/time.ts';
-import { type AppendResult, append } from '../run-log/append.ts';
-import { dispatchEffects } from './dispatch-effects.ts';
-import { childRunId } from './child-run-id.ts';
-import type { Decider } from './decide-run.ts';
-import { measureCommit } from './measure-commit.ts';
-import type { RunFold } from '../run-log/read-run-fold.ts';
+import { decideCode } from '../../../engine/durable/decide.ts';
+import type { CodeFact, CodeTools } from '../../../engine/durable/facts.ts';
+import type { Failure, RunEvent } from '../../../engine/log/events.ts';
+import type { Head } from '../../../engine/log/head.ts';
+import type { Instant } from '../../../engine/time.ts';
+import { type AppendResult, append } from '../../run-log/append.ts';
+import { dispatchEffects } from '../../commit/dispatch-effects.ts';
+import { childRunId } from '../../commit/child-run-id.ts';
+import type { Decider } from '../graph/decide-run.ts';
+import { measureCommit } from '../../commit/measure-commit.ts';
+import type { RunFold } from '../../run-log/read-run-fold.ts';
 
 /** Facts from outside the workflow function. They are decided again after a lost put; a command batch is not (`workflow-task-log.ts`). */
 export type ExternalCodeFact = Exclude<

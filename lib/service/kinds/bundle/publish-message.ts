@@ -2,18 +2,18 @@
  * Sends a message to a bundle run. Two calls are one only with the same idempotency key, because a run may validly receive the same
  * message twice.
  */
-import { defined } from '../../base/defined.ts';
-import { parseQueueName, stepQueue, workflowQueue } from '../../engine/bundle/message.ts';
-import type { DeploymentId, NodeId, RunAddress } from '../../engine/ids.ts';
-import type { JsonValue } from '../../engine/json.ts';
-import { type DurationMs, after, instant } from '../../engine/time.ts';
-import { bundlePaths } from '../../ports/bundles.ts';
-import type { Manifest } from '../../ports/deployments.ts';
-import { commitWithRecheck, endStatusOf } from '../commit/commit-with-recheck.ts';
-import { decideBundleRun, newMessage } from '../commit/decide-bundle-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
-import { readRunFold } from '../run-log/read-run-fold.ts';
-import { hasMessage } from '../commit/new-workflow-message.ts';
+import { defined } from '../../../base/defined.ts';
+import { parseQueueName, stepQueue, workflowQueue } from '../../../engine/bundle/message.ts';
+import type { DeploymentId, NodeId, RunAddress } from '../../../engine/ids.ts';
+import type { JsonValue } from '../../../engine/json.ts';
+import { type DurationMs, after, instant } from '../../../engine/time.ts';
+import { bundlePaths } from '../../../ports/bundles.ts';
+import type { Manifest } from '../../../ports/deployments.ts';
+import { commitWithRecheck, endStatusOf } from '../../commit/commit-with-recheck.ts';
+import { decideBundleRun, newMessage } from './decide-bundle-run.ts';
+import type { Decider } from '../graph/decide-run.ts';
+import { readRunFold } from '../../run-log/read-run-fold.ts';
+import { hasMessage } from './new-workflow-message.ts';
 
 export interface PublishMessageRequest {
   readonly run: RunAddress;

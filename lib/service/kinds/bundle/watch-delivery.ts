@@ -1,14 +1,14 @@
 /** Watches a running delivery to a bundle: commits its start, sends heartbeats, and aborts it when its run has ended. */
-import type { Deliveries } from '../../engine/log/deliveries.ts';
-import { isTerminal } from '../../engine/log/fold.ts';
-import type { OpenNode } from '../../engine/log/node-state.ts';
-import { between, seconds } from '../../engine/time.ts';
-import { Unavailable } from '../../ports/unavailable.ts';
-import { isPastDeadline, untilNextCheck } from '../commit/deadline.ts';
-import { decideBundleRun } from '../commit/decide-bundle-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
-import { type RunFold, readTail } from '../run-log/read-run-fold.ts';
-import { sendHeartbeat } from '../run-log/attempt-heartbeats.ts';
+import type { Deliveries } from '../../../engine/log/deliveries.ts';
+import { isTerminal } from '../../../engine/log/fold.ts';
+import type { OpenNode } from '../../../engine/log/node-state.ts';
+import { between, seconds } from '../../../engine/time.ts';
+import { Unavailable } from '../../../ports/unavailable.ts';
+import { isPastDeadline, untilNextCheck } from '../../commit/deadline.ts';
+import { decideBundleRun } from './decide-bundle-run.ts';
+import type { Decider } from '../graph/decide-run.ts';
+import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
+import { sendHeartbeat } from '../../run-log/attempt-heartbeats.ts';
 
 /** Well within the shortest heartbeat timeout (`engine/log/heartbeat-timeout.ts`). */
 const heartbeatInterval = seconds(60);

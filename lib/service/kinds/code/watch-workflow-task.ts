@@ -1,13 +1,13 @@
 /** Watches a running workflow task: sends heartbeats, passes on commits of other writers, and ends the task in time. */
-import type { Deliveries } from '../../engine/log/deliveries.ts';
-import type { Head } from '../../engine/log/head.ts';
-import { type DurationMs, type Instant, after, between, durationMs, instant, seconds } from '../../engine/time.ts';
-import type { WorkflowTaskHandle } from '../../ports/programs.ts';
-import { Unavailable } from '../../ports/unavailable.ts';
-import { untilNextCheck } from '../commit/deadline.ts';
-import type { Deps } from '../deps.ts';
+import type { Deliveries } from '../../../engine/log/deliveries.ts';
+import type { Head } from '../../../engine/log/head.ts';
+import { type DurationMs, type Instant, after, between, durationMs, instant, seconds } from '../../../engine/time.ts';
+import type { WorkflowTaskHandle } from '../../../ports/programs.ts';
+import { Unavailable } from '../../../ports/unavailable.ts';
+import { untilNextCheck } from '../../commit/deadline.ts';
+import type { Deps } from '../../deps.ts';
 import type { WorkflowTaskLog } from './workflow-task-log.ts';
-import { sendHeartbeat } from '../run-log/attempt-heartbeats.ts';
+import { sendHeartbeat } from '../../run-log/attempt-heartbeats.ts';
 
 /** Well within the shortest heartbeat timeout (`engine/log/heartbeat-timeout.ts`). */
 const heartbeatInterval = seconds(60);

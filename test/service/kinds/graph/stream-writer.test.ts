@@ -1,16 +1,16 @@
 /** The stream writer of a node: few writes, no delay of the node, one owner, and all deltas before the completion. */
 import { describe, expect, test } from 'vitest';
-import { attempt, firstAttempt, nodeId, nodeKey, topLevel } from '../../../lib/engine/ids.ts';
-import { type Instant, after, durationMs } from '../../../lib/engine/time.ts';
-import type { MemoryPorts } from '../../../lib/memory/memory-ports.ts';
-import { memoryPorts } from '../../../lib/memory/memory-ports.ts';
-import { Unavailable } from '../../../lib/ports/unavailable.ts';
-import type { Streams } from '../../../lib/ports/streams.ts';
-import type { RunAttempt } from '../../../lib/service/commit/plans.ts';
-import { type StreamSource, openStreamWriter } from '../../../lib/service/execution/stream-writer.ts';
-import { expiresAt, freshRun } from '../../contract/samples.ts';
-import { failing, finished, createTestEnv, workflow } from '../test-env.ts';
-import { overrideMethods } from '../override-methods.ts';
+import { attempt, firstAttempt, nodeId, nodeKey, topLevel } from '../../../../lib/engine/ids.ts';
+import { type Instant, after, durationMs } from '../../../../lib/engine/time.ts';
+import type { MemoryPorts } from '../../../../lib/memory/memory-ports.ts';
+import { memoryPorts } from '../../../../lib/memory/memory-ports.ts';
+import { Unavailable } from '../../../../lib/ports/unavailable.ts';
+import type { Streams } from '../../../../lib/ports/streams.ts';
+import type { RunAttempt } from '../../../../lib/service/commit/plans.ts';
+import { type StreamSource, openStreamWriter } from '../../../../lib/service/kinds/graph/stream-writer.ts';
+import { expiresAt, freshRun } from '../../../contract/samples.ts';
+import { failing, finished, createTestEnv, workflow } from '../../test-env.ts';
+import { overrideMethods } from '../../override-methods.ts';
 
 const node = nodeKey({ nodeId: nodeId('talk'), iteration: topLevel });
 const speaker = (facts: Partial<StreamSource> = {}): StreamSource => ({

@@ -2,29 +2,29 @@
  * Runs a workflow task of a code run: replays the workflow function on the run's history and commits each command batch until the
  * function suspends. The queue may deliver the task twice. The log then lets only one of the two continue.
  */
-import { defined } from '../../base/defined.ts';
-import { divergedCode } from '../../engine/durable/defer-workflow-task.ts';
-import { replayVersionKey } from '../../engine/durable/replay-version.ts';
-import { invariant, unreachable } from '../../engine/invariant.ts';
-import type { Failure } from '../../engine/log/events.ts';
-import { reportedFailure } from '../../engine/log/failure-limits.ts';
-import type { CodeHead } from '../../engine/log/head.ts';
-import type { Deliveries } from '../../engine/log/deliveries.ts';
-import { isTerminal } from '../../engine/log/fold.ts';
-import type { OpenNode } from '../../engine/log/node-state.ts';
-import { openNodeAt } from '../../engine/log/open-node-at.ts';
-import { type Instant, between, durationMs, instant, seconds } from '../../engine/time.ts';
-import type { Manifest } from '../../ports/deployments.ts';
-import type { WorkflowTaskJob } from '../../ports/jobs.ts';
-import type { WorkflowTaskEnd, WorkflowTask, Programs } from '../../ports/programs.ts';
-import { admitAttempt, recordingAttemptErrors } from './admit-attempt.ts';
-import { enforceDeadline } from '../commit/deadline.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import { defined } from '../../../base/defined.ts';
+import { divergedCode } from '../../../engine/durable/defer-workflow-task.ts';
+import { replayVersionKey } from '../../../engine/durable/replay-version.ts';
+import { invariant, unreachable } from '../../../engine/invariant.ts';
+import type { Failure } from '../../../engine/log/events.ts';
+import { reportedFailure } from '../../../engine/log/failure-limits.ts';
+import type { CodeHead } from '../../../engine/log/head.ts';
+import type { Deliveries } from '../../../engine/log/deliveries.ts';
+import { isTerminal } from '../../../engine/log/fold.ts';
+import type { OpenNode } from '../../../engine/log/node-state.ts';
+import { openNodeAt } from '../../../engine/log/open-node-at.ts';
+import { type Instant, between, durationMs, instant, seconds } from '../../../engine/time.ts';
+import type { Manifest } from '../../../ports/deployments.ts';
+import type { WorkflowTaskJob } from '../../../ports/jobs.ts';
+import type { WorkflowTaskEnd, WorkflowTask, Programs } from '../../../ports/programs.ts';
+import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-attempt.ts';
+import { enforceDeadline } from '../../commit/deadline.ts';
+import type { Decider } from '../graph/decide-run.ts';
 import { type WorkflowTaskEnding, WorkflowTaskLog } from './workflow-task-log.ts';
-import { sendJobAt, recheckDelay, sendRecheck } from '../commit/schedule-message.ts';
-import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
-import { readRunInput } from '../run-log/read-run-input.ts';
-import type { Delivery } from './run-node.ts';
+import { sendJobAt, recheckDelay, sendRecheck } from '../../commit/schedule-message.ts';
+import { type RunFold, readRunFold } from '../../run-log/read-run-fold.ts';
+import { readRunInput } from '../../run-log/read-run-input.ts';
+import type { Delivery } from '../graph/run-node.ts';
 import { sendStepSignal } from './send-step-signal.ts';
 import { watchWorkflowTask } from './watch-workflow-task.ts';
 

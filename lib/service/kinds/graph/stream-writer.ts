@@ -2,11 +2,11 @@
  * Writes a node's partial output to its stream while the node runs. It coalesces fast tokens into few writes and never blocks the node.
  * Deltas are best effort: if they cannot be written, the node's completion still contains the whole output.
  */
-import type { Attempt, Nonce, NodeKey, RunAddress } from '../../engine/ids.ts';
-import { type Instant, durationMs } from '../../engine/time.ts';
-import type { Delta, DeltaPut } from '../../ports/streams.ts';
-import { Unavailable } from '../../ports/unavailable.ts';
-import type { Deps } from '../deps.ts';
+import type { Attempt, Nonce, NodeKey, RunAddress } from '../../../engine/ids.ts';
+import { type Instant, durationMs } from '../../../engine/time.ts';
+import type { Delta, DeltaPut } from '../../../ports/streams.ts';
+import { Unavailable } from '../../../ports/unavailable.ts';
+import type { Deps } from '../../deps.ts';
 
 /**
  * Pause after each write: three writes a second. The last write of a stream does not wait, so at most four fall into one second, and

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { attempt, commitNo, nodeId, nodeKey, topLevel } from '../../../lib/engine/ids.ts';
-import { seconds } from '../../../lib/engine/time.ts';
-import type { Deps } from '../../../lib/service/deps.ts';
-import { runNode } from '../../../lib/service/execution/run-node.ts';
-import { sweepRun } from '../../../lib/service/execution/sweep-runs.ts';
-import { deadLetterAfterCrash } from '../dead-letters.ts';
-import { failing, finished, createTestEnv, jobFor, workflow } from '../test-env.ts';
-import { overrideMethods } from '../override-methods.ts';
+import { attempt, commitNo, nodeId, nodeKey, topLevel } from '../../../../lib/engine/ids.ts';
+import { seconds } from '../../../../lib/engine/time.ts';
+import type { Deps } from '../../../../lib/service/deps.ts';
+import { runNode } from '../../../../lib/service/kinds/graph/run-node.ts';
+import { sweepRun } from '../../../../lib/service/execution/sweep-runs.ts';
+import { deadLetterAfterCrash } from '../../dead-letters.ts';
+import { failing, finished, createTestEnv, jobFor, workflow } from '../../test-env.ts';
+import { overrideMethods } from '../../override-methods.ts';
 
 const keyOf = (node: string) => nodeKey({ nodeId: nodeId(node), iteration: topLevel });
 const [one, two] = [attempt(1), attempt(2)];

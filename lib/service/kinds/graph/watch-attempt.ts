@@ -1,15 +1,15 @@
 /** Watches a running attempt: commits its start, sends heartbeats, and aborts it when its time or its run has ended. */
-import type { Plan, PlanNode } from '../../engine/graph/plan.ts';
-import { nodeKey } from '../../engine/ids.ts';
-import { isTerminal } from '../../engine/log/fold.ts';
-import type { Deliveries } from '../../engine/log/deliveries.ts';
-import { type OpenNode, isOpen } from '../../engine/log/node-state.ts';
-import { between, seconds } from '../../engine/time.ts';
-import { Unavailable } from '../../ports/unavailable.ts';
-import { isPastDeadline, untilNextCheck } from '../commit/deadline.ts';
-import { type Decider, decideRun } from '../commit/decide-run.ts';
-import { type RunFold, readTail } from '../run-log/read-run-fold.ts';
-import { sendHeartbeat } from '../run-log/attempt-heartbeats.ts';
+import type { Plan, PlanNode } from '../../../engine/graph/plan.ts';
+import { nodeKey } from '../../../engine/ids.ts';
+import { isTerminal } from '../../../engine/log/fold.ts';
+import type { Deliveries } from '../../../engine/log/deliveries.ts';
+import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
+import { between, seconds } from '../../../engine/time.ts';
+import { Unavailable } from '../../../ports/unavailable.ts';
+import { isPastDeadline, untilNextCheck } from '../../commit/deadline.ts';
+import { type Decider, decideRun } from './decide-run.ts';
+import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
+import { sendHeartbeat } from '../../run-log/attempt-heartbeats.ts';
 
 /** Well within the shortest heartbeat timeout (`engine/log/heartbeat-timeout.ts`). */
 const heartbeatInterval = seconds(60);

@@ -2,33 +2,33 @@
  * Handles node jobs and wake-ups: runs the attempt if its node is still open, commits the result, and runs one ready node inline while
  * the invocation has time. So in a chain each node costs no read and one write.
  */
-import type { Fact } from '../../engine/graph/facts.ts';
-import type { Plan, PlanNode } from '../../engine/graph/plan.ts';
-import { type Attempt, type NodeRef, nodeKey, workflowName } from '../../engine/ids.ts';
-import { invariant } from '../../engine/invariant.ts';
-import type { Commit } from '../../engine/log/commit.ts';
-import type { Deliveries } from '../../engine/log/deliveries.ts';
-import { isTerminal } from '../../engine/log/fold.ts';
-import { isTestRun, pinnedVersion } from '../../engine/log/head.ts';
-import { type NodeState, type OpenNode, type WaitingNode, waitEndsAt, isOpen } from '../../engine/log/node-state.ts';
-import { firstTimeSlice, repeatTimeSlice, slowLaneGroup } from '../../engine/fair-shares.ts';
-import { type Instant, between, durationMs } from '../../engine/time.ts';
-import type { NodeJob, WakeJob } from '../../ports/jobs.ts';
-import { admitAttempt, recordingAttemptErrors } from './admit-attempt.ts';
+import type { Fact } from '../../../engine/graph/facts.ts';
+import type { Plan, PlanNode } from '../../../engine/graph/plan.ts';
+import { type Attempt, type NodeRef, nodeKey, workflowName } from '../../../engine/ids.ts';
+import { invariant } from '../../../engine/invariant.ts';
+import type { Commit } from '../../../engine/log/commit.ts';
+import type { Deliveries } from '../../../engine/log/deliveries.ts';
+import { isTerminal } from '../../../engine/log/fold.ts';
+import { isTestRun, pinnedVersion } from '../../../engine/log/head.ts';
+import { type NodeState, type OpenNode, type WaitingNode, waitEndsAt, isOpen } from '../../../engine/log/node-state.ts';
+import { firstTimeSlice, repeatTimeSlice, slowLaneGroup } from '../../../engine/fair-shares.ts';
+import { type Instant, between, durationMs } from '../../../engine/time.ts';
+import type { NodeJob, WakeJob } from '../../../ports/jobs.ts';
+import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-attempt.ts';
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
-import { isPastDeadline, enforceDeadline } from '../commit/deadline.ts';
-import { decideCodeRun } from '../commit/decide-code-run.ts';
-import { type Decider, decideRun, signalMatcherOf } from '../commit/decide-run.ts';
-import type { RunAttempt } from '../commit/plans.ts';
-import { childJob, nodeJob, originFields } from '../commit/job-messages.ts';
-import { removeWaits, matchWaitOnce } from '../commit/register-waits.ts';
-import { sendJobAt, recheckDelay, sendRecheck } from '../commit/schedule-message.ts';
-import { recoverAndRecheck } from './recheck-run.ts';
-import { offload } from '../run-log/payloads.ts';
-import { type RunFold, readTail } from '../run-log/read-run-fold.ts';
-import { releaseAttempt } from '../run-log/attempt-heartbeats.ts';
-import { saveSnapshot } from '../run-log/snapshots.ts';
-import type { FoldCache } from '../run-log/fold-cache.ts';
+import { isPastDeadline, enforceDeadline } from '../../commit/deadline.ts';
+import { decideCodeRun } from '../code/decide-code-run.ts';
+import { type Decider, decideRun, signalMatcherOf } from './decide-run.ts';
+import type { RunAttempt } from '../../commit/plans.ts';
+import { childJob, nodeJob, originFields } from '../../commit/job-messages.ts';
+import { removeWaits, matchWaitOnce } from '../../commit/register-waits.ts';
+import { sendJobAt, recheckDelay, sendRecheck } from '../../commit/schedule-message.ts';
+import { recoverAndRecheck } from '../../execution/recheck-run.ts';
+import { offload } from '../../run-log/payloads.ts';
+import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
+import { releaseAttempt } from '../../run-log/attempt-heartbeats.ts';
+import { saveSnapshot } from '../../run-log/snapshots.ts';
+import type { FoldCache } from '../../run-log/fold-cache.ts';
 import { announceStart } from './watch-attempt.ts';
 
 export interface Worker extends Decider {

@@ -1,11 +1,11 @@
 /** Creates the message that makes the workflow of a bundle run check its run again. */
-import { type Message, workflowQueue } from '../../engine/bundle/message.ts';
-import { type NodeId, type RunId, nodeKey, topLevel } from '../../engine/ids.ts';
-import type { BundleHead } from '../../engine/log/head.ts';
+import { type Message, workflowQueue } from '../../../engine/bundle/message.ts';
+import { type NodeId, type RunId, nodeKey, topLevel } from '../../../engine/ids.ts';
+import type { BundleHead } from '../../../engine/log/head.ts';
 import { newMessage } from './decide-bundle-run.ts';
-import type { Deps } from '../deps.ts';
-import type { RunFold } from '../run-log/read-run-fold.ts';
-import { readRunInput } from '../run-log/read-run-input.ts';
+import type { Deps } from '../../deps.ts';
+import type { RunFold } from '../../run-log/read-run-fold.ts';
+import { readRunInput } from '../../run-log/read-run-input.ts';
 
 /** Whether the run's log contains the message. */
 export const hasMessage = ({ state }: Pick<RunFold, 'state'>, { id }: { readonly id: NodeId }): boolean =>

@@ -1,9 +1,9 @@
 /** Classifies what another writer's commit means for a running workflow task. */
-import { nodeKey } from '../../engine/ids.ts';
-import type { Commit } from '../../engine/log/commit.ts';
-import type { RunEvent } from '../../engine/log/events.ts';
-import type { RunState } from '../../engine/log/fold.ts';
-import { type OpenNode, isOpen } from '../../engine/log/node-state.ts';
+import { nodeKey } from '../../../engine/ids.ts';
+import type { Commit } from '../../../engine/log/commit.ts';
+import type { RunEvent } from '../../../engine/log/events.ts';
+import type { RunState } from '../../../engine/log/fold.ts';
+import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
 
 export type ForeignEffect =
   /** another workflow task wrote it, or it ended this one: this task must stop */

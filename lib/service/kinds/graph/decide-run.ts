@@ -1,21 +1,21 @@
 /** Commits the events that follow from facts about a graph run, and dispatches their effects. No other module commits such facts. */
-import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
-import { decideUntilFull } from '../../engine/graph/decide.ts';
-import type { LoadedPayloads } from '../../engine/graph/context-at.ts';
-import type { Fact } from '../../engine/graph/facts.ts';
-import type { Plan } from '../../engine/graph/plan.ts';
-import type { Commit } from '../../engine/log/commit.ts';
-import type { RunEvent } from '../../engine/log/events.ts';
-import { pinnedVersion } from '../../engine/log/head.ts';
-import { type AppendResult, append } from '../run-log/append.ts';
-import { dispatchEffects } from './dispatch-effects.ts';
-import { decideCodeRun } from './decide-code-run.ts';
-import type { Deps } from '../deps.ts';
-import { registerWaits } from './register-waits.ts';
-import { measureCommit } from './measure-commit.ts';
-import type { SignalMatcher } from './match-signals.ts';
-import { type Plans, decideTools } from './plans.ts';
-import type { RunFold } from '../run-log/read-run-fold.ts';
+import { signalWaitsOf } from '../../../engine/graph/sleepers.ts';
+import { decideUntilFull } from '../../../engine/graph/decide.ts';
+import type { LoadedPayloads } from '../../../engine/graph/context-at.ts';
+import type { Fact } from '../../../engine/graph/facts.ts';
+import type { Plan } from '../../../engine/graph/plan.ts';
+import type { Commit } from '../../../engine/log/commit.ts';
+import type { RunEvent } from '../../../engine/log/events.ts';
+import { pinnedVersion } from '../../../engine/log/head.ts';
+import { type AppendResult, append } from '../../run-log/append.ts';
+import { dispatchEffects } from '../../commit/dispatch-effects.ts';
+import { decideCodeRun } from '../code/decide-code-run.ts';
+import type { Deps } from '../../deps.ts';
+import { registerWaits } from '../../commit/register-waits.ts';
+import { measureCommit } from '../../commit/measure-commit.ts';
+import type { SignalMatcher } from '../../commit/match-signals.ts';
+import { type Plans, decideTools } from '../../commit/plans.ts';
+import type { RunFold } from '../../run-log/read-run-fold.ts';
 
 export interface Decider {
   readonly deps: Deps;

@@ -1,15 +1,15 @@
 /** Sends the signal of a `signal-send` step. The signal's id is derived from the step, so a second send is the same signal. */
-import type { Command, StepResult } from '../../engine/durable/command-batch.ts';
-import type { JsonValue } from '../../engine/json.ts';
-import type { Failure } from '../../engine/log/events.ts';
-import type { CodeHead } from '../../engine/log/head.ts';
-import { maxSignalTextLength } from '../../engine/signal-key.ts';
-import { durationMs } from '../../engine/time.ts';
-import { Unavailable } from '../../ports/unavailable.ts';
-import type { Deps } from '../deps.ts';
-import { originFields } from '../commit/job-messages.ts';
-import { retryUnavailable } from '../run-log/retry-unavailable.ts';
-import { signalIdOfStep } from '../runs/handle-signal-job.ts';
+import type { Command, StepResult } from '../../../engine/durable/command-batch.ts';
+import type { JsonValue } from '../../../engine/json.ts';
+import type { Failure } from '../../../engine/log/events.ts';
+import type { CodeHead } from '../../../engine/log/head.ts';
+import { maxSignalTextLength } from '../../../engine/signal-key.ts';
+import { durationMs } from '../../../engine/time.ts';
+import { Unavailable } from '../../../ports/unavailable.ts';
+import type { Deps } from '../../deps.ts';
+import { originFields } from '../../commit/job-messages.ts';
+import { retryUnavailable } from '../../run-log/retry-unavailable.ts';
+import { signalIdOfStep } from '../../runs/handle-signal-job.ts';
 
 type SignalSendCommand = Extract<Command, { kind: 'signal-send' }>;
 

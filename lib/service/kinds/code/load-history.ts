@@ -1,11 +1,11 @@
 /** Loads the history of a code run for replay, with every offloaded value resolved. */
-import { historyOf } from '../../engine/durable/history.ts';
-import type { History, HistoryEntry, StepResult } from '../../engine/durable/command-batch.ts';
-import { invariant } from '../../engine/invariant.ts';
-import type { JsonValue, Payload, PayloadRef } from '../../engine/json.ts';
-import type { Deps } from '../deps.ts';
-import { loadPayloads } from './payloads.ts';
-import type { RunFold } from './read-run-fold.ts';
+import { historyOf } from '../../../engine/durable/history.ts';
+import type { History, HistoryEntry, StepResult } from '../../../engine/durable/command-batch.ts';
+import { invariant } from '../../../engine/invariant.ts';
+import type { JsonValue, Payload, PayloadRef } from '../../../engine/json.ts';
+import type { Deps } from '../../deps.ts';
+import { loadPayloads } from '../../run-log/payloads.ts';
+import type { RunFold } from '../../run-log/read-run-fold.ts';
 
 /** @param loaded values loaded before: one workflow task may receive its history several times */
 export async function loadHistory(

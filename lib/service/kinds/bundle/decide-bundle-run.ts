@@ -1,14 +1,14 @@
 /** Commits the events that follow from facts about a bundle run, and dispatches their effects. */
-import { type BundleFact, decideBundle } from '../../engine/bundle/decide.ts';
-import { type Lane, type Message, messageId } from '../../engine/bundle/message.ts';
-import type { RunId } from '../../engine/ids.ts';
-import type { RunEvent } from '../../engine/log/events.ts';
-import { type AppendResult, append } from '../run-log/append.ts';
-import { dispatchEffects } from './dispatch-effects.ts';
-import type { Decider } from './decide-run.ts';
-import type { Deps } from '../deps.ts';
-import { measureCommit } from './measure-commit.ts';
-import type { RunFold } from '../run-log/read-run-fold.ts';
+import { type BundleFact, decideBundle } from '../../../engine/bundle/decide.ts';
+import { type Lane, type Message, messageId } from '../../../engine/bundle/message.ts';
+import type { RunId } from '../../../engine/ids.ts';
+import type { RunEvent } from '../../../engine/log/events.ts';
+import { type AppendResult, append } from '../../run-log/append.ts';
+import { dispatchEffects } from '../../commit/dispatch-effects.ts';
+import type { Decider } from '../graph/decide-run.ts';
+import type { Deps } from '../../deps.ts';
+import { measureCommit } from '../../commit/measure-commit.ts';
+import type { RunFold } from '../../run-log/read-run-fold.ts';
 
 export async function decideBundleRun(
   { deps, by, isAlreadyRecordedBy }: Pick<Decider, 'deps' | 'by' | 'isAlreadyRecordedBy'>,

@@ -2,33 +2,33 @@
  * Delivers a message of a bundle run to the bundle of its deployment, if the message is still open, and commits the result of the
  * bundle's response. A message may be delivered twice, as with every queue; the bundle's code must tolerate that.
  */
-import { defined } from '../../base/defined.ts';
-import type { BundleFact } from '../../engine/bundle/decide.ts';
-import { type Message, laneOf, parseMessage, messageKey } from '../../engine/bundle/message.ts';
-import { type InvocationResult, messageResultOf } from '../../engine/bundle/message-result.ts';
-import type { NodeRef } from '../../engine/ids.ts';
-import { invariant } from '../../engine/invariant.ts';
-import type { JsonValue } from '../../engine/json.ts';
-import type { Deliveries } from '../../engine/log/deliveries.ts';
-import { isTerminal } from '../../engine/log/fold.ts';
-import type { BundleHead } from '../../engine/log/head.ts';
-import type { OpenNode } from '../../engine/log/node-state.ts';
-import { openNodeAt } from '../../engine/log/open-node-at.ts';
-import { type Instant, durationMs, instant } from '../../engine/time.ts';
-import { withSpan } from '../../engine/trace.ts';
-import type { Bundles } from '../../ports/bundles.ts';
-import type { MessageJob } from '../../ports/jobs.ts';
-import { decideBundleRun, newMessage } from '../commit/decide-bundle-run.ts';
-import { admitAttempt, recordingAttemptErrors } from './admit-attempt.ts';
-import { isPastDeadline, enforceDeadline } from '../commit/deadline.ts';
-import type { Decider } from '../commit/decide-run.ts';
-import { sendJobAt, recheckDelay, sendRecheck } from '../commit/schedule-message.ts';
-import { loadPayload } from '../run-log/payloads.ts';
-import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
-import type { Delivery } from './run-node.ts';
-import { attemptSpanId } from '../runs/span-ids.ts';
+import { defined } from '../../../base/defined.ts';
+import type { BundleFact } from '../../../engine/bundle/decide.ts';
+import { type Message, laneOf, parseMessage, messageKey } from '../../../engine/bundle/message.ts';
+import { type InvocationResult, messageResultOf } from '../../../engine/bundle/message-result.ts';
+import type { NodeRef } from '../../../engine/ids.ts';
+import { invariant } from '../../../engine/invariant.ts';
+import type { JsonValue } from '../../../engine/json.ts';
+import type { Deliveries } from '../../../engine/log/deliveries.ts';
+import { isTerminal } from '../../../engine/log/fold.ts';
+import type { BundleHead } from '../../../engine/log/head.ts';
+import type { OpenNode } from '../../../engine/log/node-state.ts';
+import { openNodeAt } from '../../../engine/log/open-node-at.ts';
+import { type Instant, durationMs, instant } from '../../../engine/time.ts';
+import { withSpan } from '../../../engine/trace.ts';
+import type { Bundles } from '../../../ports/bundles.ts';
+import type { MessageJob } from '../../../ports/jobs.ts';
+import { decideBundleRun, newMessage } from './decide-bundle-run.ts';
+import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-attempt.ts';
+import { isPastDeadline, enforceDeadline } from '../../commit/deadline.ts';
+import type { Decider } from '../graph/decide-run.ts';
+import { sendJobAt, recheckDelay, sendRecheck } from '../../commit/schedule-message.ts';
+import { loadPayload } from '../../run-log/payloads.ts';
+import { type RunFold, readRunFold } from '../../run-log/read-run-fold.ts';
+import type { Delivery } from '../graph/run-node.ts';
+import { attemptSpanId } from '../../runs/span-ids.ts';
 import { watchDelivery } from './watch-delivery.ts';
-import { newWorkflowMessage } from '../commit/new-workflow-message.ts';
+import { newWorkflowMessage } from './new-workflow-message.ts';
 
 export interface Deliverer extends Decider {
   readonly bundles: Bundles;
