@@ -13,8 +13,8 @@ import { type RunResults, byRun, collectResults } from '../service/execution/col
 import type { Deps } from '../service/deps.ts';
 import { runWorkflowTask } from '../service/kinds/code/run-workflow-task.ts';
 import { Plans } from '../service/commit/plans.ts';
+import { runKinds } from '../service/kinds/run-kinds.ts';
 import { sweepRun } from '../service/execution/sweep-runs.ts';
-import type { Worker } from '../service/kinds/graph/run-node.ts';
 import { handleJob } from '../service/execution/handle-job.ts';
 import { FoldCache } from '../service/run-log/fold-cache.ts';
 import { CrashInjector, ProcessCrashed, Process } from './crash-injector.ts';
@@ -23,6 +23,7 @@ import type { AnyWorkflow } from './workflow-fixture.ts';
 import { testDeploymentId, manifestOf } from './manifest.ts';
 import type { Stubs } from './stubs.ts';
 import { VirtualTime } from './virtual-time.ts';
+import type { Worker } from '../service/worker.ts';
 
 export const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
 
@@ -340,6 +341,7 @@ const workerOf = (deps: Deps): Worker => ({
   by: 'test',
   foldCache: new FoldCache(),
   plans: new Plans({ compile: rejectGraphs, evaluate: rejectGraphs }),
+  kinds: runKinds,
   runAttempt: rejectGraphs,
 });
 

@@ -532,8 +532,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Commit, compressed': [bytes(maxCommitBytes), payloads],
   'Inline text of a command batch in a commit': [bytes(maxPartBytes), 'lib/engine/durable/split-command-batch.ts'],
   'Sleeps woken by one commit': [
-    count(numberIn('lib/service/runs/wake-run.ts', 'const maxWakesPerCommit = ')),
-    'lib/service/runs/wake-run.ts',
+    count(numberIn('lib/service/kinds/code/code-kind.ts', 'maxWakesPerCommit: ')),
+    'lib/service/kinds/code/code-kind.ts',
   ],
   'Value that is stored uncompressed': [bytes(numberIn('lib/codec/packed.ts', 'const packAboveBytes = ')), 'lib/codec/packed.ts'],
   'First snapshot': [

@@ -3,7 +3,6 @@ import { defined } from '../../base/defined.ts';
 import { maxDirectSiblings } from '../../engine/graph/advance.ts';
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
 import { type RunState, isTerminal, openNodes } from '../../engine/log/fold.ts';
-import { pinnedVersion } from '../../engine/log/head.ts';
 import { openNodeAt } from '../../engine/log/open-node-at.ts';
 import { type DurationMs, type Instant, between, durationMs, seconds } from '../../engine/time.ts';
 import type { Fact } from '../../engine/graph/facts.ts';
@@ -13,8 +12,8 @@ import { recordingAttemptErrors } from './admit-attempt.ts';
 import type { AppendResult } from '../run-log/append.ts';
 import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
 import { readChildEnd } from '../runs/read-child-end.ts';
-import { decideCodeRun } from '../kinds/code/decide-code-run.ts';
-import { type Decider, decideRun } from '../kinds/graph/decide-run.ts';
+import { notifyRun } from '../commit/commit-facts.ts';
+import type { Decider } from '../run-kind.ts';
 import { recoverAndRecheck } from './recheck-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 import { saveSnapshot } from '../run-log/snapshots.ts';
@@ -95,14 +94,10 @@ async function commitFacts(collector: Decider, fold: RunFold, facts: readonly Re
   }
 }
 
-async function commitTogether(collector: Decider, fold: RunFold, facts: readonly ResultFact[]): Promise<AppendResult> {
-  const ends = facts.filter((fact) => fact.kind === 'child-ended');
-  const { head } = fold;
-  if (head.kind === 'code') return commitWithRecheck(collector, fold, () => decideCodeRun(collector, fold, ends));
-  const plan = await collector.plans.of(collector.deps, head.address, pinnedVersion(head));
-  const decide = (): Promise<AppendResult> => decideRun(collector, fold, plan, facts);
+function commitTogether(collector: Decider, fold: RunFold, facts: readonly ResultFact[]): Promise<AppendResult> {
+  const commit = (): Promise<AppendResult> => notifyRun(collector, fold, facts);
   // A run that waits only for child runs may not be due for a check for hours.
-  return ends.length === 0 ? decide() : commitWithRecheck(collector, fold, decide);
+  return facts.some(({ kind }) => kind === 'child-ended') ? commitWithRecheck(collector, fold, commit) : commit();
 }
 
 type ResultFact = Extract<Fact, { kind: 'node-ended' | 'child-ended' }>;

@@ -4,7 +4,7 @@
  * duplicate message changes nothing. (docs/decisions/subflows.md)
  */
 import { maxDirectSiblings } from '../../engine/graph/advance.ts';
-import type { ChildEnd } from '../../engine/graph/facts.ts';
+import type { ChildEnd, Fact } from '../../engine/graph/facts.ts';
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
 import { openNodes } from '../../engine/log/fold.ts';
@@ -16,11 +16,11 @@ import { recordingAttemptErrors } from './admit-attempt.ts';
 import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
 import { cancelRun } from '../runs/cancel-run.ts';
 import { readChildEnd } from '../runs/read-child-end.ts';
-import type { Decider } from '../kinds/graph/decide-run.ts';
+import type { Decider } from '../run-kind.ts';
 import { childResult } from '../commit/job-messages.ts';
 import { startChildRun } from '../runs/start-child-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
-import { type WaitFact, notifyWaiting } from '../commit/notify-run.ts';
+import { notifyRun } from '../commit/commit-facts.ts';
 
 export async function reconcileChild(decider: Decider, job: ChildJob): Promise<void> {
   const child: RunAddress = { ...job.run, runId: job.childRunId };
@@ -57,9 +57,9 @@ function waitIn({ state }: RunFold, job: ChildJob | ChildResult): ChildWait | un
 
 async function notifyCaller(decider: Decider, caller: RunFold, wait: ChildWait, end: ChildEnd): Promise<void> {
   const { nodeId, iteration, attempt, childRunId } = wait;
-  const fact: WaitFact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end };
+  const fact: Fact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end };
   await recordingAttemptErrors(decider, caller, wait, () =>
-    commitWithRecheck(decider, caller, () => notifyWaiting(decider, caller, [fact])),
+    commitWithRecheck(decider, caller, () => notifyRun(decider, caller, [fact])),
   );
 }
 

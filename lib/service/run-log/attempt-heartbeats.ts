@@ -20,6 +20,7 @@ import { type Heartbeat, belongsToAttempt } from '../../engine/log/heartbeat-tim
 import type { Instant } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
+import { type Decider, kindOf } from '../run-kind.ts';
 import { retryUnavailable } from './retry-unavailable.ts';
 import type { RunFold } from './read-run-fold.ts';
 
@@ -46,12 +47,13 @@ export async function sendHeartbeat(
  * @returns the failure that ends the attempt now; the caller commits it
  */
 export async function recordAttemptError(
-  deps: Pick<Deps, 'clock' | 'log' | 'index'>,
+  decider: HeartbeatDecider<'clock' | 'log' | 'index'>,
   fold: RunFold,
   open: OpenNode,
   thrown: unknown,
   admitted?: Deliveries,
 ): Promise<Failure | undefined> {
+  const { deps } = decider;
   if (thrown instanceof Unavailable) {
     await releaseAttempt(deps, fold, open, admitted);
     return undefined;
@@ -59,7 +61,7 @@ export async function recordAttemptError(
   const heartbeat = await readHeartbeat(deps, fold, open);
   const now = deps.clock.now();
   const reason = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
-  const deliveries = loseDelivery(admitted ?? heartbeat?.deliveries ?? noDeliveries, now, countEndedNodes(fold), reason);
+  const deliveries = loseDelivery(admitted ?? heartbeat?.deliveries ?? noDeliveries, now, countEndedNodes(decider, fold), reason);
   const failure = await lostAttemptFailure(deps, fold, deliveries, now);
   if (failure === undefined) await writeHeartbeat(deps, fold, open, { at: now, resends: heartbeat?.resends ?? 0, deliveries });
   return failure;
@@ -115,7 +117,7 @@ export const writeHeartbeat = (
 ): Promise<void> => log.heartbeat(head.address, { node: nodeKey(open), attempt: open.attempt, ...heartbeat }, head.expiresAt);
 
 export async function recordCrash(
-  { index }: Pick<Deps, 'index'>,
+  decider: HeartbeatDecider<'index'>,
   fold: RunFold,
   open: OpenNode,
   known: Deliveries,
@@ -124,9 +126,9 @@ export async function recordCrash(
   const { begun } = known;
   if (begun !== undefined) {
     const { at: begunAt, lastHeartbeatAt } = begun;
-    await index.recordCrash(fold.head.address, { node: nodeKey(open), begunAt, lastHeartbeatAt, noticedAt: now });
+    await decider.deps.index.recordCrash(fold.head.address, { node: nodeKey(open), begunAt, lastHeartbeatAt, noticedAt: now });
   }
-  return loseDelivery(known, now, countEndedNodes(fold));
+  return loseDelivery(known, now, countEndedNodes(decider, fold));
 }
 
 export async function lostAttemptFailure(
@@ -142,6 +144,10 @@ export async function lostAttemptFailure(
   return failureIfLost(deliveries, otherCrashes, now);
 }
 
-/** A workflow task makes progress when its steps end. In a graph run, other nodes show no progress of an attempt, so the count is 0. */
-export const countEndedNodes = ({ head, state }: RunFold): number =>
-  head.kind === 'code' ? state.nodes.size - state.open.size : 0;
+/** The progress of an attempt: other nodes that have ended meanwhile, where the run kind counts them. */
+export const countEndedNodes = (decider: Pick<Decider, 'kinds'>, { head, state }: RunFold): number =>
+  kindOf(decider, head).countEndedNodes(state);
+
+interface HeartbeatDecider<Port extends keyof Deps> extends Pick<Decider, 'kinds'> {
+  readonly deps: Pick<Deps, Port>;
+}

@@ -3,8 +3,8 @@ import { defined } from '../../base/defined.ts';
 import { validateInput } from '../../engine/graph/validate-input.ts';
 import type { Scope } from '../../engine/ids.ts';
 import type { ScheduleDefinition } from '../../ports/schedules.ts';
-import type { Resolved } from '../runs/prepare-run.ts';
-import type { Decider } from '../kinds/graph/decide-run.ts';
+import type { Resolved } from '../new-run.ts';
+import type { Decider } from '../run-kind.ts';
 import { closedReason, hasVersion } from '../definitions/closed-reason.ts';
 import { type StartRefusal, resolveStart } from '../runs/start-run.ts';
 

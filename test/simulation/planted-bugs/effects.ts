@@ -13,9 +13,9 @@ export const effectBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a job that the worker runs itself is also sent to the queue',
-    file: 'lib/service/commit/dispatch-effects.ts',
-    find: "else if (event.via !== 'inline') immediateJobs.push(",
-    replace: 'else immediateJobs.push(',
+    file: 'lib/service/commit/effects.ts',
+    find: "if (event.via !== 'inline') readyJobs.push(",
+    replace: 'readyJobs.push(',
     within: 60,
   },
   {

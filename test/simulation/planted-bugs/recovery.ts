@@ -38,8 +38,8 @@ export const recoveryBugs: readonly PlantedBug[] = [
   {
     name: 'a timed-out node is recorded as sent again and is not sent',
     file: mend,
-    find: 'else await deps.jobs.send([workJob(fold.head, node.dispatchedIn, node, resends)]);',
-    replace: 'else void [workJob, resends];',
+    find: 'else await deps.jobs.send([kindOf(decider, fold.head).jobOf(fold.head, node.dispatchedIn, node, resends)]);',
+    replace: 'else void resends;',
     scenario: 'a crashed branch beside a running one',
     within: 1,
   },

@@ -3,13 +3,15 @@ import type { PlantedBug } from './bug.ts';
 
 const meet = 'lib/service/commit/match-signals.ts';
 const memory = 'lib/memory/signals.ts';
+const settling =
+  "await (waitOutcome === 'received_it'\n    ? deps.signals.markTaken(signalKey, signal.signalId, waiter)\n    : deps.signals.release(signalKey, signal.signalId, waiter));";
 
 export const signalBugs: readonly PlantedBug[] = [
   {
     name: 'a wait loses the payload of its signal',
     file: meet,
-    find: 'signal: { signalId, payload, receivedAt },',
-    replace: 'signal: { signalId, payload: null, receivedAt },',
+    find: 'return { signalId, payload, receivedAt };',
+    replace: 'return { signalId, payload: null, receivedAt };',
     within: 20,
   },
   {
@@ -31,23 +33,23 @@ export const signalBugs: readonly PlantedBug[] = [
   {
     name: 'a delivered signal becomes available again',
     file: meet,
-    find: "await (waitOutcome === 'received_it'\n    ? signals.markTaken(signalKey, signal.signalId, waiter)\n    : signals.release(signalKey, signal.signalId, waiter));",
-    replace: 'await signals.release(signalKey, signal.signalId, waiter);',
+    find: settling,
+    replace: 'await deps.signals.release(signalKey, signal.signalId, waiter);',
     within: 20,
   },
   {
     name: 'a signal counts as delivered to a wait that ended without it',
     file: meet,
-    find: "await (waitOutcome === 'received_it'\n    ? signals.markTaken(signalKey, signal.signalId, waiter)\n    : signals.release(signalKey, signal.signalId, waiter));",
-    replace: 'await signals.markTaken(signalKey, signal.signalId, waiter);',
+    find: settling,
+    replace: 'await deps.signals.markTaken(signalKey, signal.signalId, waiter);',
     within: 400,
     options: { code: 0, runs: 8, isShared: true },
   },
   {
     name: 'a signal that a crashed worker claimed stays claimed',
     file: meet,
-    find: 'for (const signal of claimed) await deliverOrRelease(context, signal, signal.by);\n  if (claimed.length > 0) return true;',
-    replace: '',
+    find: 'if (claimed.length > 0) return { effects: [...claimed, next] };',
+    replace: 'void claimed;',
     within: 60,
     options: { code: 0, runs: 8, isShared: true },
   },
@@ -70,17 +72,17 @@ export const signalBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a new wait does not check for a stored signal',
-    file: 'lib/service/commit/register-waits.ts',
-    find: '    await matchSignals(matcher, signalKeyOf(address, wait), fold);\n',
-    replace: '',
+    file: meet,
+    find: "return { effects: [{ kind: 'match-signals', signalKey, fold, round: 1 }] };",
+    replace: 'return { effects: [] };',
     within: 100,
     faultProfile: 'none',
     options: { withoutSweep: true, code: 0, runs: 8 },
   },
   {
     name: 'a wait is not registered',
-    file: 'lib/service/commit/register-waits.ts',
-    find: 'await matcher.deps.signals.addWaiter(\n      signalKeyOf(address, wait),\n      waiterOf(address, wait),\n      after(deadlineAt, retainedAfterDeadline),\n    );',
+    file: meet,
+    find: 'await deps.signals.addWaiter(signalKey, waiterOf(address, wait), after(deadlineAt, retainedAfterDeadline));',
     replace: '',
     within: 60,
     options: { code: 0 },
@@ -88,17 +90,17 @@ export const signalBugs: readonly PlantedBug[] = [
   {
     name: 'a wait of code is not registered, and no check runs',
     file: 'lib/service/runs/handle-signal-job.ts',
-    find: "if (fold?.head.kind === 'code') await registerWaits(signalMatcherOf(decider), fold, signalWaitsOf(fold.state));",
-    replace: 'void [fold, registerWaits, signalWaitsOf];',
+    find: '  await registerWaits(decider, fold, signalWaitsOf(fold.state));',
+    replace: '  void [fold, registerWaits, signalWaitsOf];',
     within: 60,
     faultProfile: 'none',
     options: { withoutSweep: true, code: 1 },
   },
   {
     name: 'a new wait of code sends no message to register it',
-    file: 'lib/service/kinds/code/workflow-task-log.ts',
-    find: "await this.#decider.deps.jobs.sendDelayed({ kind: 'waits', ...originFields(this.#fold.head) }, durationMs(0));",
-    replace: 'void [originFields, durationMs];',
+    file: 'lib/service/commit/effects.ts',
+    find: "return [{ kind: 'send-message', job: { kind: 'waits', ...originFields(fold.head) } }];",
+    replace: 'return [];',
     within: 100,
     faultProfile: 'none',
     options: { withoutSweep: true, code: 1 },
@@ -144,7 +146,7 @@ export const signalBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a wait for a signal expires early',
-    file: 'lib/service/kinds/graph/run-node.ts',
+    file: 'lib/service/execution/wake-node.ts',
     find: '} else if ((waitEndsAt(node) ?? Infinity) > worker.deps.clock.now()) {',
     replace: '} else if (node.attempt < 1) {',
     and: [
@@ -169,7 +171,7 @@ export const signalBugs: readonly PlantedBug[] = [
   {
     name: 'a wait that is not registered expires without a check for stored signals',
     file: 'lib/service/commit/register-waits.ts',
-    find: "if (signals.some(({ state }) => state === 'free')) await registerWaits(matcher, fold, [wait]);",
+    find: "if (signals.some(({ state }) => state === 'free')) await registerWaits(decider, fold, [wait]);",
     replace: 'void signals;',
     scenario: 'a wait that its worker does not register',
     within: 1,

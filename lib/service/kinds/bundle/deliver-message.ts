@@ -16,23 +16,17 @@ import type { OpenNode } from '../../../engine/log/node-state.ts';
 import { openNodeAt } from '../../../engine/log/open-node-at.ts';
 import { type Instant, durationMs, instant } from '../../../engine/time.ts';
 import { withSpan } from '../../../engine/trace.ts';
-import type { Bundles } from '../../../ports/bundles.ts';
 import type { MessageJob } from '../../../ports/jobs.ts';
 import { decideBundleRun, newMessage } from './decide-bundle-run.ts';
 import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-attempt.ts';
 import { isPastDeadline, enforceDeadline } from '../../commit/deadline.ts';
-import type { Decider } from '../graph/decide-run.ts';
 import { sendJobAt, recheckDelay, sendRecheck } from '../../commit/schedule-message.ts';
 import { loadPayload } from '../../run-log/payloads.ts';
 import { type RunFold, readRunFold } from '../../run-log/read-run-fold.ts';
-import type { Delivery } from '../graph/run-node.ts';
 import { attemptSpanId } from '../../runs/span-ids.ts';
 import { watchDelivery } from './watch-delivery.ts';
 import { newWorkflowMessage } from './new-workflow-message.ts';
-
-export interface Deliverer extends Decider {
-  readonly bundles: Bundles;
-}
+import type { Delivery, Deliverer } from '../../worker.ts';
 
 /** Time reserved at the end of an invocation for the commit and its effects. */
 const reserveMs = durationMs(5_000);

@@ -6,7 +6,7 @@ import { between, seconds } from '../../../engine/time.ts';
 import { Unavailable } from '../../../ports/unavailable.ts';
 import { isPastDeadline, untilNextCheck } from '../../commit/deadline.ts';
 import { decideBundleRun } from './decide-bundle-run.ts';
-import type { Decider } from '../graph/decide-run.ts';
+import type { Decider } from '../../run-kind.ts';
 import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
 import { sendHeartbeat } from '../../run-log/attempt-heartbeats.ts';
 

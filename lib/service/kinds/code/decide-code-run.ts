@@ -1,37 +1,30 @@
-/** Commits the events that follow from facts about a code run, and dispatches their effects. */
+/** How facts about a code run become events. */
 import { decideCode } from '../../../engine/durable/decide.ts';
 import type { CodeFact, CodeTools } from '../../../engine/durable/facts.ts';
-import type { Failure, RunEvent } from '../../../engine/log/events.ts';
+import type { Fact } from '../../../engine/graph/facts.ts';
+import type { RunEvent } from '../../../engine/log/events.ts';
 import type { Head } from '../../../engine/log/head.ts';
 import type { Instant } from '../../../engine/time.ts';
-import { type AppendResult, append } from '../../run-log/append.ts';
-import { dispatchEffects } from '../../commit/dispatch-effects.ts';
 import { childRunId } from '../../commit/child-run-id.ts';
-import type { Decider } from '../graph/decide-run.ts';
-import { measureCommit } from '../../commit/measure-commit.ts';
+import type { Decision } from '../../commit/append-facts.ts';
+import type { Decider } from '../../run-kind.ts';
 import type { RunFold } from '../../run-log/read-run-fold.ts';
 
-/** Facts from outside the workflow function. They are decided again after a lost put; a command batch is not (`workflow-task-log.ts`). */
-export type ExternalCodeFact = Exclude<
-  CodeFact,
-  { kind: 'command-batch' | 'workflow-task-crashed' | 'workflow-task-deferred' | 'commit-too-large' }
->;
-
-export async function decideCodeRun(
-  { deps, by, isAlreadyRecordedBy }: Pick<Decider, 'deps' | 'by' | 'isAlreadyRecordedBy'>,
-  fold: RunFold,
-  facts: readonly ExternalCodeFact[],
-): Promise<AppendResult> {
-  const decideEvents = (codeFacts: readonly CodeFact[]): readonly RunEvent[] =>
-    decideCode(fold.state, codeFacts, codeTools(deps.clock.now(), fold.head));
-  const decideTooLarge = (failure: Failure): readonly RunEvent[] => decideEvents([{ kind: 'commit-too-large', failure }]);
-  const appended = await append(deps, fold, by, () => decideEvents(facts), isAlreadyRecordedBy, decideTooLarge);
-  if (appended.kind === 'committed') {
-    measureCommit(deps, fold, appended.commit);
-    await dispatchEffects(deps, fold, appended.commit);
-  }
-  return appended;
+/**
+ * For facts from outside the workflow function. They are decided again after a lost put; a command batch is not
+ * (`workflow-task-log.ts`).
+ */
+export function codeDecision({ deps }: Pick<Decider, 'deps'>, fold: RunFold): Decision<Fact> {
+  const decideEvents = (facts: readonly CodeFact[]): readonly RunEvent[] =>
+    decideCode(fold.state, facts, codeTools(deps.clock.now(), fold.head));
+  return {
+    decide: (facts) => ({ events: decideEvents(facts.filter(isCodeFact)), undecided: 0 }),
+    eventsWhenTooLarge: (failure) => decideEvents([{ kind: 'commit-too-large', failure }]),
+  };
 }
+
+/** A code run has no node results and no concurrency slots. A message that claims otherwise changes nothing. */
+const isCodeFact = (fact: Fact): fact is Extract<Fact, CodeFact> => fact.kind !== 'node-ended' && fact.kind !== 'slot-taken';
 
 /** The inputs of `decideCode` besides the state and the facts. */
 export const codeTools = (now: Instant, { address, deadlineAt }: Pick<Head, 'address' | 'deadlineAt'>): CodeTools => ({

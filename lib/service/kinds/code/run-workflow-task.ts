@@ -16,21 +16,16 @@ import { openNodeAt } from '../../../engine/log/open-node-at.ts';
 import { type Instant, between, durationMs, instant, seconds } from '../../../engine/time.ts';
 import type { Manifest } from '../../../ports/deployments.ts';
 import type { WorkflowTaskJob } from '../../../ports/jobs.ts';
-import type { WorkflowTaskEnd, WorkflowTask, Programs } from '../../../ports/programs.ts';
+import type { WorkflowTaskEnd, WorkflowTask } from '../../../ports/programs.ts';
 import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-attempt.ts';
 import { enforceDeadline } from '../../commit/deadline.ts';
-import type { Decider } from '../graph/decide-run.ts';
 import { type WorkflowTaskEnding, WorkflowTaskLog } from './workflow-task-log.ts';
 import { sendJobAt, recheckDelay, sendRecheck } from '../../commit/schedule-message.ts';
 import { type RunFold, readRunFold } from '../../run-log/read-run-fold.ts';
 import { readRunInput } from '../../run-log/read-run-input.ts';
-import type { Delivery } from '../graph/run-node.ts';
 import { sendStepSignal } from './send-step-signal.ts';
 import { watchWorkflowTask } from './watch-workflow-task.ts';
-
-export interface WorkflowTaskWorker extends Decider {
-  readonly programs: Programs;
-}
+import type { Delivery, WorkflowTaskWorker } from '../../worker.ts';
 
 /** Time reserved at the end of an invocation for the last commit and its effects. */
 const reserveMs = seconds(5);

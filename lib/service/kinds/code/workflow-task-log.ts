@@ -14,16 +14,15 @@ import { type Commit, nextCommitNo } from '../../../engine/log/commit.ts';
 import type { RunOutcome, Failure } from '../../../engine/log/events.ts';
 import { applyCommit, isTerminal } from '../../../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
-import { type Instant, durationMs } from '../../../engine/time.ts';
+import type { Instant } from '../../../engine/time.ts';
 import { Unavailable } from '../../../ports/unavailable.ts';
 import { isWon, putUntilOutcomeKnown } from '../../run-log/append.ts';
 import { dispatchEffects } from '../../commit/dispatch-effects.ts';
 import { codeTools } from './decide-code-run.ts';
-import type { Decider } from '../graph/decide-run.ts';
+import type { Decider } from '../../run-kind.ts';
 import { classifyForeignCommit } from './classify-foreign-commit.ts';
-import { originFields } from '../../commit/job-messages.ts';
 import { loadHistory } from './load-history.ts';
-import { measureCommit } from '../../commit/measure-commit.ts';
+import { measureCommit } from '../../commit/append-facts.ts';
 import { CommitTooLarge, offloadEvents } from '../../run-log/payloads.ts';
 import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
 import { saveSnapshot } from '../../run-log/snapshots.ts';
@@ -259,19 +258,12 @@ export class WorkflowTaskLog {
     const { deps } = this.#decider;
     measureCommit(deps, this.#fold, commit);
     try {
-      await dispatchEffects(deps, this.#fold, commit);
-      await this.#announceWaits(commit);
+      await dispatchEffects(this.#decider, this.#fold, commit);
       await saveSnapshot(deps, this.#fold);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       this.#errors.push(error);
     }
-  }
-
-  /** Asks the worker to register the waits and match signals. The code function has no permission to write to the signal store. */
-  async #announceWaits({ events }: Commit): Promise<void> {
-    if (!events.some(({ type }) => type === 'SIGNAL_AWAITED')) return;
-    await this.#decider.deps.jobs.sendDelayed({ kind: 'waits', ...originFields(this.#fold.head) }, durationMs(0));
   }
 
   #reason(): string {

@@ -9,43 +9,25 @@ import { invariant } from '../../../engine/invariant.ts';
 import type { Commit } from '../../../engine/log/commit.ts';
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
-import { isTestRun, pinnedVersion } from '../../../engine/log/head.ts';
-import { type NodeState, type OpenNode, type WaitingNode, waitEndsAt, isOpen } from '../../../engine/log/node-state.ts';
+import { isTestRun } from '../../../engine/log/head.ts';
+import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
 import { firstTimeSlice, repeatTimeSlice, slowLaneGroup } from '../../../engine/fair-shares.ts';
-import { type Instant, between, durationMs } from '../../../engine/time.ts';
-import type { NodeJob, WakeJob } from '../../../ports/jobs.ts';
+import { between, durationMs } from '../../../engine/time.ts';
+import type { NodeJob } from '../../../ports/jobs.ts';
 import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-attempt.ts';
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
 import { isPastDeadline, enforceDeadline } from '../../commit/deadline.ts';
-import { decideCodeRun } from '../code/decide-code-run.ts';
-import { type Decider, decideRun, signalMatcherOf } from './decide-run.ts';
-import type { RunAttempt } from '../../commit/plans.ts';
-import { childJob, nodeJob, originFields } from '../../commit/job-messages.ts';
-import { removeWaits, matchWaitOnce } from '../../commit/register-waits.ts';
+import { decideRun, planOf } from './decide-run.ts';
+import type { Decider } from '../../run-kind.ts';
+import { nodeJob, originFields } from '../../commit/job-messages.ts';
 import { sendJobAt, recheckDelay, sendRecheck } from '../../commit/schedule-message.ts';
 import { recoverAndRecheck } from '../../execution/recheck-run.ts';
 import { offload } from '../../run-log/payloads.ts';
-import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
+import { type RunFold, readTail, readTailBesideSiblings } from '../../run-log/read-run-fold.ts';
 import { releaseAttempt } from '../../run-log/attempt-heartbeats.ts';
 import { saveSnapshot } from '../../run-log/snapshots.ts';
-import type { FoldCache } from '../../run-log/fold-cache.ts';
 import { announceStart } from './watch-attempt.ts';
-
-export interface Worker extends Decider {
-  readonly foldCache: FoldCache;
-  readonly runAttempt: RunAttempt;
-}
-
-export interface Delivery {
-  /** the message was delivered before: its work may be complete, partly complete, or lost */
-  readonly isRedelivered: boolean;
-  /** end of this invocation's time */
-  readonly mustEndAt: Instant;
-  /** it came from the delay queue, which has no message groups and so no fair shares */
-  readonly isDelayed?: boolean;
-  /** aborts when the worker shuts down: a workflow task then suspends after its next command batch, as near its time limit */
-  readonly drainSignal?: AbortSignal;
-}
+import type { Continuation, Delivery, Worker } from '../../worker.ts';
 
 /** Time reserved at the end of an invocation for the commit and its effects. */
 const reserveMs = durationMs(5_000);
@@ -59,7 +41,7 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
   if (fold === undefined) return;
   const open = openNodeOf(fold, job);
   if (open !== undefined && isPastDeadline(worker.deps, fold)) {
-    await refreshFold(worker, fold, job);
+    await readTailBesideSiblings(worker.deps, fold, job);
     await enforceDeadline(worker, fold);
   } else if (open === undefined) {
     // A duplicate dispatches nothing. After a redelivery, the worker before may have crashed between its commit and its effects.
@@ -85,67 +67,19 @@ interface Admitted {
   readonly deliveries?: Deliveries | undefined;
 }
 
-/** Handles a wake-up: ends a sleep, or times out a wait. An early wake-up is sent again; a stale one changes nothing. */
-export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery): Promise<void> {
-  const fold = await worker.foldCache.take(worker.deps, job.run, { minCommit: job.commit, mustBeFresh: delivery.isRedelivered });
-  if (fold === undefined) return;
-  const node = fold.state.nodes.get(nodeKey(job));
-  if (node?.status !== 'waiting' || node.attempt !== job.attempt || isStalePause(node, job)) {
-    if (delivery.isRedelivered) await recoverAndRecheck(worker, fold);
-  } else if ((waitEndsAt(node) ?? Infinity) > worker.deps.clock.now()) {
-    await sendJobAt(worker.deps, waitEndsAt(node) ?? fold.head.deadlineAt, job);
-  } else {
-    const admission = await admitAttempt(worker, fold, node, { ...delivery, resend: job.resend ?? 0, mayOverlap: true });
-    if (admission.kind === 'held_by_another') await sendRecheck(worker.deps, fold.head, recheckDelay);
-    else if (admission.kind === 'begins') {
-      const { deliveries } = admission;
-      const continueRun = await recordingAttemptErrors(
-        worker,
-        fold,
-        node,
-        () => wakeAdmitted(worker, fold, node, job),
-        deliveries,
-      );
-      await continueRun(delivery);
-    }
-  }
-  worker.foldCache.put(fold);
-}
-
-/** Runs the ready nodes that follow from a wake-up. */
-type Continuation = (delivery: Delivery) => Promise<void>;
-
-async function wakeAdmitted(worker: Worker, fold: RunFold, node: WaitingNode, job: WakeJob): Promise<Continuation> {
-  if (node.for === 'signal') await matchWaitOnce(signalMatcherOf(worker), fold, node);
-  await refreshFold(worker, fold, job);
-  const ref: NodeRef = { nodeId: job.nodeId, iteration: job.iteration };
-  const wakeFact = { kind: 'node-woken', node: ref, attempt: job.attempt } as const;
-  const continueRun = await commitWake(worker, fold, wakeFact);
-  if (node.for === 'signal') await removeWaits(worker.deps, job.run, [node]);
-  // The wait timed out, so its child run must be cancelled.
-  if (node.for === 'child') await worker.deps.jobs.sendDelayed(childJob(fold.head, node, node.childRunId), durationMs(0));
-  return continueRun;
-}
-
-type Woken = Extract<Fact, { kind: 'node-woken' }>;
-
-/** Commits the wake-up. In a code run, another function then runs the workflow task. In a graph run, this one runs the next node. */
-async function commitWake(worker: Worker, fold: RunFold, fact: Woken): Promise<Continuation> {
-  if (fold.head.kind === 'code') {
-    await decideCodeRun(worker, fold, [fact]);
-    return async () => {};
-  }
-  const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
+/** Commits the end of a wait. This invocation then runs the next node. */
+export async function endGraphWait(
+  worker: Worker,
+  fold: RunFold,
+  fact: Extract<Fact, { kind: 'node-woken' }>,
+): Promise<Continuation> {
+  const plan = await planOf(worker, fold);
   // With fair shares, the next node must come through the node queue, which limits each project.
   const appended = await decideRun(worker, fold, plan, [fact], worker.deps.settings.shares?.regular === undefined);
   return async (delivery) => {
     if (appended.kind === 'committed') await runReadyNodes(worker, fold, plan, appended.commit, delivery);
   };
 }
-
-/** A loop may pause many times, each time with its own wake-up. */
-const isStalePause = (node: WaitingNode, job: WakeJob): boolean =>
-  node.for === 'iterations' && (node.loop.wakeAt === undefined || node.dispatchedIn !== job.commit);
 
 async function runChain(worker: Worker, fold: RunFold, first: Admitted, delivery: Delivery): Promise<void> {
   const { open, deliveries } = first;
@@ -156,7 +90,7 @@ async function runChain(worker: Worker, fold: RunFold, first: Admitted, delivery
 }
 
 async function runFirst(worker: Worker, fold: RunFold, first: Admitted): Promise<readonly [Plan, Commit | undefined]> {
-  const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
+  const plan = await planOf(worker, fold);
   await announceIfSlow(worker, fold, plan, first.open);
   // Announcing the start may have read commits that ended the node.
   const isWanted = openNodeOf(fold, first.open) !== undefined;
@@ -177,7 +111,7 @@ async function runReadyNodes(worker: Worker, fold: RunFold, plan: Plan, from: Co
     }
     if (wait > 0) await worker.deps.clock.sleep(wait);
     if (isPastDeadline(worker.deps, fold)) {
-      await refreshFold(worker, fold, next);
+      await readTailBesideSiblings(worker.deps, fold, next);
       await enforceDeadline(worker, fold);
       break;
     }
@@ -215,7 +149,7 @@ async function attemptAndCommit(
     await releaseAttempt(worker.deps, fold, open, deliveries);
     return undefined;
   }
-  await refreshFold(worker, fold, open);
+  await readTailBesideSiblings(worker.deps, fold, open);
   const appended = await decideRun(worker, fold, plan, [ended], !isSlow);
   return appended.kind === 'committed' ? appended.commit : undefined;
 }
@@ -266,21 +200,10 @@ async function offloadOutcome(
   return outcome.kind === 'expanding' ? { ...outcome, items: await offload(deps, run, outcome.items) } : outcome;
 }
 
-/** While siblings are open, other workers commit too. Reading the tail costs a fifth of a lost put. */
-async function refreshFold({ deps }: Worker, fold: RunFold, currentNode: NodeRef): Promise<void> {
-  const { open, nodes } = fold.state;
-  const hasSiblings = [...open.keys()].some((key) => key !== nodeKey(currentNode) && !isAdvancedByIterations(nodes.get(key)));
-  if (hasSiblings) await readTail(deps, fold);
-}
-
-/** A loop that waits for its iterations: no worker commits for the loop node itself. A paused loop has a wake-up. */
-const isAdvancedByIterations = (node: NodeState | undefined): boolean =>
-  node?.status === 'waiting' && node.for === 'iterations' && node.loop.wakeAt === undefined;
-
 /** Commits the start of a node that may take long before it runs. For other nodes the completion contains the start. */
 async function announceIfSlow(worker: Worker, fold: RunFold, plan: Plan, open: OpenNode): Promise<void> {
   if (!planNodeOf(plan, open).recordsStart || open.status !== 'queued' || open.via === 'collect') return;
-  await refreshFold(worker, fold, open);
+  await readTailBesideSiblings(worker.deps, fold, open);
   await announceStart(worker, fold, plan, open);
 }
 

@@ -7,7 +7,8 @@ import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
 import { between, seconds } from '../../../engine/time.ts';
 import { Unavailable } from '../../../ports/unavailable.ts';
 import { isPastDeadline, untilNextCheck } from '../../commit/deadline.ts';
-import { type Decider, decideRun } from './decide-run.ts';
+import { decideRun } from './decide-run.ts';
+import type { Decider } from '../../run-kind.ts';
 import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
 import { sendHeartbeat } from '../../run-log/attempt-heartbeats.ts';
 
