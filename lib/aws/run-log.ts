@@ -4,7 +4,7 @@ import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
-import { type Head, type HeadProjection, type RunCreation, terminalStatuses } from '../engine/log/head.ts';
+import { type Head, type HeadProjection, type RunCreation, sideOfKind, terminalStatuses } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import type { LogTail, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { runsTableKeys } from '../contract/environment.ts';
@@ -113,8 +113,7 @@ export class DynamoRunLog implements RunLog {
     value: JsonValue,
     { expiresAt, kind }: Parameters<RunLog['attach']>[3],
   ): Promise<PayloadRef> {
-    const side = kind === 'graph' ? 'platform' : 'code';
-    await this.#table.put(attachmentKey(run, side, name), attachmentAttributes(value, expiresAt), ifNotExists);
+    await this.#table.put(attachmentKey(run, sideOfKind[kind], name), attachmentAttributes(value, expiresAt), ifNotExists);
     return `item:${name}`;
   }
 

@@ -31,7 +31,7 @@ export interface Decider {
 }
 
 export type KindName = Head['kind'];
-export type HeadOf<Kind extends KindName> = Extract<Head, { readonly kind: Kind }>;
+type HeadOf<Kind extends KindName> = Extract<Head, { readonly kind: Kind }>;
 export type FoldOf<Kind extends KindName> = RunFold & { readonly head: HeadOf<Kind> };
 
 /** Exhaustive: a kind of head without an entry, and an entry that lacks a member, do not compile. */

@@ -99,6 +99,7 @@ const payloads = 'lib/service/run-log/payloads.ts';
 const silence = 'lib/engine/log/heartbeat-timeout.ts';
 const deliveries = 'lib/engine/log/deliveries.ts';
 const attempt = 'lib/service/kinds/graph/watch-attempt.ts';
+const heartbeats = 'lib/service/execution/heartbeat-loop.ts';
 const queues = 'lib/constructs/queues.ts';
 const construct = 'lib/constructs/stepwell.ts';
 const concurrency = 'lib/contract/concurrency.ts';
@@ -552,7 +553,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     count(numberIn('lib/service/run-log/append.ts', 'const maxPutAttempts = ')),
     'lib/service/run-log/append.ts',
   ],
-  'Heartbeat of an attempt': [seconds(numberIn(attempt, 'const heartbeatInterval = ')), attempt],
+  'Heartbeat of an attempt': [seconds(numberIn(heartbeats, 'const heartbeatInterval = ')), heartbeats],
   'Check for a cancel': [seconds(numberIn(attempt, 'const checkInterval = ')), attempt],
   'First heartbeat timeout': [seconds(numberIn(silence, 'const baseHeartbeatTimeout: DurationMs = ')), silence],
   'Longest heartbeat timeout': [minutes(numberIn(silence, 'const maxHeartbeatTimeout: DurationMs = ')), silence],

@@ -9,7 +9,7 @@ import type { JsonValue, Payload, PayloadRef } from '../../engine/json.ts';
 import { truncateEvent } from '../../engine/log/event-limits.ts';
 import type { Failure, RunEvent } from '../../engine/log/events.ts';
 import { reportedFailure } from '../../engine/log/failure-limits.ts';
-import { type Head, isTestRun } from '../../engine/log/head.ts';
+import { type Head, isTestRun, sideOfKind } from '../../engine/log/head.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 
@@ -35,7 +35,7 @@ type PayloadOwner = Pick<Head, 'address' | 'expiresAt' | 'kind'>;
  * code may read and write only there. (No project id and no environment name contains a `~`.)
  */
 export const blobPrefixOf = ({ address: { runId }, kind }: Pick<Head, 'address' | 'kind'>): string =>
-  kind === 'graph' ? `${runId}/` : `~code/${runId}/`;
+  sideOfKind[kind] === 'platform' ? `${runId}/` : `~code/${runId}/`;
 /** All prefixes that a run may use, when its kind is not known. */
 export const blobPrefixesOf = (address: RunAddress): readonly string[] =>
   (['graph', 'code'] as const).map((kind) => blobPrefixOf({ address, kind }));

@@ -62,8 +62,8 @@ export const codeBugs: readonly PlantedBug[] = [
   {
     name: 'a workflow task sends no heartbeats',
     file: 'lib/service/kinds/code/watch-workflow-task.ts',
-    find: 'if (between(lastHeartbeatAt, now) < heartbeatInterval || hasRequestedEnd) continue;',
-    replace: 'if (between(lastHeartbeatAt, now) >= 0) continue;',
+    find: "return hasRequestedEnd ? 'ending' : 'wanted';",
+    replace: "return 'ending';",
     within: 40,
     faultProfile: 'none',
     options,

@@ -117,8 +117,8 @@ export const recoveryBugs: readonly PlantedBug[] = [
   {
     name: 'an attempt continues after its time limit',
     file: 'lib/service/kinds/graph/watch-attempt.ts',
-    find: 'const remaining = node.policy.timeoutMs + graceMs',
-    replace: 'const remaining = node.policy.timeoutMs * 100 + graceMs',
+    find: 'untilLimit: () => node.policy.timeoutMs + graceMs',
+    replace: 'untilLimit: () => node.policy.timeoutMs * 100 + graceMs',
     within: 120,
     options: { code: 0 },
   },

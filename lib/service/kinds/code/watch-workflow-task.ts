@@ -1,16 +1,12 @@
 /** Watches a running workflow task: sends heartbeats, passes on commits of other writers, and ends the task in time. */
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import type { Head } from '../../../engine/log/head.ts';
-import { type DurationMs, type Instant, after, between, durationMs, instant, seconds } from '../../../engine/time.ts';
+import { type DurationMs, type Instant, after, between, instant, seconds } from '../../../engine/time.ts';
 import type { WorkflowTaskHandle } from '../../../ports/programs.ts';
-import { Unavailable } from '../../../ports/unavailable.ts';
-import { untilNextCheck } from '../../commit/deadline.ts';
 import type { Deps } from '../../deps.ts';
 import type { WorkflowTaskLog } from './workflow-task-log.ts';
-import { sendHeartbeat } from '../../run-log/attempt-heartbeats.ts';
+import { type CheckedAttempt, watchWithHeartbeats } from '../../execution/heartbeat-loop.ts';
 
-/** Well within the shortest heartbeat timeout (`engine/log/heartbeat-timeout.ts`). */
-const heartbeatInterval = seconds(60);
 /** With this interval, a cancellation reaches a step function within 5 seconds. */
 const checkInterval = seconds(3);
 /** After a cancellation, code that does not end within this time is killed with its thread. */
@@ -35,44 +31,39 @@ export async function watchWorkflowTask(
   const { clock } = deps;
   const wakeUp = createWakeUp(clock, done);
   log.onStop = wakeUp.wake;
-  let lastHeartbeatAt = clock.now();
   let mustEndAt = killAt;
   let hasRequestedEnd = false;
   let hasRequestedRollback = log.ending !== undefined;
-  while (!done.aborted) {
-    const remaining = between(clock.now(), mustEndAt);
-    if (remaining <= 0) return workflowTask.kill('the code did not end in time');
-    await wakeUp.sleep(untilNextCheck(deps, { head }, minDuration(remaining, checkInterval)));
-    if (done.aborted) return;
-    try {
-      await log.enforceDeadline();
-      const checked = await log.check();
-      if (checked.kind === 'ended' && !hasRequestedEnd) {
-        hasRequestedEnd = true;
-        mustEndAt = instant(Math.min(mustEndAt, after(clock.now(), maxShutdownTime)));
-        workflowTask.cancel(checked.reason);
-      } else if (checked.kind === 'interrupts') {
-        const { runOutcome } = checked.history;
-        if (runOutcome !== undefined && !hasRequestedRollback) {
-          hasRequestedRollback = true;
-          workflowTask.cancel(
-            runOutcome.status === 'cancelled' ? (runOutcome.reason ?? 'the run was cancelled') : runOutcome.error.message,
-          );
-        }
-        workflowTask.replaceHistory(checked.history);
+  const check = async (): Promise<CheckedAttempt> => {
+    await log.enforceDeadline();
+    const checked = await log.check();
+    if (checked.kind === 'ended' && !hasRequestedEnd) {
+      hasRequestedEnd = true;
+      mustEndAt = instant(Math.min(mustEndAt, after(clock.now(), maxShutdownTime)));
+      workflowTask.cancel(checked.reason);
+    } else if (checked.kind === 'interrupts') {
+      const { runOutcome } = checked.history;
+      if (runOutcome !== undefined && !hasRequestedRollback) {
+        hasRequestedRollback = true;
+        workflowTask.cancel(
+          runOutcome.status === 'cancelled' ? (runOutcome.reason ?? 'the run was cancelled') : runOutcome.error.message,
+        );
       }
-      const now = clock.now();
-      if (between(lastHeartbeatAt, now) < heartbeatInterval || hasRequestedEnd) continue;
-      await sendHeartbeat(deps, head, { ...log.node, attempt: log.attempt }, deliveries);
-      lastHeartbeatAt = now;
-    } catch (error) {
-      // A missed check or heartbeat causes a duplicate execution at worst.
-      if (!(error instanceof Unavailable)) throw error;
+      workflowTask.replaceHistory(checked.history);
     }
-  }
+    return hasRequestedEnd ? 'ending' : 'wanted';
+  };
+  const watched = {
+    head,
+    open: { ...log.node, attempt: log.attempt },
+    deliveries,
+    untilLimit: () => between(clock.now(), mustEndAt),
+    stopAtLimit: () => workflowTask.kill('the code did not end in time'),
+    checkInterval: () => checkInterval,
+    check,
+  };
+  return watchWithHeartbeats(deps, watched, done, wakeUp.sleep);
 }
-
-const minDuration = (one: DurationMs, other: DurationMs): DurationMs => durationMs(Math.min(one, other));
 
 /** A sleep that `wake` ends early. A `wake` without a current sleep ends the next sleep at once. */
 function createWakeUp(clock: Deps['clock'], done: AbortSignal) {

@@ -5,15 +5,12 @@ import { isTerminal } from '../../../engine/log/fold.ts';
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
 import { between, seconds } from '../../../engine/time.ts';
-import { Unavailable } from '../../../ports/unavailable.ts';
-import { isPastDeadline, untilNextCheck } from '../../commit/deadline.ts';
+import { isPastDeadline } from '../../commit/deadline.ts';
 import { decideRun } from './decide-run.ts';
 import type { Decider } from '../../run-kind.ts';
 import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
-import { sendHeartbeat } from '../../run-log/attempt-heartbeats.ts';
+import { type CheckedAttempt, watchWithHeartbeats } from '../../execution/heartbeat-loop.ts';
 
-/** Well within the shortest heartbeat timeout (`engine/log/heartbeat-timeout.ts`). */
-const heartbeatInterval = seconds(60);
 /** Added to the time limit. A node runner should enforce the limit itself, because its error names the interrupted operation. */
 const graceMs = 2_000;
 /** How often a worker reads the log during an attempt, to see whether the run has ended. */
@@ -42,31 +39,31 @@ export async function watchAttempt(
 ): Promise<void> {
   const { deps } = decider;
   const startedAt = deps.clock.now();
-  let lastHeartbeatAt = startedAt;
   // In a wide fan-out, a start commit for each sibling would cause the contention that the collector avoids.
   let isAnnounced = open.via === 'collect' || open.status === 'running';
-  for (;;) {
-    const remaining = node.policy.timeoutMs + graceMs - between(startedAt, deps.clock.now());
-    if (remaining <= 0) return stop.abort();
-    await deps.clock.sleep(untilNextCheck(deps, fold, Math.min(remaining, isAnnounced ? checkInterval : announceAfter)), done);
-    if (done.aborted) return;
-    try {
-      await readTail(deps, fold);
-      if (isPastDeadline(deps, fold)) await decideRun(decider, fold, plan, [{ kind: 'deadline-passed' }]);
-      if (isTerminal(fold.state.progress) || !isWanted(fold, open)) return stop.abort();
-      if (!isAnnounced) {
-        await announceStart(decider, fold, plan, open);
-        isAnnounced = true;
-      }
-      const now = deps.clock.now();
-      if (between(lastHeartbeatAt, now) < heartbeatInterval) continue;
-      await sendHeartbeat(deps, fold.head, open, deliveries);
-      lastHeartbeatAt = now;
-    } catch (error) {
-      // A missed check or heartbeat causes a duplicate execution at worst.
-      if (!(error instanceof Unavailable)) throw error;
+  const check = async (): Promise<CheckedAttempt> => {
+    await readTail(deps, fold);
+    if (isPastDeadline(deps, fold)) await decideRun(decider, fold, plan, [{ kind: 'deadline-passed' }]);
+    if (isTerminal(fold.state.progress) || !isWanted(fold, open)) {
+      stop.abort();
+      return 'ended';
     }
-  }
+    if (!isAnnounced) {
+      await announceStart(decider, fold, plan, open);
+      isAnnounced = true;
+    }
+    return 'wanted';
+  };
+  const watched = {
+    head: fold.head,
+    open,
+    deliveries,
+    untilLimit: () => node.policy.timeoutMs + graceMs - between(startedAt, deps.clock.now()),
+    stopAtLimit: () => stop.abort(),
+    checkInterval: () => (isAnnounced ? checkInterval : announceAfter),
+    check,
+  };
+  return watchWithHeartbeats(deps, watched, done);
 }
 
 /** Whether the attempt is still open. It is not if the loop around it has ended. */
