@@ -10,7 +10,7 @@ import { slowedMessages } from '../lib/contract/metrics.ts';
 import { compile } from '../lib/engine/graph/compile.ts';
 import { type Instant, after, days, durationMs, hours } from '../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../lib/nodes/catalogue.ts';
-import type { Decider } from '../lib/service/run-kind.ts';
+import type { Decider } from '../lib/service/decider.ts';
 import type { Deps } from '../lib/service/deps.ts';
 import { type GraphTypes, Plans } from '../lib/service/commit/plans.ts';
 import { runKinds } from '../lib/service/kinds/run-kinds.ts';

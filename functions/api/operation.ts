@@ -20,7 +20,7 @@ import type { KeyScope } from '../../lib/ports/control.ts';
 import { Authenticator } from '../../lib/service/access/authenticator.ts';
 import { FailureBudget } from '../../lib/service/access/failure-budget.ts';
 import { RateLimiter } from '../../lib/service/access/rate-limiter.ts';
-import type { Decider } from '../../lib/service/run-kind.ts';
+import type { Decider } from '../../lib/service/decider.ts';
 
 /** The authenticated caller of a request. */
 export interface CallerContext {

@@ -4,12 +4,10 @@
  */
 import type { Fact } from '../engine/graph/facts.ts';
 import type { Attempt, CommitNo, NodeId, NodeRef } from '../engine/ids.ts';
-import type { Commit } from '../engine/log/commit.ts';
 import type { RunState } from '../engine/log/fold.ts';
 import type { Head } from '../engine/log/head.ts';
 import type { Decision } from './commit/append-facts.ts';
-import type { Plans } from './commit/plans.ts';
-import type { Deps } from './deps.ts';
+import type { Decider } from './decider.ts';
 import type { NotPrepared, PrepareTerms, PreparedRun, ResolvedByKind } from './new-run.ts';
 import type { AppendResult } from './run-log/append.ts';
 import type { RunFold } from './run-log/read-run-fold.ts';
@@ -18,17 +16,6 @@ import type { RerunRequest, ResolvedRerun } from './runs/rerun-run.ts';
 import type { ResumeTerms } from './runs/resume-run.ts';
 import type { WakeResult } from './runs/wake-run.ts';
 import type { Continuation, Delivery, Executions, Worker } from './worker.ts';
-
-/** What every use case that commits to runs needs. */
-export interface Decider {
-  readonly deps: Deps;
-  readonly plans: Plans;
-  readonly kinds: RunKinds;
-  /** the process that commits, recorded for people: `worker`, `api` … */
-  readonly by: string;
-  /** whether another writer's commit already contains all that this decider would record; by default no commit does */
-  readonly isAlreadyRecordedBy?: (commit: Commit) => boolean;
-}
 
 export type KindName = Head['kind'];
 type HeadOf<Kind extends KindName> = Extract<Head, { readonly kind: Kind }>;
@@ -81,7 +68,3 @@ export interface RunKind<Kind extends KindName = KindName> {
 export interface AttemptRef extends NodeRef {
   readonly attempt: Attempt;
 }
-
-export const kindOf = ({ kinds }: Pick<Decider, 'kinds'>, { kind }: Pick<Head, 'kind'>): RunKind => kindNamed(kinds, kind);
-
-const kindNamed = <Kind extends KindName>(kinds: RunKinds, kind: Kind): RunKind<Kind> => kinds[kind];

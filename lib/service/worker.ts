@@ -4,7 +4,7 @@ import type { Bundles } from '../ports/bundles.ts';
 import type { MessageJob, NodeJob, WorkflowTaskJob } from '../ports/jobs.ts';
 import type { Programs } from '../ports/programs.ts';
 import type { RunAttempt } from './commit/plans.ts';
-import type { Decider } from './run-kind.ts';
+import type { Decider } from './decider.ts';
 import type { FoldCache } from './run-log/fold-cache.ts';
 
 /** Executes the nodes of graph runs, and ends the waits of all runs. */

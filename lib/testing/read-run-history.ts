@@ -8,7 +8,7 @@ import { iso } from '../engine/time.ts';
 import { firstCommit } from '../engine/ids.ts';
 import type { Deps } from '../service/deps.ts';
 import { runKinds } from '../service/kinds/run-kinds.ts';
-import { kindOf } from '../service/run-kind.ts';
+import { kindOf } from '../service/decider.ts';
 import { loadPayload } from '../service/run-log/payloads.ts';
 
 export async function readRunHistory(deps: Pick<Deps, 'blobs' | 'clock' | 'log'>, address: RunAddress): Promise<HistoryDocument> {

@@ -21,7 +21,7 @@ import type { AttemptRunner } from '../../lib/nodes/runners.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
-import type { Decider } from '../../lib/service/run-kind.ts';
+import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';

@@ -9,7 +9,7 @@ import { TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
 import { after, durationMs, seconds } from '../../lib/engine/time.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
-import type { Decider } from '../../lib/service/run-kind.ts';
+import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { handleDeadLetter } from '../../lib/service/execution/handle-dead-letter.ts';

@@ -20,7 +20,7 @@ import { minuteOf } from '../../lib/engine/log/heartbeat-timeout.ts';
 import { type DurationMs, after, days, minutes } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
-import type { Decider } from '../../lib/service/run-kind.ts';
+import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';

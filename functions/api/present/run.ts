@@ -9,7 +9,7 @@ import type { NodeState, WaitingNode } from '../../../lib/engine/log/node-state.
 import { between, iso } from '../../../lib/engine/time.ts';
 import { type RunView, type ShownValue, type ShownNode, statusWithoutState } from '../../../lib/service/runs/get-run.ts';
 import { runKinds } from '../../../lib/service/kinds/run-kinds.ts';
-import { kindOf } from '../../../lib/service/run-kind.ts';
+import { kindOf } from '../../../lib/service/decider.ts';
 import type { ListedRun } from '../../../lib/service/runs/list-runs.ts';
 import { times } from './times.ts';
 

@@ -9,7 +9,7 @@ import type { VerificationFailure, ReceivedWebhook } from '../../webhooks/delive
 import type { WebhookProvider } from '../../webhooks/provider.ts';
 import { valueAt } from '../../webhooks/value-at.ts';
 import { verify } from '../../webhooks/verify.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import { type ResumeResult, resumeRun } from '../runs/resume-run.ts';
 import { sendSignal } from '../runs/send-signal.ts';
 import { type StartResult, startRun } from '../runs/start-run.ts';

@@ -6,7 +6,7 @@ import type { Failure, RunEvent } from '../../engine/log/events.ts';
 import type { RunState } from '../../engine/log/fold.ts';
 import { metricsOf } from '../../engine/log/run-metrics.ts';
 import type { Deps } from '../deps.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import { type AppendResult, append } from '../run-log/append.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 

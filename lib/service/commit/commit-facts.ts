@@ -1,6 +1,6 @@
 /** Commits facts about a run of any kind, and dispatches the effects of each commit. The commit always precedes its effects. */
 import type { Fact } from '../../engine/graph/facts.ts';
-import { type Decider, kindOf } from '../run-kind.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import type { Decision } from './append-facts.ts';
 import type { AppendResult } from '../run-log/append.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';

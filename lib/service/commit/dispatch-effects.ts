@@ -7,7 +7,7 @@ import type { Commit } from '../../engine/log/commit.ts';
 import { nextCheck } from '../../engine/log/heartbeat-timeout.ts';
 import { durationMs } from '../../engine/time.ts';
 import type { SignalsAtKey } from '../../ports/signals.ts';
-import { type Decider, kindOf } from '../run-kind.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import { type Effect, effectsOf } from './effects.ts';
 import { finalizeRun } from './finalize-run.ts';

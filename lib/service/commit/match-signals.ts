@@ -14,7 +14,7 @@ import type { SignalKey } from '../../engine/signal-key.ts';
 import { after, days } from '../../engine/time.ts';
 import type { SignalsAtKey, Waiter } from '../../ports/signals.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import { type Decider, kindOf } from '../run-kind.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import { recordAttemptError } from '../run-log/attempt-heartbeats.ts';
 import { type RunFold, readCommits, readRunFold, readTail } from '../run-log/read-run-fold.ts';
 import { appendFacts } from './append-facts.ts';

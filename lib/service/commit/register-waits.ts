@@ -7,7 +7,7 @@ import type { SignalKey } from '../../engine/signal-key.ts';
 import type { SignalsAtKey } from '../../ports/signals.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import { dispatchAll } from './dispatch-effects.ts';
 import { signalKeyOf, waiterOf } from './match-signals.ts';

@@ -12,7 +12,7 @@ import { type Instant, after, between, hours, instant, iso, minutes, seconds } f
 import type { FoundRun, WorkflowDeletion } from '../../ports/deletions.ts';
 import { cancelRun } from '../runs/cancel-run.ts';
 import { closeName } from './close-name.ts';
-import { type Decider, kindOf } from '../run-kind.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import { deleteRun, deletionReason, catchUnreadable } from './delete-run.ts';
 import type { Deps } from '../deps.ts';
 import { auditRetention } from '../access/record-audit.ts';

@@ -8,7 +8,7 @@ import type { Failure } from '../../engine/log/events.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
 import { isFromWorker, heartbeatStateOf } from '../../engine/log/heartbeat-timeout.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import {
   countEndedNodes,

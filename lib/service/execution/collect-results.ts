@@ -13,7 +13,7 @@ import type { AppendResult } from '../run-log/append.ts';
 import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
 import { readChildEnd } from '../runs/read-child-end.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import { recoverAndRecheck } from './recheck-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 import { saveSnapshot } from '../run-log/snapshots.ts';

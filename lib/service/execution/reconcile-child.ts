@@ -16,7 +16,7 @@ import { recordingAttemptErrors } from './admit-attempt.ts';
 import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
 import { cancelRun } from '../runs/cancel-run.ts';
 import { readChildEnd } from '../runs/read-child-end.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import { childResult } from '../commit/job-messages.ts';
 import { startChildRun } from '../runs/start-child-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';

@@ -17,7 +17,7 @@ import { durationMs } from '../../engine/time.ts';
 import type { SlotJob } from '../../ports/jobs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
-import { type Decider, kindOf } from '../run-kind.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { sendJobAt } from '../commit/schedule-message.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';

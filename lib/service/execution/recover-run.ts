@@ -9,7 +9,7 @@ import { type OpenNode, waitEndsAt } from '../../engine/log/node-state.ts';
 import { isRecheckPending, heartbeatStates } from '../../engine/log/heartbeat-timeout.ts';
 import { durationMs } from '../../engine/time.ts';
 import { enforceDeadline } from '../commit/deadline.ts';
-import { type Decider, kindOf } from '../run-kind.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { finalizeRun } from '../commit/finalize-run.ts';
 import { childJob, slotJob, wakeJob } from '../commit/job-messages.ts';

@@ -12,7 +12,7 @@ import { callerOf } from '../../engine/log/lineage.ts';
 import { type Instant, durationMs, instant, minutes } from '../../engine/time.ts';
 import type { DueRun } from '../../ports/run-index.ts';
 import { scheduleDeadlineRecheck, enforceDeadline, sweepSchedulesRecheckWithin } from '../commit/deadline.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { childJob } from '../commit/job-messages.ts';
 import { markDue } from '../commit/mark-due.ts';

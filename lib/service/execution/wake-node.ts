@@ -6,7 +6,7 @@ import type { WakeJob } from '../../ports/jobs.ts';
 import { childJob } from '../commit/job-messages.ts';
 import { matchWaitOnce, removeWaits } from '../commit/register-waits.ts';
 import { recheckDelay, sendJobAt, sendRecheck } from '../commit/schedule-message.ts';
-import { kindOf } from '../run-kind.ts';
+import { kindOf } from '../decider.ts';
 import { type RunFold, readTailBesideSiblings } from '../run-log/read-run-fold.ts';
 import type { Continuation, Delivery, Worker } from '../worker.ts';
 import { admitAttempt, recordingAttemptErrors } from './admit-attempt.ts';

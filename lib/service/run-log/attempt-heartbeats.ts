@@ -20,7 +20,7 @@ import { type Heartbeat, belongsToAttempt } from '../../engine/log/heartbeat-tim
 import type { Instant } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
-import { type Decider, kindOf } from '../run-kind.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import { retryUnavailable } from './retry-unavailable.ts';
 import type { RunFold } from './read-run-fold.ts';
 

@@ -7,7 +7,7 @@ import type { DeploymentId, RunId } from '../../engine/ids.ts';
 import type { Head } from '../../engine/log/head.ts';
 import { type DurationMs, type Instant, after, instant } from '../../engine/time.ts';
 import type { Reservation } from '../../ports/control.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import { type NotCreated, type RunTerms, createRun, isCreated } from './create-run.ts';
 import type { Resolved } from '../new-run.ts';
 

@@ -4,7 +4,7 @@ import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import { removeWaits } from '../commit/register-waits.ts';
 import { recheckDelay, sendRecheck } from '../commit/schedule-message.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';

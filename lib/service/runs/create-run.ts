@@ -13,7 +13,7 @@ import type { Trace } from '../../engine/trace.ts';
 import type { Reservation } from '../../ports/control.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { scheduleDeadlineRecheck, startSchedulesRecheckWithin } from '../commit/deadline.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import { dispatchEffects } from '../commit/dispatch-effects.ts';
 import { markDue } from '../commit/mark-due.ts';
 import { type NodeTypeOf, measureCommit } from '../commit/append-facts.ts';

@@ -8,7 +8,7 @@ import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
 import { type RunAddress, type SignalId, signalId } from '../../engine/ids.ts';
 import { after, days, instant } from '../../engine/time.ts';
 import type { SignalJob, WaitsJob } from '../../ports/jobs.ts';
-import { type Decider, kindOf } from '../run-kind.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import { matchSignals, registerWaits } from '../commit/register-waits.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';
 import { defaultSignalTtl } from './send-signal.ts';

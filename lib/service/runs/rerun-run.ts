@@ -8,7 +8,7 @@ import type { DeploymentId, NodeId, RunAddress } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
 import type { Resolved } from '../new-run.ts';
-import { type Decider, kindOf } from '../run-kind.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import type { ClosedReason } from '../definitions/closed-reason.ts';
 import type { NotReady } from '../deployments/find-ready-deployment.ts';
 

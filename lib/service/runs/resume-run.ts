@@ -11,7 +11,7 @@ import { type DurationMs, after, instant } from '../../engine/time.ts';
 import type { Reservation } from '../../ports/control.ts';
 import type { AppendResult } from '../run-log/append.ts';
 import { commitWithRecheck, endStatusOf } from '../commit/commit-with-recheck.ts';
-import { type Decider, kindOf } from '../run-kind.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import { type RunFold, readCommits, readRunFold } from '../run-log/read-run-fold.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
 import { wakeAllButLastBatch } from './wake-run.ts';

@@ -4,7 +4,7 @@ import type { JsonValue } from '../../engine/json.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
 import { type DurationMs, after, days, durationMs, instant } from '../../engine/time.ts';
 import type { Reservation } from '../../ports/control.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import { matchSignals } from '../commit/register-waits.ts';
 
 export interface SignalRequest {

@@ -11,7 +11,7 @@ import type { ChildWait } from '../../engine/log/node-state.ts';
 import { createHash } from 'node:crypto';
 import { createRun, isCreated } from './create-run.ts';
 import type { Resolved } from '../new-run.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import { hasVersion } from '../definitions/closed-reason.ts';
 import { loadPayload } from '../run-log/payloads.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';

@@ -6,7 +6,7 @@ import { activeDeploymentIn } from '../../ports/deployments.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
 import type { Resolved } from '../new-run.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { type ClosedReason, closedReason, hasVersion } from '../definitions/closed-reason.ts';
 import { type NotReady, findReadyDeployment } from '../deployments/find-ready-deployment.ts';

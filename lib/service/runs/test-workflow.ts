@@ -12,7 +12,7 @@ import { type PinnedOutputs, checkPinnedOutputs } from '../../engine/graph/pinne
 import type { JsonValue } from '../../engine/json.ts';
 import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
 import type { Resolved } from '../new-run.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import { checkDefinition, checkStoredSize } from '../definitions/check-definition.ts';
 
 export interface TestRequest extends Pick<BeginRequest, 'scope' | 'bodyHash' | 'trace'> {

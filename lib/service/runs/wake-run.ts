@@ -4,7 +4,7 @@ import { sleepersOf } from '../../engine/graph/sleepers.ts';
 import type { NodeId, RunAddress } from '../../engine/ids.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
 import { commitWithRecheck, endStatusOf } from '../commit/commit-with-recheck.ts';
-import { type Decider, kindOf } from '../run-kind.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
 

@@ -9,7 +9,7 @@ import type { JsonValue } from '../../engine/json.ts';
 import type { Instant } from '../../engine/time.ts';
 import type { Schedule, ScheduleSetting, ScheduleDefinition } from '../../ports/schedules.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { type ScheduledRefusal, atVersionOf, resolveScheduled } from './scheduled-start.ts';
 import { markSettings, syncSetting, settingOf } from './sync-schedules.ts';

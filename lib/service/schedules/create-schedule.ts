@@ -2,7 +2,7 @@
 import { type TimingRequest, type TimingError, validateTiming } from '../../engine/schedule/validate-timing.ts';
 import type { ScheduleId, Scope } from '../../engine/ids.ts';
 import type { Schedule, ScheduleDefinition } from '../../ports/schedules.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import { type ScheduledRefusal, atVersionOf, resolveScheduled } from './scheduled-start.ts';
 import { markSettings, syncSetting } from './sync-schedules.ts';
 

@@ -14,7 +14,7 @@ import type { Fire, Schedule, ScheduleSetting } from '../../ports/schedules.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { beginRun } from '../runs/begin-run.ts';
 import { cancelRun } from '../runs/cancel-run.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';
 import { type ScheduledRefusal, messageOf, resolveScheduled } from './scheduled-start.ts';

@@ -4,7 +4,7 @@ import { validateInput } from '../../engine/graph/validate-input.ts';
 import type { Scope } from '../../engine/ids.ts';
 import type { ScheduleDefinition } from '../../ports/schedules.ts';
 import type { Resolved } from '../new-run.ts';
-import type { Decider } from '../run-kind.ts';
+import type { Decider } from '../decider.ts';
 import { closedReason, hasVersion } from '../definitions/closed-reason.ts';
 import { type StartRefusal, resolveStart } from '../runs/start-run.ts';
 

@@ -11,7 +11,7 @@ import { bundlePaths } from '../../../ports/bundles.ts';
 import type { Manifest } from '../../../ports/deployments.ts';
 import { commitWithRecheck, endStatusOf } from '../../commit/commit-with-recheck.ts';
 import { decideBundleRun, newMessage } from './decide-bundle-run.ts';
-import type { Decider } from '../../run-kind.ts';
+import type { Decider } from '../../decider.ts';
 import { readRunFold } from '../../run-log/read-run-fold.ts';
 import { hasMessage } from './new-workflow-message.ts';
 

@@ -1,22 +1,17 @@
 /** Code runs: a workflow function of a deployment, replayed in workflow tasks. */
-import { defined } from '../../../base/defined.ts';
-import { decideCodeStart } from '../../../engine/durable/decide.ts';
-import { replayVersion, replayVersionKey } from '../../../engine/durable/replay-version.ts';
 import { firstAttempt, topLevel } from '../../../engine/ids.ts';
 import type { RunState } from '../../../engine/log/fold.ts';
 import { creationOf } from '../../../engine/log/head.ts';
 import { type NodeState, isOpen } from '../../../engine/log/node-state.ts';
 import { notifyRun } from '../../commit/commit-facts.ts';
 import { nodeJob } from '../../commit/job-messages.ts';
-import type { NotPrepared, PrepareTerms, PreparedRun, ResolvedCode } from '../../new-run.ts';
-import type { Decider, RunKind } from '../../run-kind.ts';
-import { offloadInput } from '../../run-log/payloads.ts';
+import type { RunKind } from '../../run-kind.ts';
 import { type NamedNode, latestOf } from '../../runs/get-run.ts';
 import { resumeSleepers } from '../../runs/resume-run.ts';
 import { wakeSleepers } from '../../runs/wake-run.ts';
-import { pinDeployment } from '../pin-deployment.ts';
-import { resolveDeployedRerun } from '../rerun-deployed-run.ts';
-import { codeDecision, codeTools } from './decide-code-run.ts';
+import { resolveDeployedRerun } from '../deployed-run.ts';
+import { createCodeRun } from './create-code-run.ts';
+import { codeDecision } from './decide-code-run.ts';
 import { runWorkflowTask } from './run-workflow-task.ts';
 
 export const codeKind: RunKind<'code'> = {
@@ -41,19 +36,6 @@ export const codeKind: RunKind<'code'> = {
   versionsOf: ({ workflow }) => ({ workflowVersion: null, version: workflow.version ?? null }),
   countsUsage: true,
 };
-
-async function createCodeRun(decider: Decider, resolved: ResolvedCode, terms: PrepareTerms): Promise<PreparedRun | NotPrepared> {
-  const { deploymentId, workflowName, codeVersion, input, system = {} } = resolved;
-  const { address, now, deadlineAt, expiresAt, startsAt } = terms;
-  const refused = await pinDeployment(decider, resolved, terms);
-  if (refused !== undefined) return refused;
-  const payload = await offloadInput(decider.deps, { address, expiresAt, kind: 'code' }, input);
-  const systemValues = { ...system, [replayVersionKey]: replayVersion };
-  return {
-    created: { kind: 'code', workflow: defined({ name: workflowName, version: codeVersion }), deploymentId },
-    events: decideCodeStart(payload, systemValues, codeTools(now, { address, deadlineAt }), startsAt),
-  };
-}
 
 /** The steps, by their keys. A workflow task is not a step, but a deferred one is shown because the run waits for it. */
 const stepsOf = (state: RunState): readonly NamedNode[] =>

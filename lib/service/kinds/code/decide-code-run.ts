@@ -7,7 +7,7 @@ import type { Head } from '../../../engine/log/head.ts';
 import type { Instant } from '../../../engine/time.ts';
 import { childRunId } from '../../commit/child-run-id.ts';
 import type { Decision } from '../../commit/append-facts.ts';
-import type { Decider } from '../../run-kind.ts';
+import type { Decider } from '../../decider.ts';
 import type { RunFold } from '../../run-log/read-run-fold.ts';
 
 /**

@@ -19,7 +19,7 @@ import { Unavailable } from '../../../ports/unavailable.ts';
 import { isWon, putUntilOutcomeKnown } from '../../run-log/append.ts';
 import { dispatchEffects } from '../../commit/dispatch-effects.ts';
 import { codeTools } from './decide-code-run.ts';
-import type { Decider } from '../../run-kind.ts';
+import type { Decider } from '../../decider.ts';
 import { classifyForeignCommit } from './classify-foreign-commit.ts';
 import { loadHistory } from './load-history.ts';
 import { measureCommit } from '../../commit/append-facts.ts';

@@ -17,7 +17,7 @@ import type { DurationMs } from '../../../engine/time.ts';
 import { type Trace, withSpan } from '../../../engine/trace.ts';
 import { errorMessage } from '../../../engine/error-text.ts';
 import { Unavailable } from '../../../ports/unavailable.ts';
-import type { Decider } from '../../run-kind.ts';
+import type { Decider } from '../../decider.ts';
 import type { RunAttempt } from '../../commit/plans.ts';
 import { withPayloads } from '../../run-log/payloads.ts';
 import type { RunFold } from '../../run-log/read-run-fold.ts';

@@ -4,7 +4,7 @@ import { decideStart } from '../../../engine/graph/decide.ts';
 import { decideRerunFrom } from '../../../engine/graph/rerun-from.ts';
 import type { Payload } from '../../../engine/json.ts';
 import { type NotPrepared, type PrepareTerms, type PreparedRun, type ResolvedGraph, isTest } from '../../new-run.ts';
-import type { Decider } from '../../run-kind.ts';
+import type { Decider } from '../../decider.ts';
 import { offloadInput, withPayloads } from '../../run-log/payloads.ts';
 import { saveTestGraph } from '../../run-log/test-graph.ts';
 import { decideTools } from './decide-run.ts';

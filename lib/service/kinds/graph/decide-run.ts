@@ -10,7 +10,7 @@ import { commitFacts } from '../../commit/commit-facts.ts';
 import type { Plans } from '../../commit/plans.ts';
 import type { Deps } from '../../deps.ts';
 import type { Decision } from '../../commit/append-facts.ts';
-import type { Decider } from '../../run-kind.ts';
+import type { Decider } from '../../decider.ts';
 import type { AppendResult } from '../../run-log/append.ts';
 import type { RunFold } from '../../run-log/read-run-fold.ts';
 

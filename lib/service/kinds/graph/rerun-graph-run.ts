@@ -7,7 +7,7 @@ import { type GraphHead, isTestRun } from '../../../engine/log/head.ts';
 import { rerunSystemValues } from '../../../engine/log/lineage.ts';
 import { closedReason, hasVersion } from '../../definitions/closed-reason.ts';
 import type { Deps } from '../../deps.ts';
-import type { Decider } from '../../run-kind.ts';
+import type { Decider } from '../../decider.ts';
 import { loadPayload } from '../../run-log/payloads.ts';
 import { readRunFold } from '../../run-log/read-run-fold.ts';
 import { readRunInput } from '../../run-log/read-run-input.ts';

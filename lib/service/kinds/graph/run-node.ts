@@ -18,7 +18,7 @@ import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-atte
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
 import { isPastDeadline, enforceDeadline } from '../../commit/deadline.ts';
 import { decideRun, planOf } from './decide-run.ts';
-import type { Decider } from '../../run-kind.ts';
+import type { Decider } from '../../decider.ts';
 import { nodeJob, originFields } from '../../commit/job-messages.ts';
 import { sendJobAt, recheckDelay, sendRecheck } from '../../commit/schedule-message.ts';
 import { recoverAndRecheck } from '../../execution/recheck-run.ts';

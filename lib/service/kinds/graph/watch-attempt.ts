@@ -7,7 +7,7 @@ import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
 import { between, seconds } from '../../../engine/time.ts';
 import { isPastDeadline } from '../../commit/deadline.ts';
 import { decideRun } from './decide-run.ts';
-import type { Decider } from '../../run-kind.ts';
+import type { Decider } from '../../decider.ts';
 import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
 import { type CheckedAttempt, watchWithHeartbeats } from '../../execution/heartbeat-loop.ts';
 
