@@ -11,7 +11,7 @@ import { Unavailable } from '../../ports/unavailable.ts';
 import { recordingAttemptErrors } from './admit-attempt.ts';
 import type { AppendResult } from '../run-log/append.ts';
 import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
-import { readChildEnd } from '../runs/read-child-end.ts';
+import { readChildEnd } from '../runs/child-run.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
 import type { Decider } from '../decider.ts';
 import { recoverAndRecheck } from './recheck-run.ts';

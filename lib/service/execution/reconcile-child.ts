@@ -6,16 +6,12 @@
 import { maxDirectSiblings } from '../../engine/graph/advance.ts';
 import type { ChildEnd, Fact } from '../../engine/graph/facts.ts';
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
-import { invariant } from '../../engine/invariant.ts';
 import { openNodes } from '../../engine/log/fold.ts';
-import type { Head } from '../../engine/log/head.ts';
-import { callerOf } from '../../engine/log/lineage.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import type { ChildJob, ChildResult } from '../../ports/jobs.ts';
 import { recordingAttemptErrors } from './admit-attempt.ts';
 import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
-import { cancelRun } from '../runs/cancel-run.ts';
-import { readChildEnd } from '../runs/read-child-end.ts';
+import { cancelAbandonedChild, isCallOf, readChildEnd } from '../runs/child-run.ts';
 import type { Decider } from '../decider.ts';
 import { childResult } from '../commit/job-messages.ts';
 import { startChildRun } from '../runs/start-child-run.ts';
@@ -61,19 +57,4 @@ async function notifyCaller(decider: Decider, caller: RunFold, wait: ChildWait, 
   await recordingAttemptErrors(decider, caller, wait, () =>
     commitWithRecheck(decider, caller, () => notifyRun(decider, caller, [fact])),
   );
-}
-
-const isCallOf = (called: Head, { run, nodeId, iteration, attempt }: ChildJob | ChildResult): boolean => {
-  const caller = callerOf(called);
-  return caller?.runId === run.runId && caller.nodeId === nodeId && caller.iteration === iteration && caller.attempt === attempt;
-};
-
-/** Cancels a child run that its caller no longer waits for, unless its parent close policy is `abandon`. */
-async function cancelAbandonedChild(decider: Decider, child: RunAddress): Promise<void> {
-  const head = await decider.deps.log.head(child);
-  if (head === undefined) return;
-  const caller = callerOf(head);
-  invariant(caller !== undefined, `run ${child.runId} has no caller`);
-  if (caller.parentClosePolicy === 'abandon') return;
-  await cancelRun(decider, child, `node ${caller.nodeId} of run ${caller.runId} no longer waits for this run`);
 }
