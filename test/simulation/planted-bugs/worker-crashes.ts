@@ -40,7 +40,8 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     name: 'a worker does not count the crash of the previous worker',
     file: admit,
     find: 'const deliveries = isLost ? await recordCrash(decider, fold, open, known, now) : known;',
-    replace: 'const deliveries = isLost && known.begun === undefined ? await recordCrash(deps, fold, open, known, now) : known;',
+    replace:
+      'const deliveries = isLost && known.begun === undefined ? await recordCrash(decider, fold, open, known, now) : known;',
     within: 20,
     ...poison,
   },
