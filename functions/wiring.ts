@@ -10,7 +10,7 @@ import { slowedMessages } from '../lib/contract/metrics.ts';
 import { compile } from '../lib/engine/graph/compile.ts';
 import { type Instant, after, days, durationMs, hours } from '../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../lib/nodes/catalogue.ts';
-import type { Decider } from '../lib/service/decider.ts';
+import type { Decider, Resolver } from '../lib/service/decider.ts';
 import type { Deps } from '../lib/service/deps.ts';
 import { type GraphTypes, Plans } from '../lib/service/commit/plans.ts';
 import { runKinds } from '../lib/service/kinds/run-kinds.ts';
@@ -60,6 +60,9 @@ function depsOf(messageHeads?: MessageHeads): Deps {
     },
   });
 }
+
+/** For a function that commits to no run. */
+export const resolverOf = (): Resolver => ({ deps: depsOf(), plans: new Plans(graphTypes) });
 
 /** The function's decider. Create it once per execution environment, so that compiled plans stay cached. */
 export const deciderOf = (by: string, deps: Deps = depsOf()): Decider => ({

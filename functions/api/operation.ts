@@ -20,7 +20,7 @@ import type { KeyScope } from '../../lib/ports/control.ts';
 import { Authenticator } from '../../lib/service/access/authenticator.ts';
 import { FailureBudget } from '../../lib/service/access/failure-budget.ts';
 import { RateLimiter } from '../../lib/service/access/rate-limiter.ts';
-import type { Decider } from '../../lib/service/decider.ts';
+import type { Decider, Resolver } from '../../lib/service/decider.ts';
 
 /** The authenticated caller of a request. */
 export interface CallerContext {
@@ -117,8 +117,8 @@ export const refuse = <Code extends ErrorCode>(refused: Code, details?: ErrorRes
   ...(details === undefined ? {} : { details }),
 });
 
-export interface Tools {
-  readonly decider: Decider;
+export interface Tools<Of extends Resolver = Decider> {
+  readonly decider: Of;
   readonly inspect: InspectNode;
   readonly authenticator: Authenticator;
   readonly rates: RateLimiter;
@@ -126,7 +126,14 @@ export interface Tools {
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
-export const toolsOf = ({ decider, inspect, logger }: Pick<Tools, 'decider' | 'inspect' | 'logger'>): Tools => ({
+/** For operations that commit to no run: their function does not bundle the run kinds. */
+export type CommonTools = Tools<Resolver>;
+
+export const toolsOf = <Of extends Resolver>({
+  decider,
+  inspect,
+  logger,
+}: Pick<Tools<Of>, 'decider' | 'inspect' | 'logger'>): Tools<Of> => ({
   decider,
   inspect,
   logger,

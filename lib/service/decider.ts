@@ -5,9 +5,13 @@ import type { Plans } from './commit/plans.ts';
 import type { Deps } from './deps.ts';
 import type { KindName, RunKind, RunKinds } from './run-kind.ts';
 
-export interface Decider {
+/** What finds a workflow to start; it commits to no run. */
+export interface Resolver {
   readonly deps: Deps;
   readonly plans: Plans;
+}
+
+export interface Decider extends Resolver {
   readonly kinds: RunKinds;
   /** the process that commits, recorded for people: `worker`, `api` … */
   readonly by: string;

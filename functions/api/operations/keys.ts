@@ -11,14 +11,14 @@ import { createKey } from '../../../lib/service/access/create-key.ts';
 import { listKeys } from '../../../lib/service/access/list-keys.ts';
 import { revokeKey } from '../../../lib/service/access/revoke-key.ts';
 import { rotateKey } from '../../../lib/service/access/rotate-key.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
+import { type Operations, refuse, type CommonTools } from '../operation.ts';
 import { times } from '../present/times.ts';
 
 type HandledOperations = 'createKey' | 'listKeys' | 'revokeKey' | 'rotateKey';
 
 const cursorShape = z.strictObject({ createdAt: cursorTime, keyId: keyIdSchema });
 
-export const keyOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, HandledOperations> => ({
+export const keyOperations = ({ decider: { deps } }: CommonTools): Pick<Operations<'library'>, HandledOperations> => ({
   createKey: async ({ scope, body }) => {
     const { text, ...minted } = newKey(scope.environment, randomBytes);
     const facts = defined({

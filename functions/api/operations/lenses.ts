@@ -8,7 +8,7 @@ import type { Lens, LensVersion } from '../../../lib/ports/lenses.ts';
 import type { LensSummary } from '../../../lib/ports/versions.ts';
 import { createLens, publishLens } from '../../../lib/service/definitions/publish-lens.ts';
 import type { Published } from '../../../lib/service/definitions/publish-version.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
+import { type Operations, refuse, type CommonTools } from '../operation.ts';
 import {
   archiveVersioned,
   getVersioned,
@@ -21,7 +21,7 @@ import {
 
 type HandledOperations = 'createLens' | 'listLenses' | 'getLens' | 'publishLens' | 'archiveLens';
 
-export const lensOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, HandledOperations> => {
+export const lensOperations = ({ decider: { deps } }: CommonTools): Pick<Operations<'library'>, HandledOperations> => {
   const versionedResource = () => ({ resourceKind: 'lens' as const, store: deps.lenses, name: lensNameShape, clock: deps.clock });
   return {
     createLens: async ({ scope, body }) => {

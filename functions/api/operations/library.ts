@@ -9,13 +9,13 @@ import type { JsonObject } from '../../../lib/engine/json.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { RecordedEntry } from '../../../lib/ports/control.ts';
 import { listAudit } from '../../../lib/service/access/list-audit.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
+import { type Operations, refuse, type CommonTools } from '../operation.ts';
 import { keyOperations } from './keys.ts';
 import { lensOperations } from './lenses.ts';
 import { queryOperations } from './queries.ts';
 import { scheduleOperations } from './schedules.ts';
 
-export const libraryOperations = (tools: Tools): Operations<'library'> => ({
+export const libraryOperations = (tools: CommonTools): Operations<'library'> => ({
   ...lensOperations(tools),
   ...queryOperations(tools),
   ...scheduleOperations(tools),
@@ -27,7 +27,7 @@ export const libraryOperations = (tools: Tools): Operations<'library'> => ({
 /** The id of an entry is a nonce. */
 const cursorShape = z.strictObject({ at: cursorTime, id: z.string().min(1).max(64) });
 
-const auditOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, 'listAudit'> => ({
+const auditOperations = ({ decider: { deps } }: CommonTools): Pick<Operations<'library'>, 'listAudit'> => ({
   listAudit: async ({ scope, query }) => {
     const { cursor, limit, ...filters } = query;
     const listing = { operationId: 'listAudit', scope, filters };

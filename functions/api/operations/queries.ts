@@ -5,12 +5,12 @@ import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { QueryDefinition } from '../../../lib/engine/query/definition.ts';
 import type { QuerySummary } from '../../../lib/ports/versions.ts';
 import { createQuery, publishQueryVersion } from '../../../lib/service/definitions/publish-query.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
+import { type Operations, refuse, type CommonTools } from '../operation.ts';
 import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationOf, publishedOf, summaryOf } from './versions.ts';
 
 type HandledOperations = 'createQuery' | 'listQueries' | 'getQuery' | 'publishQueryVersion' | 'archiveQuery';
 
-export const queryOperations = ({ decider: { deps } }: Tools): Pick<Operations<'library'>, HandledOperations> => {
+export const queryOperations = ({ decider: { deps } }: CommonTools): Pick<Operations<'library'>, HandledOperations> => {
   const versionedResource = () => ({ resourceKind: 'query' as const, store: deps.queries, name: queryName, clock: deps.clock });
   return {
     createQuery: async ({ scope, body }) => {

@@ -14,7 +14,7 @@ import { changeSchedule, deleteSchedule, type ScheduleChange } from '../../../li
 import { createSchedule, type RequestedTerms } from '../../../lib/service/schedules/create-schedule.ts';
 import { getSchedule, listSchedules, type ScheduleView, scheduleViewOf } from '../../../lib/service/schedules/get-schedule.ts';
 import type { ScheduledRefusal } from '../../../lib/service/schedules/scheduled-start.ts';
-import { type Operations, refuse, type Tools } from '../operation.ts';
+import { type Operations, refuse, type CommonTools } from '../operation.ts';
 import { times } from '../present/times.ts';
 
 type HandledOperations =
@@ -29,7 +29,7 @@ type HandledOperations =
 const cursorShape = z.strictObject({ scheduleId: scheduleIdSchema });
 const auditOf = (id: string) => ({ resource: `schedule/${id}` });
 
-export const scheduleOperations = ({ decider }: Pick<Tools, 'decider'>): Pick<Operations<'library'>, HandledOperations> => {
+export const scheduleOperations = ({ decider }: Pick<CommonTools, 'decider'>): Pick<Operations<'library'>, HandledOperations> => {
   const { deps } = decider;
   const shown = (schedule: Schedule) => scheduleOf(scheduleViewOf(deps, schedule));
   return {

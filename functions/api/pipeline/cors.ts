@@ -4,7 +4,7 @@
  */
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import type { Tools } from '../operation.ts';
+import type { CommonTools } from '../operation.ts';
 import type { HttpResponse, RoutedResponse } from './http-call.ts';
 
 /** Allowed request headers, besides the safelisted ones. */
@@ -26,12 +26,12 @@ export const preflight = (methods: readonly string[]): RoutedResponse => ({
   body: '',
 });
 
-export const isPreflight = ({ decider: { deps } }: Tools, { httpMethod, headers }: APIGatewayProxyEvent): boolean =>
+export const isPreflight = ({ decider: { deps } }: CommonTools, { httpMethod, headers }: APIGatewayProxyEvent): boolean =>
   httpMethod === 'OPTIONS' &&
   headers['access-control-request-method'] !== undefined &&
   deps.settings.corsOrigins?.includes(headers['origin'] ?? '') === true;
 
-export const cors = (settings: Tools['decider']['deps']['settings']): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => {
+export const cors = (settings: CommonTools['decider']['deps']['settings']): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => {
   const allow = (request: { event: APIGatewayProxyEvent; response: HttpResponse | null | undefined }): void => {
     const { event, response } = request;
     // Read for each request, so that a cold start reads no setting before it is used.

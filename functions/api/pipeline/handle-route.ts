@@ -3,7 +3,7 @@ import type { Route } from '../../../lib/api/route.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
 import { type Trace, traceFields } from '../../../lib/engine/trace.ts';
 import type { ApiKey, KeyScope } from '../../../lib/ports/control.ts';
-import { type AnyOperation, type AnyResponse, type CallerContext, refuse, type Tools } from '../operation.ts';
+import { type AnyOperation, type AnyResponse, type CallerContext, refuse, type CommonTools } from '../operation.ts';
 import { type AuditTrail, auditTrail } from './audit-trail.ts';
 import { authenticate, checkRate, checkScope, hasKeyInQuery } from './check-key.ts';
 import { type HttpCall, isProvenHttps } from './http-call.ts';
@@ -17,7 +17,7 @@ const anonymousCaller = {
 } as const;
 
 export const handleRoute = async (
-  tools: Tools,
+  tools: CommonTools,
   route: Route,
   operation: AnyOperation,
   call: HttpCall,
@@ -65,7 +65,7 @@ interface AuthenticatedContext {
 }
 
 const handleAuthenticated = async (
-  tools: Tools,
+  tools: CommonTools,
   route: Route,
   operation: AnyOperation,
   call: HttpCall,
@@ -90,7 +90,7 @@ const handleAuthenticated = async (
 };
 
 /** A failure to record the use does not fail the request. A later request records it. */
-const recordKeyUse = async ({ authenticator, logger }: Tools, key: ApiKey, trace: Trace): Promise<void> => {
+const recordKeyUse = async ({ authenticator, logger }: CommonTools, key: ApiKey, trace: Trace): Promise<void> => {
   try {
     await authenticator.recordUse(key);
   } catch (thrown) {

@@ -5,7 +5,7 @@ import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { Route } from '../../../lib/api/route.ts';
 import { traceFields } from '../../../lib/engine/trace.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
-import { asAnyOperations, type Operations, type Tools } from '../operation.ts';
+import { asAnyOperations, type Operations, type CommonTools } from '../operation.ts';
 import { cors } from './cors.ts';
 import type { HttpResponse } from './http-call.ts';
 import { createRouter, respond } from './router.ts';
@@ -15,7 +15,7 @@ import { traceIn, tracing } from './tracing.ts';
 const timeoutEarlyInMillis = 500;
 
 export const httpFunction = <ServedBy extends Route['servedBy']>(
-  tools: Tools,
+  tools: CommonTools,
   operations: Operations<ServedBy>,
   options: { executionMode?: PluginExecutionMode } = {},
 ) =>
@@ -31,7 +31,7 @@ export const httpFunction = <ServedBy extends Route['servedBy']>(
 /** Middy throws it shortly before the function's timeout. The request may have taken effect. */
 const isTimeout = (error: Error): boolean => error.name === 'TimeoutError';
 
-const errorEnvelope = (logger: Tools['logger']): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => ({
+const errorEnvelope = (logger: CommonTools['logger']): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => ({
   onError: (request) => {
     const { event, error } = request;
     const trace = traceIn(event);

@@ -8,7 +8,7 @@ import type { Route } from '../../../lib/api/route.ts';
 import { type OperationId, routes } from '../../../lib/api/routes.ts';
 import { runIdPattern } from '../../../lib/engine/ids.ts';
 import { traceFields } from '../../../lib/engine/trace.ts';
-import { type AnyOperation, type AnyOperations, type AnyResponse, type Refusal, refuse, type Tools } from '../operation.ts';
+import { type AnyOperation, type AnyOperations, type AnyResponse, type Refusal, refuse, type CommonTools } from '../operation.ts';
 import { isPreflight, preflight } from './cors.ts';
 import { handleRoute } from './handle-route.ts';
 import { callOf, type HttpCall, type HttpResponse, type RoutedResponse } from './http-call.ts';
@@ -16,7 +16,7 @@ import { traceIn } from './tracing.ts';
 
 export type RequestHandler = (event: APIGatewayProxyEvent, context: Context) => Promise<HttpResponse>;
 
-export const createRouter = (tools: Tools, operations: AnyOperations): RequestHandler => {
+export const createRouter = (tools: CommonTools, operations: AnyOperations): RequestHandler => {
   const handledRoutes = routes.flatMap((route: Route & { operationId: OperationId }) => {
     const operation = operations[route.operationId];
     return operation === undefined
@@ -34,7 +34,7 @@ export const createRouter = (tools: Tools, operations: AnyOperations): RequestHa
 };
 
 const handlerOf =
-  (tools: Tools, route: Route, operation: AnyOperation) =>
+  (tools: CommonTools, route: Route, operation: AnyOperation) =>
   async (event: APIGatewayProxyEvent): Promise<RoutedResponse> => {
     const trace = traceIn(event);
     const call = callOf(event);
@@ -55,7 +55,7 @@ const runFact = ({ audit }: AnyResponse, { params }: HttpCall): { readonly runId
   return typeof runId === 'string' && runIdPattern.test(runId) ? { runId } : {};
 };
 
-const unmatchedResponse = (tools: Tools, event: APIGatewayProxyEvent): RoutedResponse => {
+const unmatchedResponse = (tools: CommonTools, event: APIGatewayProxyEvent): RoutedResponse => {
   const allowed = routes.filter(({ path }) => matches(path, event.path)).map(({ method }) => method);
   if (allowed.length > 0 && isPreflight(tools, event)) return preflight(allowed);
   const refusal =
