@@ -7,7 +7,7 @@ import { environment, firstAttempt, nodeId, nodeKey, projectId, runId, topLevel 
 import { after, hours } from '../lib/engine/time.ts';
 import type { Cloud } from '../lib/local/cloud.ts';
 import { awsEnvironment } from '../lib/local/aws-environment.ts';
-import { type StreamWriter, openStreamWriter } from '../lib/service/execution/stream-writer.ts';
+import { type StreamWriter, openStreamWriter } from '../lib/service/kinds/graph/stream-writer.ts';
 
 /** @param node a node of the run, which must be open */
 export function streamWriterIn({ template, tables }: Cloud, run: string, node: string): StreamWriter {

@@ -10,9 +10,10 @@ import { slowedMessages } from '../lib/contract/metrics.ts';
 import { compile } from '../lib/engine/graph/compile.ts';
 import { type Instant, after, days, durationMs, hours } from '../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../lib/nodes/catalogue.ts';
-import type { Decider } from '../lib/service/commit/decide-run.ts';
+import type { Decider, Resolver } from '../lib/service/decider.ts';
 import type { Deps } from '../lib/service/deps.ts';
 import { type GraphTypes, Plans } from '../lib/service/commit/plans.ts';
+import { runKinds } from '../lib/service/kinds/run-kinds.ts';
 import { HopLimiter, type SlowedMessage } from '../lib/service/execution/hop-limiter.ts';
 
 const graphTypes: GraphTypes = { compile: (version) => compile(version, termsOf), evaluate: evaluatePure };
@@ -48,8 +49,16 @@ function depsOf(messageHeads?: MessageHeads): Deps {
   });
 }
 
+/** For a function that commits to no run. */
+export const resolverOf = (): Resolver => ({ deps: depsOf(), plans: new Plans(graphTypes) });
+
 /** The function's decider. Create it once per execution environment, so that compiled plans stay cached. */
-export const deciderOf = (by: string, deps: Deps = depsOf()): Decider => ({ deps, plans: new Plans(graphTypes), by });
+export const deciderOf = (by: string, deps: Deps = depsOf()): Decider => ({
+  deps,
+  plans: new Plans(graphTypes),
+  kinds: runKinds,
+  by,
+});
 
 /** The decider of the code function. It may not read heads, so it takes each run's head from the message (`messageHeads`). */
 export const codeDeciderOf = (by: string): Decider & { readonly messageHeads: MessageHeads } => {

@@ -2,26 +2,17 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import type { ErrorCode, ErrorResponseFields } from '../../lib/api/errors.ts';
 import type { Route } from '../../lib/api/route.ts';
-import type {
-  BodyOf,
-  ErrorOf,
-  OperationId,
-  OperationOf,
-  ParamsOf,
-  QueryOf,
-  ResponseOf,
-  StreamingOperation,
-} from '../../lib/api/routes.ts';
+import type { BodyOf, ErrorOf, OperationId, OperationOf, ParamsOf, QueryOf, ResponseOf, StreamingOperation } from '../../lib/api/routes.ts';
 import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
 import type { KeyId, Scope } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
+import { type Instant, iso } from '../../lib/engine/time.ts';
 import type { Trace } from '../../lib/engine/trace.ts';
 import type { KeyScope } from '../../lib/ports/control.ts';
 import { Authenticator } from '../../lib/service/access/authenticator.ts';
 import { FailureBudget } from '../../lib/service/access/failure-budget.ts';
 import { RateLimiter } from '../../lib/service/access/rate-limiter.ts';
-import type { Decider } from '../../lib/service/commit/decide-run.ts';
-import { type Instant, iso } from '../../lib/engine/time.ts';
+import type { Decider, Resolver } from '../../lib/service/decider.ts';
 
 /** The authenticated caller of a request. */
 export interface CallerContext {
@@ -123,8 +114,8 @@ export const refuse = <Code extends ErrorCode>(refused: Code, details?: ErrorRes
   ...(details === undefined ? {} : { details }),
 });
 
-export interface Tools {
-  readonly decider: Decider;
+export interface Tools<Of extends Resolver = Decider> {
+  readonly decider: Of;
   readonly inspect: InspectNode;
   readonly authenticator: Authenticator;
   readonly rates: RateLimiter;
@@ -132,7 +123,14 @@ export interface Tools {
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
-export const toolsOf = ({ decider, inspect, logger }: Pick<Tools, 'decider' | 'inspect' | 'logger'>): Tools => ({
+/** For operations that commit to no run: their function does not bundle the run kinds. */
+export type CommonTools = Tools<Resolver>;
+
+export const toolsOf = <Of extends Resolver>({
+  decider,
+  inspect,
+  logger,
+}: Pick<Tools<Of>, 'decider' | 'inspect' | 'logger'>): Tools<Of> => ({
   decider,
   inspect,
   logger,

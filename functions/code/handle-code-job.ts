@@ -1,9 +1,7 @@
 /** Dispatches the jobs of the code queue: messages to deployed code, and workflow tasks. */
 import { InvariantViolation, invariant } from '../../lib/engine/invariant.ts';
 import type { WorkflowTaskJob, Job, MessageJob } from '../../lib/ports/jobs.ts';
-import { type Deliverer, deliverMessage } from '../../lib/service/execution/deliver-message.ts';
-import { type WorkflowTaskWorker, runWorkflowTask } from '../../lib/service/execution/run-workflow-task.ts';
-import type { Delivery } from '../../lib/service/execution/run-node.ts';
+import type { Deliverer, Delivery, WorkflowTaskWorker } from '../../lib/service/worker.ts';
 
 export interface CodeRunner extends Deliverer, WorkflowTaskWorker {
   /** stores the head that each message carries for its run */
@@ -14,10 +12,10 @@ export async function handleCodeJob(runner: CodeRunner, job: Job, delivery: Deli
   switch (job.kind) {
     case 'message':
       record(runner, job);
-      return deliverMessage(runner, job, delivery);
+      return runner.kinds.bundle.execute(runner, job, delivery);
     case 'workflow_task':
       record(runner, job);
-      return runWorkflowTask(runner, job, delivery);
+      return runner.kinds.code.execute(runner, job, delivery);
     default:
       throw new InvariantViolation(`the code queue contains a job of kind ${job.kind}`);
   }

@@ -3,8 +3,8 @@ import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { libraryOperations } from '../api/operations/library.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
 import { toolsOf } from '../api/operation.ts';
-import { deciderOf, loggerOf } from '../wiring.ts';
+import { loggerOf, resolverOf } from '../wiring.ts';
 
-const tools = toolsOf({ decider: deciderOf('library'), inspect: inspectNode, logger: loggerOf('library') });
+const tools = toolsOf({ decider: resolverOf(), inspect: inspectNode, logger: loggerOf('library') });
 
 export const handler = httpFunction(tools, libraryOperations);

@@ -4,11 +4,11 @@ import { parseJob } from '../../lib/codec/jobs.ts';
 import { parseFire } from '../../lib/codec/schedules.ts';
 import { fireSchedule } from '../../lib/service/schedules/fire-schedule.ts';
 import { handleJob } from '../../lib/service/execution/handle-job.ts';
-import type { Worker } from '../../lib/service/execution/run-node.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { processEachMessage, isRedelivered, logKeysOf } from '../batch.ts';
 import { deciderOf, invocationDeadlineOf, loggerOf } from '../wiring.ts';
 import { createRunAttempt } from './wiring.ts';
+import type { Worker } from '../../lib/service/worker.ts';
 
 const logger = loggerOf('worker');
 const decider = deciderOf('worker');

@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
-import { type Head, type RunCreation, firstProjection } from '../engine/log/head.ts';
+import { type Head, type RunCreation, firstProjection, sideOfKind } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import { isTombstoneItem } from './delete-run-items.ts';
 import { headAttributes, headIn, projectionPart } from './head-item.ts';
@@ -29,7 +29,6 @@ export interface RunHeads {
   load(run: RunAddress): Promise<KnownRun | undefined>;
 }
 
-const sideOfKind = (kind: Head['kind']): Side => (kind === 'graph' ? 'platform' : 'code');
 const lifetimeOf = ({ createdAt, expiresAt }: RunCreation) => ({ createdAt, expiresAt });
 
 /** With so many runs, heads and projections are one batch of DynamoDB (`table.ts`). */
@@ -66,7 +65,7 @@ export class StoredHeads implements RunHeads {
   async create(run: RunCreation): Promise<Put> {
     const put = await this.#table.put(headKey(run.address), headAttributes(run), ifNotExists);
     if (put.kind === 'refused') this.#remember(run.address, put.existing);
-    else this.#known.remember(run.address, { side: sideOfKind(run.kind), lifetime: lifetimeOf(run) });
+    else this.#known.remember(run.address, { side: sideOfKind[run.kind], lifetime: lifetimeOf(run) });
     return put;
   }
 
@@ -115,7 +114,7 @@ export class StoredHeads implements RunHeads {
   #remember(run: RunAddress, item: Item): KnownRun {
     const { kind, createdAt, expiresAt } = headSummary.decode(item);
     const isDeleted = isTombstoneItem(item) || createdAt === undefined || expiresAt === undefined;
-    return this.#known.remember(run, { side: sideOfKind(kind), lifetime: isDeleted ? undefined : { createdAt, expiresAt } });
+    return this.#known.remember(run, { side: sideOfKind[kind], lifetime: isDeleted ? undefined : { createdAt, expiresAt } });
   }
 }
 
@@ -139,7 +138,7 @@ export class MessageHeads implements RunHeads {
 
   /** Records the head of a message's run. */
   record(creation: RunCreation): void {
-    invariant(creation.kind !== 'graph', `${creation.address.runId} is not a code run`);
+    invariant(sideOfKind[creation.kind] === 'code', `${creation.address.runId} is not a code run`);
     const name = runPartition(creation.address);
     this.#heads.delete(name);
     this.#heads.set(name, { ...creation, projection: firstProjection });

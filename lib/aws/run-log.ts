@@ -3,7 +3,7 @@ import { type CommitNo, type RunAddress, firstCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
-import { type Head, type HeadProjection, type RunCreation, terminalStatuses } from '../engine/log/head.ts';
+import { type Head, type HeadProjection, type RunCreation, terminalStatuses, sideOfKind } from '../engine/log/head.ts';
 import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import type { Instant } from '../engine/time.ts';
 import type { CommitKey, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
@@ -12,19 +12,7 @@ import { projectionUpdate } from './head-item.ts';
 import { number, text } from './item-schema.ts';
 import { type RunHeads, StoredHeads } from './run-heads.ts';
 import { nonceIn, commitItem, attachmentItem, heartbeatItem, snapshotItem } from './run-items.ts';
-import {
-  type Side,
-  attachmentKey,
-  heartbeatKey,
-  heartbeatSorts,
-  headKey,
-  lastLogSort,
-  logKey,
-  logSort,
-  projectionKey,
-  runPartition,
-  snapshotKey,
-} from './run-keys.ts';
+import { type Side, attachmentKey, heartbeatKey, heartbeatSorts, headKey, lastLogSort, logKey, logSort, projectionKey, runPartition, snapshotKey } from './run-keys.ts';
 import { type Put, type Table, allOf, ifNotExists, partitionName } from './table.ts';
 
 export class DynamoRunLog implements RunLog {
@@ -99,8 +87,7 @@ export class DynamoRunLog implements RunLog {
     value: JsonValue,
     { expiresAt, kind }: Parameters<RunLog['attach']>[3],
   ): Promise<PayloadRef> {
-    const side = kind === 'graph' ? 'platform' : 'code';
-    await this.#table.put(attachmentKey(run, side, name), attachmentItem.encode({ value }, expiresAt), ifNotExists);
+    await this.#table.put(attachmentKey(run, sideOfKind[kind], name), attachmentItem.encode({ value }, expiresAt), ifNotExists);
     return `item:${name}`;
   }
 

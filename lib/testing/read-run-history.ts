@@ -7,6 +7,8 @@ import { publicEvents } from '../engine/log/public-event.ts';
 import { iso } from '../engine/time.ts';
 import { firstCommit } from '../engine/ids.ts';
 import type { Deps } from '../service/deps.ts';
+import { runKinds } from '../service/kinds/run-kinds.ts';
+import { kindOf } from '../service/decider.ts';
 import { loadPayload } from '../service/run-log/payloads.ts';
 
 export async function readRunHistory(deps: Pick<Deps, 'blobs' | 'clock' | 'log'>, address: RunAddress): Promise<HistoryDocument> {
@@ -21,7 +23,7 @@ export async function readRunHistory(deps: Pick<Deps, 'blobs' | 'clock' | 'log'>
   const run = {
     id: address.runId,
     workflowName: head.workflow.name,
-    version: head.kind === 'code' ? (head.workflow.version ?? null) : null,
+    version: kindOf({ kinds: runKinds }, head).versionsOf(head).version ?? null,
     createdAt: iso(head.createdAt),
     deadlineAt: iso(head.deadlineAt),
   };

@@ -9,7 +9,8 @@ import { VirtualTime } from '../../lib/testing/virtual-time.ts';
 import { startWorkflowTask } from '../../lib/program/start-workflow-task.ts';
 import { type WorkflowArguments, defineWorkflow } from '../../lib/sdk/index.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
-import { type WorkflowTaskWorker, runWorkflowTask } from '../../lib/service/execution/run-workflow-task.ts';
+import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
+import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { replay } from '../../lib/testing/index.ts';
 import { instantGraph } from '../functions/http.ts';
 import { codeManifest } from '../service/code-test-env.ts';
@@ -22,6 +23,7 @@ import {
   expectExit,
   createFolder,
 } from './test-cli.ts';
+import type { WorkflowTaskWorker } from '../../lib/service/worker.ts';
 
 const order = defineWorkflow(
   { name: 'order', version: '1' },
@@ -62,6 +64,7 @@ async function runToEnd(input: object): Promise<string> {
     deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     by: 'worker',
     plans: new Plans({ compile: () => unlimited(), evaluate: () => unlimited() }),
+    kinds: runKinds,
     programs: { start: (_scope, _manifest, task, host) => startWorkflowTask([order], task, host, { deploymentId: 'v1', clock }) },
   };
   for (const job of world.jobs.takeMessages()) {

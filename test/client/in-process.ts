@@ -7,9 +7,12 @@ import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
 import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
 import { createRunners } from '../../lib/nodes/runners.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
-import { type Worker, runNode, wakeNode } from '../../lib/service/execution/run-node.ts';
+import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
+import { runNode } from '../../lib/service/kinds/graph/run-node.ts';
+import { wakeNode } from '../../lib/service/execution/wake-node.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { type Http, http } from '../functions/http.ts';
+import type { Worker } from '../../lib/service/worker.ts';
 
 export const fetchOf =
   ({ call }: Pick<Http, 'call'>): Fetch =>
@@ -51,6 +54,7 @@ export const createInProcessApi = (): InProcessApi => {
   const worker: Worker = {
     deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
+    kinds: runKinds,
     by: 'worker',
     foldCache: new FoldCache(),
     runAttempt: createAttemptRunner(createRunners()),

@@ -6,8 +6,9 @@ import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { listEvents } from '../../lib/service/runs/list-events.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
+import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { createWorkflow } from '../../lib/service/definitions/publish-workflow.ts';
-import { type Worker, runNode } from '../../lib/service/execution/run-node.ts';
+import { runNode } from '../../lib/service/kinds/graph/run-node.ts';
 import { startRun } from '../../lib/service/runs/start-run.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { overrideMethods } from '../service/override-methods.ts';
@@ -15,6 +16,7 @@ import { type AwsEnvs, startAwsEnvs } from './aws-envs.ts';
 import { type ConformanceEnv, createMemoryEnv } from './conformance-env.ts';
 import { depsOf, graphTypes } from './run-topology.ts';
 import { type Topology, definitionOf, finishedWith } from './topology.ts';
+import type { Worker } from '../../lib/service/worker.ts';
 
 const scope: Scope = { projectId: projectId('default'), environment: environment('crowd') };
 const workers = 8;
@@ -40,6 +42,7 @@ async function playCrowd(topology: Topology, runs: number, place: ConformanceEnv
   const newWorker = (): Worker => ({
     deps,
     plans: new Plans(graphTypes),
+    kinds: runKinds,
     by: 'crowd',
     foldCache: new FoldCache(),
     runAttempt: async (node) => ({ outcome: finishedWith(node.id), printed: [] }),

@@ -21,9 +21,10 @@ import type { AttemptRunner } from '../../lib/nodes/attempt-runner.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
-import type { Decider } from '../../lib/service/commit/decide-run.ts';
+import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
+import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { listEvents } from '../../lib/service/runs/list-events.ts';
 import { recheckRun } from '../../lib/service/execution/recheck-run.ts';
 import { createLens } from '../../lib/service/definitions/publish-lens.ts';
@@ -32,7 +33,8 @@ import { loadPayload } from '../../lib/service/run-log/payloads.ts';
 import { readRunFold } from '../../lib/service/run-log/read-run-fold.ts';
 import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
 import { resumeRun } from '../../lib/service/runs/resume-run.ts';
-import { type Worker, runNode, wakeNode } from '../../lib/service/execution/run-node.ts';
+import { runNode } from '../../lib/service/kinds/graph/run-node.ts';
+import { wakeNode } from '../../lib/service/execution/wake-node.ts';
 import { sendSignal, sendToRun } from '../../lib/service/runs/send-signal.ts';
 import { startRun } from '../../lib/service/runs/start-run.ts';
 import { reconcileChild } from '../../lib/service/execution/reconcile-child.ts';
@@ -45,6 +47,7 @@ import type { RunActions } from './run-actions.ts';
 import type { ConformanceEnv } from './conformance-env.ts';
 import { type RecordedAttempt, type RunRecord, createRunRecord } from './run-record.ts';
 import { type TopologyGraph, type Reply, type Topology, definitionOf, finishedWith } from './topology.ts';
+import type { Worker } from '../../lib/service/worker.ts';
 
 const scope: Scope = { projectId: projectId('default'), environment: environment('conformance') };
 
@@ -92,7 +95,7 @@ class Player {
     this.#place = place;
     this.#isTwice = isTwice;
     this.#deps = depsOf(place);
-    this.#decider = { deps: this.#deps, plans: new Plans(graphTypes), by: 'conformance' };
+    this.#decider = { deps: this.#deps, plans: new Plans(graphTypes), kinds: runKinds, by: 'conformance' };
     this.#nodes = drawnOf(topology).flatMap((drawn) => definitionOf(drawn).nodes.map(({ id }) => id));
     this.#attemptLens = lensAttempts(topology, this.#deps.lenses);
   }

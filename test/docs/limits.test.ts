@@ -36,7 +36,7 @@ import { maxQueueDelayMs } from '../../lib/ports/jobs.ts';
 import { maxFailuresRecorded } from '../../lib/service/access/failure-budget.ts';
 import { defaultRateLimit } from '../../lib/service/access/rate-limiter.ts';
 import { deletionTimeBudget, settlingTime } from '../../lib/service/deletions/continue-deletions.ts';
-import { minWriteInterval } from '../../lib/service/execution/stream-writer.ts';
+import { minWriteInterval } from '../../lib/service/kinds/graph/stream-writer.ts';
 import { maxCommitBytes, maxInputInHeadBytes, maxInlineBytes, maxInlineUncompressedBytes } from '../../lib/service/run-log/payloads.ts';
 import { defaultDeadline, maxTestDuration, testRetention } from '../../lib/service/runs/create-run.ts';
 import { maxSpansPerRequest, maxSpansPerRun } from '../../lib/service/runs/export-run-trace.ts';
@@ -88,7 +88,8 @@ const script = 'lib/nodes/sandbox/script.ts';
 const payloads = 'lib/service/run-log/payloads.ts';
 const silence = 'lib/engine/log/heartbeat-timeout.ts';
 const deliveries = 'lib/engine/log/deliveries.ts';
-const attempt = 'lib/service/execution/watch-attempt.ts';
+const attempt = 'lib/service/kinds/graph/watch-attempt.ts';
+const heartbeats = 'lib/service/execution/heartbeat-loop.ts';
 const queues = 'lib/constructs/queues.ts';
 const construct = 'lib/constructs/functions.ts';
 const concurrency = 'lib/contract/concurrency.ts';
@@ -468,8 +469,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     'lib/engine/durable/workflow-task.ts',
   ],
   'Time that a step has at least': [
-    seconds(numberIn('lib/service/execution/run-workflow-task.ts', 'const minStepTimeMs = ')),
-    'lib/service/execution/run-workflow-task.ts',
+    seconds(numberIn('lib/service/kinds/code/run-workflow-task.ts', 'const minStepTimeMs = ')),
+    'lib/service/kinds/code/run-workflow-task.ts',
   ],
   'Retry that is waited for in place': [
     seconds(numberIn('lib/program/live-execution.ts', 'const maxInlineRetryWait = ')),
@@ -525,8 +526,8 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
   'Commit, compressed': [bytes(maxCommitBytes), payloads],
   'Inline text of a command batch in a commit': [bytes(maxPartBytes), 'lib/engine/durable/split-command-batch.ts'],
   'Sleeps woken by one commit': [
-    count(numberIn('lib/service/runs/wake-run.ts', 'const maxWakesPerCommit = ')),
-    'lib/service/runs/wake-run.ts',
+    count(numberIn('lib/service/kinds/code/code-kind.ts', 'maxWakesPerCommit: ')),
+    'lib/service/kinds/code/code-kind.ts',
   ],
   'Value that is stored uncompressed': [bytes(numberIn('lib/codec/packed.ts', 'const packAboveBytes = ')), 'lib/codec/packed.ts'],
   'First snapshot': [
@@ -545,7 +546,7 @@ const real: Readonly<Record<string, readonly [string, string]>> = {
     count(numberIn('lib/service/run-log/append.ts', 'const unknownOutcomeLimits: RetryLimits = { attempts: ')),
     'lib/service/run-log/append.ts',
   ],
-  'Heartbeat of an attempt': [seconds(numberIn(attempt, 'const heartbeatInterval = ')), attempt],
+  'Heartbeat of an attempt': [seconds(numberIn(heartbeats, 'const heartbeatInterval = ')), heartbeats],
   'Check for a cancel': [seconds(numberIn(attempt, 'const checkInterval = ')), attempt],
   'First heartbeat timeout': [seconds(numberIn(silence, 'const baseHeartbeatTimeout: DurationMs = ')), silence],
   'Longest heartbeat timeout': [minutes(numberIn(silence, 'const maxHeartbeatTimeout: DurationMs = ')), silence],

@@ -13,12 +13,15 @@ import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
 import { createRunners } from '../../lib/nodes/runners.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
+import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { ProjectQueries } from '../../lib/service/definitions/project-queries.ts';
 import { reconcileChild } from '../../lib/service/execution/reconcile-child.ts';
 import { reconcileSlot } from '../../lib/service/execution/reconcile-slot.ts';
-import { type Worker, runNode, wakeNode } from '../../lib/service/execution/run-node.ts';
+import { runNode } from '../../lib/service/kinds/graph/run-node.ts';
+import { wakeNode } from '../../lib/service/execution/wake-node.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { http } from '../functions/http.ts';
+import type { Worker } from '../../lib/service/worker.ts';
 
 const folder = new URL('../../examples/', import.meta.url);
 const workflowShape = z.looseObject({ name: z.string(), nodes: z.array(z.looseObject({ type: z.string() })) });
@@ -144,6 +147,7 @@ export async function runExample(
   const worker: Worker = {
     deps: { ...world, clock, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
+    kinds: runKinds,
     by: 'worker',
     foldCache: new FoldCache(),
     runAttempt,

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { environment, projectId } from '../../lib/engine/ids.ts';
 import { after, days, hours, minutes } from '../../lib/engine/time.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
-import { runWorkflowTask } from '../../lib/service/execution/run-workflow-task.ts';
+import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
+import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { codeManifest } from '../service/code-test-env.ts';
 import { type ScriptStage, ScriptedPrograms, functionCommand } from '../service/scripted-programs.ts';
 import { simulatedTypes } from '../simulation/random-graph.ts';
@@ -27,7 +28,7 @@ const start = (api: Http, key: string) =>
 async function drive({ world }: Http, stages: readonly ScriptStage[]): Promise<void> {
   const deps = { ...world, settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true } };
   const programs = new ScriptedPrograms(() => world.clock, stages);
-  const driver = { deps, plans: new Plans(simulatedTypes), by: 'code', programs };
+  const driver = { deps, plans: new Plans(simulatedTypes), kinds: runKinds, by: 'code', programs };
   const delivery = { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) };
   for (const job of world.jobs.takeMessages()) if (job.kind === 'workflow_task') await runWorkflowTask(driver, job, delivery);
 }

@@ -24,6 +24,7 @@ import { type MemoryPorts, memoryPorts } from '../../lib/memory/memory-ports.ts'
 import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
 import type { ApiKey, KeyScope } from '../../lib/ports/control.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
+import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { SecretCache } from '../../lib/service/access/secret-cache.ts';
 import { WebhookSecrets } from '../../lib/service/access/webhook-secrets.ts';
 import { emptyArn, hooksArn, hooksSecret, testProviders } from './webhook-providers.ts';
@@ -87,7 +88,7 @@ export const http = (
       void logs.push({ level, message: String(message), facts: facts[0] });
   const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
   const logger = { info: log('info'), warn: log('warn'), error: log('error') };
-  const tools = toolsOf({ decider: { deps, plans, by: 'api' }, inspect: inspectNode, logger });
+  const tools = toolsOf({ decider: { deps, plans, kinds: runKinds, by: 'api' }, inspect: inspectNode, logger });
   const secrets = new MemorySecrets();
   secrets.create(hooksArn, hooksSecret);
   secrets.create(emptyArn);

@@ -5,6 +5,7 @@ import { compile } from '../../lib/engine/graph/compile.ts';
 import { days, hours } from '../../lib/engine/time.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
+import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { toolsOf } from '../../functions/api/operation.ts';
 import { socketFunction } from '../../functions/sockets/socket-function.ts';
 import type { Http } from './http.ts';
@@ -40,7 +41,7 @@ export const socketApi = ({ world }: Pick<Http, 'world'>, corsOrigins: readonly 
       void logs.push({ level, message: String(message), facts: facts[0] });
   const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
   const logger = { info: log('info'), warn: log('warn'), error: log('error') };
-  const tools = toolsOf({ decider: { deps, plans, by: 'sockets' }, inspect: inspectNode, logger });
+  const tools = toolsOf({ decider: { deps, plans, kinds: runKinds, by: 'sockets' }, inspect: inspectNode, logger });
   const [sockets, watches, posts] = [new MemorySockets(), new MemoryWatches(), new MemoryPosts()];
   const handler = socketFunction({ ...tools, sockets, watches });
   let requests = 0;

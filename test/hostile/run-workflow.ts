@@ -16,13 +16,16 @@ import { type RunnerOptions, createRunners } from '../../lib/nodes/runners.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
 import { Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
+import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { maxCommitBytes } from '../../lib/service/run-log/payloads.ts';
 import { recheckRun } from '../../lib/service/execution/recheck-run.ts';
-import { type Worker, runNode, wakeNode } from '../../lib/service/execution/run-node.ts';
+import { runNode } from '../../lib/service/kinds/graph/run-node.ts';
+import { wakeNode } from '../../lib/service/execution/wake-node.ts';
 import { reconcileChild } from '../../lib/service/execution/reconcile-child.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { type Http, http } from '../functions/http.ts';
 import { reachOf } from '../nodes/other-side.ts';
+import type { Worker } from '../../lib/service/worker.ts';
 
 const storedBytes = (events: readonly RunEvent[]): number => {
   const text = JSON.stringify(events);
@@ -167,6 +170,7 @@ async function processMessages({ world }: Http, runAttempt: RunAttempt): Promise
   const worker: Worker = {
     deps: { ...world, clock, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
+    kinds: runKinds,
     by: 'worker',
     foldCache: new FoldCache(),
     runAttempt,

@@ -17,7 +17,7 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { getRun } from '../../lib/service/runs/get-run.ts';
-import { publishMessage } from '../../lib/service/runs/publish-message.ts';
+import { publishMessage } from '../../lib/service/kinds/bundle/publish-message.ts';
 import { sweepRun } from '../../lib/service/execution/sweep-runs.ts';
 import { rerunRun } from '../../lib/service/runs/rerun-run.ts';
 import { resumeRun } from '../../lib/service/runs/resume-run.ts';

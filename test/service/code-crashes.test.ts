@@ -11,13 +11,13 @@ import type { Job } from '../../lib/ports/jobs.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
-import type { Worker } from '../../lib/service/execution/run-node.ts';
 import { sendSignal } from '../../lib/service/runs/send-signal.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { codeManifest, commitsOf, deploy } from './code-test-env.ts';
 import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
 import { type CrashPoint, CrashableProcesses, survives } from './crashable-processes.ts';
 import { type ScriptStage, ScriptedPrograms, functionCommand } from './scripted-programs.ts';
+import type { Worker } from '../../lib/service/worker.ts';
 
 const startAt = createTestEnv().ports.clock.now();
 

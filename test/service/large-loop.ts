@@ -9,10 +9,10 @@ import { byRun } from '../../lib/service/execution/collect-results.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { getRun } from '../../lib/service/runs/get-run.ts';
 import { type RunAttempt, Plans } from '../../lib/service/commit/plans.ts';
-import type { Worker } from '../../lib/service/execution/run-node.ts';
 import { startRun } from '../../lib/service/runs/start-run.ts';
 import { createTestEnv, scope } from './test-env.ts';
 import { overrideMethods } from './override-methods.ts';
+import type { Worker } from '../../lib/service/worker.ts';
 
 export interface LoopResult {
   readonly status: string;

@@ -9,9 +9,10 @@ import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
 import { createRunners } from '../../lib/nodes/runners.ts';
 import type { Models } from '../../lib/ports/models.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
-import { type Worker, runNode } from '../../lib/service/execution/run-node.ts';
+import { runNode } from '../../lib/service/kinds/graph/run-node.ts';
 import { startRun } from '../../lib/service/runs/start-run.ts';
 import { createTestEnv, scope } from './test-env.ts';
+import type { Worker } from '../../lib/service/worker.ts';
 
 const start = async (retry: object) => {
   const env = createTestEnv();

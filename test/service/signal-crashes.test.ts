@@ -10,11 +10,11 @@ import type { Job } from '../../lib/ports/jobs.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
-import type { Worker } from '../../lib/service/execution/run-node.ts';
 import { type SendSignalResult, sendSignal } from '../../lib/service/runs/send-signal.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
 import { type CrashPoint, CrashableProcesses, survives } from './crashable-processes.ts';
+import type { Worker } from '../../lib/service/worker.ts';
 
 const place = { name: 'paid', correlation: 'order-7' };
 

@@ -10,19 +10,22 @@ import type { BundleResult, BundleRequest, Bundles } from '../../lib/ports/bundl
 import type { Job, NodeJob } from '../../lib/ports/jobs.ts';
 import type { Programs } from '../../lib/ports/programs.ts';
 import { type RunResults, byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
-import { deliverMessage } from '../../lib/service/execution/deliver-message.ts';
+import { deliverMessage } from '../../lib/service/kinds/bundle/deliver-message.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { runWorkflowTask } from '../../lib/service/execution/run-workflow-task.ts';
+import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
+import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { recheckRun } from '../../lib/service/execution/recheck-run.ts';
 import { type RunFold, readRunFold } from '../../lib/service/run-log/read-run-fold.ts';
 import { handleSignalJob, handleWaitsJob } from '../../lib/service/runs/handle-signal-job.ts';
 import { reconcileChild } from '../../lib/service/execution/reconcile-child.ts';
 import { reconcileSlot } from '../../lib/service/execution/reconcile-slot.ts';
-import { type Worker, runNode, wakeNode } from '../../lib/service/execution/run-node.ts';
+import { runNode } from '../../lib/service/kinds/graph/run-node.ts';
+import { wakeNode } from '../../lib/service/execution/wake-node.ts';
 import { type StartResult, type StartRequest, startRun } from '../../lib/service/runs/start-run.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { simulatedTypes } from '../simulation/random-graph.ts';
+import type { Worker } from '../../lib/service/worker.ts';
 
 export const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
 
@@ -111,6 +114,7 @@ export function createTestEnv(
   const newWorker = (): Worker => ({
     deps,
     plans: new Plans(simulatedTypes),
+    kinds: runKinds,
     by: 'worker',
     foldCache: new FoldCache(),
     runAttempt,

@@ -7,7 +7,7 @@ import { type RunAddress, firstCommit } from '../../lib/engine/ids.ts';
 import type { JsonValue, PayloadRef } from '../../lib/engine/json.ts';
 import { isTombstone } from '../../lib/engine/log/commit.ts';
 import { instant } from '../../lib/engine/time.ts';
-import type { Decider } from '../../lib/service/commit/decide-run.ts';
+import type { Decider } from '../../lib/service/decider.ts';
 import { type TestResult, testEndpoint, testWorkflow } from '../../lib/service/runs/test-workflow.ts';
 import { type TestEnv, scope, workflow } from './test-env.ts';
 

@@ -8,9 +8,9 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { handleDeadLetter } from '../../lib/service/execution/handle-dead-letter.ts';
 import type { RunAttempt } from '../../lib/service/commit/plans.ts';
 import { retryUnavailable } from '../../lib/service/run-log/retry-unavailable.ts';
-import type { Worker } from '../../lib/service/execution/run-node.ts';
 import { type TestEnv, finished, createTestEnv, workflow } from './test-env.ts';
 import { overrideMethods } from './override-methods.ts';
+import type { Worker } from '../../lib/service/worker.ts';
 
 const keyOf = (node: string) => nodeKey({ nodeId: nodeId(node), iteration: topLevel });
 

@@ -9,7 +9,7 @@ import { type Instant, after, instant } from '../../lib/engine/time.ts';
 import type { MemoryPorts } from '../../lib/memory/memory-ports.ts';
 import { startWorkflowTask } from '../../lib/program/start-workflow-task.ts';
 import type { ProgramClock } from '../../lib/program/clock.ts';
-import { loadHistory } from '../../lib/service/run-log/load-history.ts';
+import { loadHistory } from '../../lib/service/kinds/code/load-history.ts';
 import { type StepEffects, type CodeWorkflow, workflowOf } from './random-code.ts';
 import { runInvariant } from './violation.ts';
 

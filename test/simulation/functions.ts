@@ -9,11 +9,12 @@ import { TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
 import { after, durationMs, seconds } from '../../lib/engine/time.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
-import type { Decider } from '../../lib/service/commit/decide-run.ts';
+import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { runWorkflowTask } from '../../lib/service/execution/run-workflow-task.ts';
+import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { handleDeadLetter } from '../../lib/service/execution/handle-dead-letter.ts';
 import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
+import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
 import { handleJob } from '../../lib/service/execution/handle-job.ts';
 import type { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
@@ -139,7 +140,7 @@ export class Functions implements MessageHandlers {
     this.#running.add(process);
     process.onDeath = () => this.#running.delete(process);
     if (by === 'code') process.onNonce = (nonce) => this.#watches.steps.writes(nonce, process);
-    work({ deps: this.#observed(by, process.deps(world)), by, ...warm, process }).then(
+    work({ deps: this.#observed(by, process.deps(world)), kinds: runKinds, by, ...warm, process }).then(
       () => {
         if (!process.isAlive) return;
         this.#running.delete(process);

@@ -20,9 +20,10 @@ import { minuteOf } from '../../lib/engine/log/heartbeat-timeout.ts';
 import { type DurationMs, after, days, minutes } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
-import type { Decider } from '../../lib/service/commit/decide-run.ts';
+import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
+import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
 import { resumeRun } from '../../lib/service/runs/resume-run.ts';
 import { sendSignal, sendToRun } from '../../lib/service/runs/send-signal.ts';
@@ -279,7 +280,13 @@ export class ScriptedWorkload implements Workload {
     const { types = simulatedTypes } = this.#script;
     const clock: Deps['clock'] = { now: () => time.now, sleep: async () => {} };
     await this.#passEmptyMinutes();
-    const decider = { deps: { ...this.#deps, clock }, plans: new Plans(types), foldCache: new FoldCache(), by: 'sweep' };
+    const decider = {
+      deps: { ...this.#deps, clock },
+      plans: new Plans(types),
+      kinds: runKinds,
+      foldCache: new FoldCache(),
+      by: 'sweep',
+    };
     const { failed } = await sweepRuns(decider, after(time.now, minutes(1)));
     for (const { error } of failed) this.#parts.functions.recordError(error);
   }

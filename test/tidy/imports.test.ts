@@ -76,8 +76,8 @@ describe('a planted violation is found', () => {
     ['the service reaches for an adapter', 'lib/service/runs/start-run.ts', "import { Table } from '../../aws/table.ts';"],
     [
       'the service reaches for a node type',
-      'lib/service/execution/run-node.ts',
-      "import { catalogue } from '../../nodes/catalogue.ts';",
+      'lib/service/kinds/graph/run-node.ts',
+      "import { catalogue } from '../../../nodes/catalogue.ts';",
     ],
     ['the service reaches for HTTP', 'lib/service/runs/start-run.ts', "import { routes } from '../../api/routes.ts';"],
     [

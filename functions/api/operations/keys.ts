@@ -11,13 +11,13 @@ import { createKey } from '../../../lib/service/access/create-key.ts';
 import { listKeys } from '../../../lib/service/access/list-keys.ts';
 import { revokeKey } from '../../../lib/service/access/revoke-key.ts';
 import { rotateKey } from '../../../lib/service/access/rotate-key.ts';
-import { type OperationTable, refuse, times } from '../operation.ts';
+import { type OperationTable, type CommonTools, refuse, times } from '../operation.ts';
 
 type HandledOperations = 'createKey' | 'listKeys' | 'revokeKey' | 'rotateKey';
 
 const cursorShape = z.strictObject({ createdAt: cursorTime, keyId: keyIdSchema });
 
-export const keyOperations: OperationTable<HandledOperations> = {
+export const keyOperations: OperationTable<HandledOperations, CommonTools> = {
   async createKey({ decider: { deps } }, { scope, body }) {
     const { text, ...minted } = newKey(scope.environment, randomBytes);
     const facts = defined({

@@ -8,29 +8,21 @@ import type { Lens, LensVersion } from '../../../lib/ports/lenses.ts';
 import type { LensSummary } from '../../../lib/ports/versions.ts';
 import { createLens, publishLens } from '../../../lib/service/definitions/publish-lens.ts';
 import type { Published } from '../../../lib/service/definitions/publish-version.ts';
-import { type OperationTable, type Tools, refuse } from '../operation.ts';
-import {
-  archiveVersioned,
-  getVersioned,
-  listVersioned,
-  nameDiffers,
-  publicationIn,
-  publicationOf,
-  summaryOf,
-} from './versions.ts';
+import { type OperationTable, type CommonTools, refuse } from '../operation.ts';
+import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationIn, publicationOf, summaryOf } from './versions.ts';
 
 type HandledOperations = 'createLens' | 'listLenses' | 'getLens' | 'publishLens' | 'archiveLens';
 
 const lensNameShape = z.string().regex(lensNamePattern).transform(lensName);
 
-const lensesOf = ({ lenses: store, clock }: Tools['decider']['deps']) => ({
+const lensesOf = ({ lenses: store, clock }: CommonTools['decider']['deps']) => ({
   resourceKind: 'lens' as const,
   store,
   name: lensNameShape,
   clock,
 });
 
-export const lensOperations: OperationTable<HandledOperations> = {
+export const lensOperations: OperationTable<HandledOperations, CommonTools> = {
   async createLens({ decider: { deps } }, { scope, body }) {
     const audit = { resource: `lens/${body.name}` };
     const lens = lensFrom(body, body.name);

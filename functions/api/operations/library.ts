@@ -9,7 +9,7 @@ import type { JsonObject } from '../../../lib/engine/json.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { RecordedEntry } from '../../../lib/ports/control.ts';
 import { listAudit } from '../../../lib/service/access/list-audit.ts';
-import { type Operations, refuse } from '../operation.ts';
+import { type Operations, type CommonTools, refuse } from '../operation.ts';
 import { keyOperations } from './keys.ts';
 import { lensOperations } from './lenses.ts';
 import { queryOperations } from './queries.ts';

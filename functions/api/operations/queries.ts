@@ -1,23 +1,23 @@
 /** The stored query routes. */
-import { defined } from '../../../lib/base/defined.ts';
 import { queryName } from '../../../lib/api/schemas/parts.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { QueryDefinition } from '../../../lib/engine/query/definition.ts';
 import type { QuerySummary } from '../../../lib/ports/versions.ts';
 import { createQuery, publishQueryVersion } from '../../../lib/service/definitions/publish-query.ts';
-import { type OperationTable, type Tools, refuse } from '../operation.ts';
+import { type OperationTable, type CommonTools, refuse } from '../operation.ts';
 import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationOf, publishedOf, summaryOf } from './versions.ts';
 
 type HandledOperations = 'createQuery' | 'listQueries' | 'getQuery' | 'publishQueryVersion' | 'archiveQuery';
 
-const queriesOf = ({ queries: store, clock }: Tools['decider']['deps']) => ({
+const queriesOf = ({ queries: store, clock }: CommonTools['decider']['deps']) => ({
   resourceKind: 'query' as const,
   store,
   name: queryName,
   clock,
 });
 
-export const queryOperations: OperationTable<HandledOperations> = {
+export const queryOperations: OperationTable<HandledOperations, CommonTools> = {
   async createQuery({ decider: { deps } }, { scope, body }) {
     const audit = { resource: `query/${body.name}` };
     const result = await createQuery(deps, scope, body);

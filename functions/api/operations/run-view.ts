@@ -2,11 +2,13 @@
 import { defined } from '../../../lib/base/defined.ts';
 import type { ResponseOf } from '../../../lib/api/routes.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
-import { type Head, type RunStatus, carriesGraph, isTestRun } from '../../../lib/engine/log/head.ts';
+import { type Head, type RunStatus, isTestRun } from '../../../lib/engine/log/head.ts';
 import { callerOf, rerunFrom, rerunOf, scheduleOf } from '../../../lib/engine/log/lineage.ts';
 import { type NodeState, type WaitingNode, iterationCountsOf } from '../../../lib/engine/log/node-state.ts';
 import { between, iso } from '../../../lib/engine/time.ts';
 import { type RunView, type ShownValue, type ShownNode, statusWithoutState } from '../../../lib/service/runs/get-run.ts';
+import { runKinds } from '../../../lib/service/kinds/run-kinds.ts';
+import { kindOf } from '../../../lib/service/decider.ts';
 import type { ListedRun } from '../../../lib/service/runs/list-runs.ts';
 import { times } from '../operation.ts';
 
@@ -43,8 +45,7 @@ const baseFactsOf = (head: Head, status: RunStatus) => {
     runId: address.runId,
     status,
     workflowName: workflow.name,
-    workflowVersion: head.kind === 'graph' && !carriesGraph(head) ? head.workflow.version : null,
-    version: head.kind === 'code' ? (head.workflow.version ?? null) : undefined,
+    ...kindOf({ kinds: runKinds }, head).versionsOf(head),
     isTest: isTestRun(head) ? (true as const) : undefined,
     deploymentId,
     specVersion: 1 as const,
@@ -89,7 +90,7 @@ export const runOf = ({
     ...outputOf(output),
     waitingFor: waitingForSlots === undefined ? undefined : { kind: 'slot' as const, slots: waitingForSlots },
     // The work of a bundle run is not counted: its messages are not nodes.
-    used: head.kind !== 'bundle' ? { nodeExecutions: spent.executions, tokens: spent.tokens } : undefined,
+    used: kindOf({ kinds: runKinds }, head).countsUsage ? { nodeExecutions: spent.executions, tokens: spent.tokens } : undefined,
     nodes: nodes.map((node) => nodeOf(node, statusWithoutState(progress))),
     nodesOmitted,
     lastEventId,

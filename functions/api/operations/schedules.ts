@@ -9,11 +9,11 @@ import { defined } from '../../../lib/base/defined.ts';
 import { type TimingError, timingRequestOf } from '../../../lib/engine/schedule/validate-timing.ts';
 import { iso, seconds } from '../../../lib/engine/time.ts';
 import type { Fire, Schedule, ScheduleDefinition } from '../../../lib/ports/schedules.ts';
-import { changeSchedule, deleteSchedule, type ScheduleChange } from '../../../lib/service/schedules/change-schedule.ts';
-import { createSchedule, type RequestedTerms } from '../../../lib/service/schedules/create-schedule.ts';
-import { getSchedule, listSchedules, type ScheduleView, scheduleViewOf } from '../../../lib/service/schedules/get-schedule.ts';
+import { type ScheduleChange, changeSchedule, deleteSchedule } from '../../../lib/service/schedules/change-schedule.ts';
+import { type RequestedTerms, createSchedule } from '../../../lib/service/schedules/create-schedule.ts';
+import { type ScheduleView, getSchedule, listSchedules, scheduleViewOf } from '../../../lib/service/schedules/get-schedule.ts';
 import type { ScheduledRefusal } from '../../../lib/service/schedules/scheduled-start.ts';
-import { type CallerContext, type OperationTable, type Tools, refuse, times } from '../operation.ts';
+import { type CallerContext, type OperationTable, type CommonTools, refuse, times } from '../operation.ts';
 
 type HandledOperations =
   | 'createSchedule'
@@ -27,9 +27,9 @@ type HandledOperations =
 const cursorShape = z.strictObject({ scheduleId: scheduleIdSchema });
 const auditOf = (id: string) => ({ resource: `schedule/${id}` });
 
-const shown = ({ deps }: Tools['decider'], schedule: Schedule) => scheduleOf(scheduleViewOf(deps, schedule));
+const shown = ({ deps }: CommonTools['decider'], schedule: Schedule) => scheduleOf(scheduleViewOf(deps, schedule));
 
-export const scheduleOperations: OperationTable<HandledOperations> = {
+export const scheduleOperations: OperationTable<HandledOperations, CommonTools> = {
   async createSchedule({ decider }, { scope, scopes, body }) {
     const { scheduleId } = body;
     const audit = { ...auditOf(scheduleId), facts: { workflowName: body.workflowName } };

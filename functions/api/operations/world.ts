@@ -1,11 +1,11 @@
 /** The routes that the Workflow DevKit's World uses from deployed programs. */
-import { defined } from '../../../lib/base/defined.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { type RunId, runId, runIdPattern } from '../../../lib/engine/ids.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import { seconds } from '../../../lib/engine/time.ts';
 import { activeDeploymentIn } from '../../../lib/ports/deployments.ts';
-import { publishMessage } from '../../../lib/service/runs/publish-message.ts';
+import { publishMessage } from '../../../lib/service/kinds/bundle/publish-message.ts';
 import { type OperationTable, refuse } from '../operation.ts';
 
 /** Queue names listed in an error message. A manifest can have thousands; a few show a typing error. */

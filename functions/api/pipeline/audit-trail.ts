@@ -8,7 +8,7 @@ import { type Trace, traceFields } from '../../../lib/engine/trace.ts';
 import type { ApiKey, AuditEntry } from '../../../lib/ports/control.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { recordAudit } from '../../../lib/service/access/record-audit.ts';
-import type { AnyResponse, AuditNote, Tools } from '../operation.ts';
+import type { AnyResponse, AuditNote, CommonTools } from '../operation.ts';
 import type { HttpCall } from './http-call.ts';
 
 /** Maximum stored length of the User-Agent header, which the caller controls. */
@@ -27,7 +27,7 @@ export interface AuditTrail {
 type AuditedRoute = Pick<Route, 'method' | 'scope' | 'action'> & { readonly path: string };
 
 export const auditTrail = (
-  tools: Pick<Tools, 'decider' | 'failures' | 'logger'>,
+  tools: Pick<CommonTools, 'decider' | 'failures' | 'logger'>,
   route: AuditedRoute,
   call: HttpCall,
   trace: Trace,

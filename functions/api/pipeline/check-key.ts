@@ -6,7 +6,7 @@ import type { ApiKey, KeyScope } from '../../../lib/ports/control.ts';
 import type { Authentication } from '../../../lib/service/access/authenticator.ts';
 import { openWithTicket, ticketDigest } from '../../../lib/service/watching/open-with-ticket.ts';
 import type { RateDecision } from '../../../lib/service/access/rate-limiter.ts';
-import { type Refusal, refuse, type Tools } from '../operation.ts';
+import { type Refusal, refuse, type CommonTools } from '../operation.ts';
 import type { HttpCall } from './http-call.ts';
 
 export type Authenticated =
@@ -18,7 +18,7 @@ export type Authenticated =
 const bearer = /^Bearer +([^\s]+)$/i;
 
 export const authenticate = async (
-  { authenticator, decider }: Pick<Tools, 'authenticator' | 'decider'>,
+  { authenticator, decider }: Pick<CommonTools, 'authenticator' | 'decider'>,
   route: Pick<Route, 'acceptsTicket'>,
   call: HttpCall,
 ): Promise<Authenticated> => {
@@ -43,7 +43,7 @@ export const hasKeyInQuery = ({ query }: HttpCall): boolean =>
 const windowSeconds = 60;
 
 export const checkRate = async (
-  { rates }: Pick<Tools, 'rates'>,
+  { rates }: Pick<CommonTools, 'rates'>,
   key: ApiKey,
 ): Promise<{ readonly headers: Readonly<Record<string, string>>; readonly refusal?: Refusal }> => {
   const rate = await rates.take(key);

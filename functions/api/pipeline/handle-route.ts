@@ -3,7 +3,7 @@ import type { Route } from '../../../lib/api/route.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
 import { type Trace, traceFields } from '../../../lib/engine/trace.ts';
 import type { ApiKey, KeyScope } from '../../../lib/ports/control.ts';
-import { type AnyOperation, type AnyResponse, type CallerContext, refuse, type Tools } from '../operation.ts';
+import { type AnyOperation, type AnyResponse, type CallerContext, type CommonTools, refuse } from '../operation.ts';
 import { type AuditTrail, auditTrail } from './audit-trail.ts';
 import { authenticate, checkRate, checkScope, hasKeyInQuery } from './check-key.ts';
 import { type HttpCall, isProvenHttps } from './http-call.ts';
@@ -16,7 +16,7 @@ const anonymousCaller = {
   scopes: [],
 } as const;
 
-export const handleRoute = async <Using extends Tools>(
+export const handleRoute = async <Using extends CommonTools>(
   tools: Using,
   route: Route,
   operation: AnyOperation<Using>,
@@ -64,7 +64,7 @@ interface AuthenticatedContext {
   readonly trace: Trace;
 }
 
-const handleAuthenticated = async <Using extends Tools>(
+const handleAuthenticated = async <Using extends CommonTools>(
   tools: Using,
   route: Route,
   operation: AnyOperation<Using>,
@@ -90,7 +90,7 @@ const handleAuthenticated = async <Using extends Tools>(
 };
 
 /** A failure to record the use does not fail the request. A later request records it. */
-const recordKeyUse = async ({ authenticator, logger }: Tools, key: ApiKey, trace: Trace): Promise<void> => {
+const recordKeyUse = async ({ authenticator, logger }: CommonTools, key: ApiKey, trace: Trace): Promise<void> => {
   try {
     await authenticator.recordUse(key);
   } catch (thrown) {

@@ -1,5 +1,6 @@
 /** The common shape of the HTTP functions: a router by the route table, wrapped in the middleware. */
-import middy, { type PluginExecutionMode } from '@middy/core';
+import middy from '@middy/core';
+import type { PluginExecutionMode } from '@middy/core';
 import headerNormalizer from '@middy/http-header-normalizer';
 import router from '@middy/http-router';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
@@ -7,23 +8,15 @@ import type { Route } from '../../../lib/api/route.ts';
 import { type OperationId, routes } from '../../../lib/api/routes.ts';
 import { runIdPattern } from '../../../lib/engine/ids.ts';
 import { traceFields } from '../../../lib/engine/trace.ts';
-import {
-  type AnyOperation,
-  type AnyOperations,
-  type AnyResponse,
-  asAnyOperations,
-  type Operations,
-  refuse,
-  type Tools,
-} from '../operation.ts';
+import { type AnyOperation, type AnyOperations, type AnyResponse, type Operations, type CommonTools, asAnyOperations, refuse } from '../operation.ts';
 import { handleRoute } from './handle-route.ts';
-import { callOf, type HttpCall, type HttpResponse, respond, type RoutedResponse } from './http-call.ts';
+import { type HttpCall, type HttpResponse, type RoutedResponse, callOf, respond } from './http-call.ts';
 import { cors, errorEnvelope, isPreflight, preflight, securityHeaders, traceIn, tracing } from './middleware.ts';
 
 type RequestHandler = (event: APIGatewayProxyEvent, context: Context) => Promise<HttpResponse>;
 
 /** Routes requests to operations by the route table. */
-const createRouter = <Using extends Tools>(tools: Using, operations: AnyOperations<Using>): RequestHandler => {
+const createRouter = <Using extends CommonTools>(tools: Using, operations: AnyOperations<Using>): RequestHandler => {
   const handledRoutes = routes.flatMap((route: Route & { operationId: OperationId }) => {
     const operation = operations[route.operationId];
     return operation === undefined
@@ -41,7 +34,7 @@ const createRouter = <Using extends Tools>(tools: Using, operations: AnyOperatio
 };
 
 const handlerOf =
-  <Using extends Tools>(tools: Using, route: Route, operation: AnyOperation<Using>) =>
+  <Using extends CommonTools>(tools: Using, route: Route, operation: AnyOperation<Using>) =>
   async (event: APIGatewayProxyEvent): Promise<RoutedResponse> => {
     const trace = traceIn(event);
     const call = callOf(event);
@@ -62,7 +55,7 @@ const runFact = ({ audit }: AnyResponse, { params }: HttpCall): { readonly runId
   return typeof runId === 'string' && runIdPattern.test(runId) ? { runId } : {};
 };
 
-const unmatchedResponse = (tools: Tools, event: APIGatewayProxyEvent): RoutedResponse => {
+const unmatchedResponse = (tools: CommonTools, event: APIGatewayProxyEvent): RoutedResponse => {
   const allowed = routes.filter(({ path }) => matches(path, event.path)).map(({ method }) => method);
   if (allowed.length > 0 && isPreflight(tools, event)) return preflight(allowed);
   const refusal =
@@ -83,7 +76,7 @@ const matches = (template: string, path: string): boolean => {
 /** Time before the function's timeout at which middy aborts, so that the response can still be sent. */
 const timeoutEarlyInMillis = 500;
 
-export const httpFunction = <ServedBy extends Route['servedBy'], Using extends Tools>(
+export const httpFunction = <ServedBy extends Route['servedBy'], Using extends CommonTools>(
   tools: Using,
   operations: Operations<ServedBy, Using>,
   options: { executionMode?: PluginExecutionMode } = {},

@@ -10,7 +10,7 @@ import { type CorrelationId, correlationId, correlationIdPattern } from '../../.
 import { type Trace, readTraceparent, spanIdOf, traceFields, traceIdOf, traceparent, withSpan } from '../../../lib/engine/trace.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { requestSpanId } from '../../../lib/service/runs/span-ids.ts';
-import type { Tools } from '../operation.ts';
+import type { CommonTools } from '../operation.ts';
 import { type HttpResponse, respond, type RoutedResponse } from './http-call.ts';
 
 const correlationHeader = 'x-workflow-correlation-id';
@@ -81,12 +81,12 @@ export const preflight = (methods: readonly string[]): RoutedResponse => ({
   body: '',
 });
 
-export const isPreflight = ({ decider: { deps } }: Tools, { httpMethod, headers }: APIGatewayProxyEvent): boolean =>
+export const isPreflight = ({ decider: { deps } }: CommonTools, { httpMethod, headers }: APIGatewayProxyEvent): boolean =>
   httpMethod === 'OPTIONS' &&
   headers['access-control-request-method'] !== undefined &&
   deps.settings.corsOrigins?.includes(headers['origin'] ?? '') === true;
 
-export const cors = (settings: Tools['decider']['deps']['settings']): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => {
+export const cors = (settings: CommonTools['decider']['deps']['settings']): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => {
   const allow = (request: { event: APIGatewayProxyEvent; response: HttpResponse | null | undefined }): void => {
     const { event, response } = request;
     // Read for each request, so that a cold start reads no setting before it is used.
@@ -107,7 +107,7 @@ export const cors = (settings: Tools['decider']['deps']['settings']): Middleware
 /** Middy throws it shortly before the function's timeout. The request may have taken effect. */
 const isTimeout = (error: Error): boolean => error.name === 'TimeoutError';
 
-export const errorEnvelope = (logger: Tools['logger']): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => ({
+export const errorEnvelope = (logger: CommonTools['logger']): MiddlewareObj<APIGatewayProxyEvent, HttpResponse> => ({
   onError: (request) => {
     const { event, error } = request;
     const trace = traceIn(event);

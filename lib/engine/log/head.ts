@@ -54,6 +54,13 @@ export interface CodeCreation extends RunCreationBase {
 
 export type RunCreation = GraphCreation | BundleCreation | CodeCreation;
 
+/** Who stores values for runs of a kind: the platform's functions alone, or the function that executes deployed code too. */
+export const sideOfKind: { readonly [Kind in RunCreation['kind']]: 'platform' | 'code' } = {
+  graph: 'platform',
+  bundle: 'code',
+  code: 'code',
+};
+
 export const isTestRun = (run: RunCreation): boolean => run.kind === 'graph' && run.isTest === true;
 
 /** Published versions count from 1. */

@@ -4,9 +4,9 @@ import { type RunId, type Scope, type SignalId, runId as toRunId, runIdPattern, 
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { type DurationMs, durationMs, hours, iso } from '../../engine/time.ts';
 import type { Trace } from '../../engine/trace.ts';
-import { type VerificationFailure, type ReceivedWebhook, verify } from '../../webhooks/verify.ts';
 import { type WebhookProvider, valueAt } from '../../webhooks/provider.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import { type VerificationFailure, type ReceivedWebhook, verify } from '../../webhooks/verify.ts';
+import type { Decider } from '../decider.ts';
 import { type ResumeResult, resumeRun } from '../runs/resume-run.ts';
 import { sendSignal } from '../runs/send-signal.ts';
 import { type StartResult, startRun } from '../runs/start-run.ts';

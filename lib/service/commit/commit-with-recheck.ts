@@ -6,7 +6,7 @@ import { isTerminal } from '../../engine/log/fold.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
 import { after, minutes } from '../../engine/time.ts';
 import type { AppendResult } from '../run-log/append.ts';
-import type { Decider } from './decide-run.ts';
+import type { Decider } from '../decider.ts';
 import { recheckDelay, sendRecheck } from './schedule-message.ts';
 import { markDue } from './mark-due.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';

@@ -5,11 +5,11 @@
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { Head } from '../../engine/log/head.ts';
 import { type DurationMs, between, durationMs, minutes } from '../../engine/time.ts';
-import type { Decider } from './decide-run.ts';
+import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { sendRecheck } from './schedule-message.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
-import { notifyRun } from './notify-run.ts';
+import { notifyRun } from './commit-facts.ts';
 
 interface WithDeadline {
   readonly head: Pick<Head, 'deadlineAt'>;

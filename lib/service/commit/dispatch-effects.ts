@@ -1,68 +1,72 @@
 /**
- * Dispatches the effects of a commit: jobs, timers, due times and notices. Any send may be lost here. A redelivery or the sweep then
- * repeats it.
+ * Dispatches effects, one after the other. A matched signal is a new fact: its commit's effects are dispatched by the same loop. Any
+ * effect may be lost here, because the process may die after the commit. A redelivery or the sweep then repeats it.
  */
-import { attempt } from '../../engine/ids.ts';
+import { unreachable } from '../../engine/invariant.ts';
 import type { Commit } from '../../engine/log/commit.ts';
-import { isTerminal } from '../../engine/log/fold.ts';
 import { nextCheck } from '../../engine/log/heartbeat-timeout.ts';
 import { durationMs } from '../../engine/time.ts';
-import type { WorkJob } from '../../ports/jobs.ts';
-import type { Deps } from '../deps.ts';
-import { finalizeRun } from './finalize-run.ts';
-import { childJob, slotJob, workJob, wakeJob } from './job-messages.ts';
-import { sendJobAt } from './schedule-message.ts';
-import { markDue } from './mark-due.ts';
+import type { SignalsAtKey } from '../../ports/signals.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
+import { type Effect, effectsOf } from './effects.ts';
+import { finalizeRun } from './finalize-run.ts';
+import { markDue } from './mark-due.ts';
+import { type Followed, deliverSignal, matchOnce, registerWait, settleSignal } from './match-signals.ts';
 import { notifyStart } from './notify-start.ts';
+import { sendJobAt } from './schedule-message.ts';
+
+/** @param fold the run after the commit */
+export async function dispatchEffects(decider: Decider, fold: RunFold, commit: Commit): Promise<void> {
+  await dispatchAll(decider, effectsOf(kindOf(decider, fold.head), fold, commit));
+}
+
+/**
+ * Dispatches the effects in order. What follows from an effect is dispatched before the next one.
+ * @returns what the last match found at its key; undefined if no signals were matched
+ */
+export async function dispatchAll(decider: Decider, effects: readonly Effect[]): Promise<SignalsAtKey | undefined> {
+  const pending = effects.toReversed();
+  let found: SignalsAtKey | undefined;
+  for (let effect = pending.pop(); effect !== undefined; effect = pending.pop()) {
+    const followed = await dispatch(decider, effect);
+    if (followed === undefined) continue;
+    pending.push(...followed.effects.toReversed());
+    found = followed.found ?? found;
+  }
+  return found;
+}
 
 const noDelay = durationMs(0);
 
-export async function dispatchEffects(deps: Deps, fold: RunFold, commit: Commit): Promise<void> {
-  const immediateJobs: WorkJob[] = [];
-  let hasNewWaits = false;
-  for (const event of commit.events) {
-    switch (event.type) {
-      case 'NODE_DISPATCHED':
-        if (event.notBefore !== undefined) await sendJobAt(deps, event.notBefore, workJob(fold.head, commit.number, event));
-        else if (event.via !== 'inline') immediateJobs.push(workJob(fold.head, commit.number, event));
-        break;
-      case 'NODE_RETRIED':
-        if (event.via !== 'inline') {
-          await sendJobAt(
-            deps,
-            event.retryAt,
-            workJob(fold.head, commit.number, { ...event, attempt: attempt(event.attempt + 1) }),
-          );
-        }
-        break;
-      case 'SLEEP_STARTED':
-        hasNewWaits = true;
-        await sendJobAt(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));
-        break;
-      case 'SLOT_AWAITED':
-        if (fold.state.admission !== undefined)
-          await sendJobAt(deps, event.notBefore ?? deps.clock.now(), slotJob(fold.head, fold.state.admission));
-        break;
-      // No due time is needed: the sweep checks a running run every few minutes and finds a lost wake-up.
-      case 'LOOP_PAUSED':
-        await sendJobAt(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));
-        break;
-      case 'SIGNAL_AWAITED':
-        hasNewWaits = true;
-        if (event.expiresAt !== undefined) await sendJobAt(deps, event.expiresAt, wakeJob(fold.head, commit.number, event));
-        break;
-      case 'SUBFLOW_CALLED':
-        hasNewWaits = true;
-        await deps.jobs.sendDelayed(childJob(fold.head, event, event.childRunId), noDelay);
-        if (event.expiresAt !== undefined) await sendJobAt(deps, event.expiresAt, wakeJob(fold.head, commit.number, event));
-        break;
-      default:
-        break;
+async function dispatch(decider: Decider, effect: Effect): Promise<Followed | void> {
+  const { deps } = decider;
+  switch (effect.kind) {
+    case 'send-jobs':
+      return deps.jobs.send(effect.jobs);
+    case 'send-at':
+      return sendJobAt(deps, effect.at, effect.job);
+    case 'send-message':
+      return deps.jobs.sendDelayed(effect.job, noDelay);
+    case 'finalize':
+      return finalizeRun(deps, effect.fold);
+    case 'mark-due': {
+      const { head, state } = effect.fold;
+      return markDue(deps, head, nextCheck(state, head.deadlineAt, deps.clock.now()));
     }
+    case 'notify-start':
+      return notifyStart(deps, effect.fold);
+    case 'register-wait':
+      return registerWait(decider, effect);
+    case 'match-signals':
+      return matchOnce(decider, effect);
+    case 'deliver-signal':
+      return deliverSignal(decider, effect);
+    case 'settle-signal':
+      return settleSignal(decider, effect);
+    case 'fail':
+      throw effect.error;
+    default:
+      return unreachable(effect);
   }
-  if (immediateJobs.length > 0) await deps.jobs.send(immediateJobs);
-  if (isTerminal(fold.state.progress)) return finalizeRun(deps, fold);
-  if (hasNewWaits) await markDue(deps, fold.head, nextCheck(fold.state, fold.head.deadlineAt, deps.clock.now()));
-  await notifyStart(deps, fold, commit);
 }

@@ -1,20 +1,16 @@
 /** Builds the messages that follow from commits and states. First sends and resends use the same functions. */
 import { defined } from '../../base/defined.ts';
-import { type CommitNo, type NodeRef, type RunId, workflowName } from '../../engine/ids.ts';
-import type { Attempt } from '../../engine/ids.ts';
+import { type CommitNo, type RunId, workflowName } from '../../engine/ids.ts';
 import type { Admission } from '../../engine/log/fold.ts';
-import { type Head, creationOf } from '../../engine/log/head.ts';
-import type { ChildJob, ChildResult, NodeJob, SlotJob, WakeJob, WorkJob } from '../../ports/jobs.ts';
+import type { Head } from '../../engine/log/head.ts';
+import type { ChildJob, ChildResult, NodeJob, SlotJob, WakeJob } from '../../ports/jobs.ts';
+import type { AttemptRef } from '../run-kind.ts';
 
 /** The run that sends a message, and the trace of the request that caused it. */
 export type JobOrigin = Pick<Head, 'address' | 'trace'>;
 
 /** The fields that every message takes from its run. */
 export const originFields = ({ address, trace }: JobOrigin) => defined({ run: address, trace });
-
-interface AttemptRef extends NodeRef {
-  readonly attempt: Attempt;
-}
 
 /** @param resend 0 for the first send; part of the deduplication id */
 export const nodeJob = (
@@ -31,19 +27,6 @@ export const nodeJob = (
   attempt,
   resend,
 });
-
-/** The job for an open node: a node attempt in a graph run, a message for the bundle in a bundle run, a workflow task in a code run. */
-export const workJob = (head: Head, commit: CommitNo, attemptRef: AttemptRef, resend = 0): WorkJob => {
-  const job = nodeJob(head, commit, attemptRef, resend);
-  switch (head.kind) {
-    case 'graph':
-      return job;
-    case 'bundle':
-      return { ...job, kind: 'message', creation: creationOf(head) };
-    case 'code':
-      return { ...job, kind: 'workflow_task', creation: creationOf(head) };
-  }
-};
 
 /** @param resend absent for the first send */
 export const wakeJob = (

@@ -1,124 +1,159 @@
 /**
- * Matches signals with waits. A sender, a run that begins to wait and the sweep all call it. A conditional write first claims a signal
- * for one waiter; then the signal is committed to the waiter's run log, which alone decides. Any process that finds a claimed but
- * undelivered signal delivers it, because the process that claimed it may have crashed. (docs/decisions/matching-signals.md)
+ * The steps of matching signals with waits. A sender, a run that begins to wait and the sweep all begin them. A conditional write first
+ * claims a signal for one waiter; then the signal is committed to the waiter's run log, which alone decides. Any process that finds a
+ * claimed but undelivered signal delivers it, because the process that claimed it may have crashed. (docs/decisions/matching-signals.md)
+ *
+ * Each step returns the steps and effects that follow from it. `dispatch-effects.ts` loops over them.
  */
 import type { Fact } from '../../engine/graph/facts.ts';
-import { type CommitNo, type SignalKey, firstCommit, nodeKey, topLevel } from '../../engine/ids.ts';
+import { type SignalKey, type RunAddress, firstCommit, nodeKey, topLevel } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
+import type { SignalWait } from '../../engine/log/node-state.ts';
 import { openNodeAt } from '../../engine/log/open-nodes.ts';
-import type { StoredSignal, SignalsAtKey, Waiter } from '../../ports/coordination.ts';
+import { after, days } from '../../engine/time.ts';
+import type { SignalsAtKey, Waiter } from '../../ports/coordination.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import type { AppendResult } from '../run-log/append.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import { recordAttemptError } from '../run-log/attempt-heartbeats.ts';
 import { type RunFold, readCommits, readRunFold, readTail } from '../run-log/read-run-fold.ts';
+import { appendFacts } from './append-facts.ts';
 import { commitWithRecheck } from './commit-with-recheck.ts';
-import type { Decider } from './decide-run.ts';
+import { type Effect, type SignalEffect, effectsOf } from './effects.ts';
 
-/** A decider with the function that commits a fact. It is passed in, because that function itself calls this module for new waits. */
-export interface SignalMatcher extends Decider {
-  readonly decide: (decider: Decider, fold: RunFold, fact: ReceivedFact | LostFact) => Promise<AppendResult>;
+/** What follows from an effect. */
+export interface Followed {
+  readonly effects: readonly Effect[];
+  /** the signals and waiters at a key at which nothing is left to match */
+  readonly found?: SignalsAtKey;
 }
 
-type ReceivedFact = Extract<Fact, { kind: 'signal-received' }>;
-type LostFact = Extract<Fact, { kind: 'node-lost' }>;
+type StepOf<Kind extends SignalEffect['kind']> = Extract<SignalEffect, { kind: Kind }>;
+type Delivery = StepOf<'deliver-signal'>;
 
 /** Each round matches or removes something, or is the last. A key that needs more rounds is left to a redelivery. */
 const maxRounds = 200;
 
-/**
- * @param callerFold the fold of a run that the caller continues to use: it is advanced in place of a second fold of that run
- * @returns the signals and waiters at the key when there is nothing left to match
- */
-export async function matchSignals(matcher: SignalMatcher, signalKey: SignalKey, callerFold?: RunFold): Promise<SignalsAtKey> {
-  for (let round = 1; round <= maxRounds; round += 1) {
-    const found = await matcher.deps.signals.read(signalKey);
-    if (!(await matchSome({ matcher, signalKey, callerFold }, found))) return found;
-  }
-  throw new Unavailable(`the signal key ${signalKey.name}, which other writers keep changing,`);
+/** No wait outlives its run's deadline. The table's TTL deletes what remains after this time. */
+const retainedAfterDeadline = days(1);
+
+export const signalKeyOf = ({ projectId, environment }: RunAddress, { name, correlation }: SignalWait): SignalKey => ({
+  projectId,
+  environment,
+  name,
+  correlation,
+});
+
+export const waiterOf = ({ runId }: RunAddress, { nodeId, iteration, attempt, dispatchedAt }: SignalWait): Waiter => ({
+  runId,
+  nodeId,
+  iteration,
+  attempt,
+  since: dispatchedAt,
+});
+
+export async function registerWait({ deps }: Decider, { fold, wait }: StepOf<'register-wait'>): Promise<Followed> {
+  const { address, deadlineAt } = fold.head;
+  // Matching an earlier wait may have advanced the run.
+  const node = fold.state.nodes.get(nodeKey(wait));
+  if (node?.status !== 'waiting' || node.attempt !== wait.attempt) return { effects: [] };
+  const signalKey = signalKeyOf(address, wait);
+  await deps.signals.addWaiter(signalKey, waiterOf(address, wait), after(deadlineAt, retainedAfterDeadline));
+  return { effects: [{ kind: 'match-signals', signalKey, fold, round: 1 }] };
 }
 
-interface MatchContext {
-  readonly matcher: SignalMatcher;
-  readonly signalKey: SignalKey;
-  readonly callerFold: RunFold | undefined;
-}
-
-/** @returns whether it changed the signals or waiters at the key */
-async function matchSome(context: MatchContext, { waiters, signals }: SignalsAtKey): Promise<boolean> {
-  const claimed = signals.filter((signal) => signal.state === 'claimed');
-  for (const signal of claimed) await deliverOrRelease(context, signal, signal.by);
-  if (claimed.length > 0) return true;
-  const [waiter] = waiters;
-  if (waiter === undefined) return false;
-  const now = context.matcher.deps.clock.now();
-  const signal = signals.find(({ state, bufferedUntil }) => state === 'free' && bufferedUntil > now);
-  if (signal === undefined) return false;
-  await pairSignal(context, signal, waiter);
-  return true;
-}
-
-/** Pairs the oldest signal with the oldest waiter. */
-async function pairSignal(context: MatchContext, signal: StoredSignal, waiter: Waiter): Promise<void> {
-  const { matcher, signalKey } = context;
-  const fold = await readWaiterFold(context, waiter);
+/** Delivers the claimed signals, or pairs the oldest free signal with the oldest waiter. Then it begins the next round. */
+export async function matchOnce({ deps }: Decider, step: StepOf<'match-signals'>): Promise<Followed> {
+  const { signalKey, fold, round } = step;
+  if (round > maxRounds) throw new Unavailable(`the signal key ${signalKey.name}, which other writers keep changing,`);
+  const found = await deps.signals.read(signalKey);
+  const next: Effect = { ...step, round: round + 1 };
+  const claimed = found.signals.flatMap((signal): readonly Delivery[] =>
+    signal.state === 'claimed'
+      ? [{ kind: 'deliver-signal', signalKey, signal, waiter: signal.by, fold, waiterFold: undefined }]
+      : [],
+  );
+  if (claimed.length > 0) return { effects: [...claimed, next] };
+  const [waiter] = found.waiters;
+  if (waiter === undefined) return { effects: [], found };
+  const now = deps.clock.now();
+  const signal = found.signals.find(({ state, bufferedUntil }) => state === 'free' && bufferedUntil > now);
+  if (signal === undefined) return { effects: [], found };
+  const waiterFold = await readWaiterFold(deps, step, waiter);
   // The waiter's item outlived its wait, because its removal was lost.
-  if (fold === undefined || !isWaiting(fold, waiter)) return matcher.deps.signals.removeWaiter(signalKey, waiter);
-  if (await matcher.deps.signals.claim(signalKey, signal.signalId, waiter)) await deliverOrRelease(context, signal, waiter, fold);
+  if (waiterFold === undefined || !isWaiting(waiterFold, waiter)) await deps.signals.removeWaiter(signalKey, waiter);
+  else if (await deps.signals.claim(signalKey, signal.signalId, waiter))
+    return { effects: [{ kind: 'deliver-signal', signalKey, signal, waiter, fold, waiterFold }, next] };
+  return { effects: [next] };
 }
 
-/** Delivers the signal to the waiter that it is claimed for, or releases it if that wait has ended without it. */
-async function deliverOrRelease(context: MatchContext, signal: StoredSignal, waiter: Waiter, knownFold?: RunFold): Promise<void> {
-  const { matcher, signalKey } = context;
-  const { signals } = matcher.deps;
-  const fold = knownFold ?? (await readWaiterFold(context, waiter));
+/** Commits the signal to the log of the waiter that it is claimed for, if that still waits. */
+export async function deliverSignal(decider: Decider, step: Delivery): Promise<Followed> {
+  const { signalKey, signal, waiter } = step;
+  const fold = step.waiterFold ?? (await readWaiterFold(decider.deps, step, waiter));
   const isDeliverable = fold !== undefined && isWaiting(fold, waiter);
   const from = isDeliverable && fold.state.asOf !== 0 ? fold.state.asOf : firstCommit;
-  if (isDeliverable) await deliver(context, signal, waiter, fold);
-  // The wait was in the log when the signal was claimed. A run that is deleted since has ended, most likely after it received the signal.
-  const waitOutcome = fold === undefined ? 'received_it' : await readWaitOutcome(matcher, fold, { waiter, signal, from });
-  invariant(waitOutcome !== 'waiting', `${waiter.runId} still waits for signal ${signal.signalId}, which was delivered to it`);
-  await signals.removeWaiter(signalKey, waiter);
-  await (waitOutcome === 'received_it'
-    ? signals.markTaken(signalKey, signal.signalId, waiter)
-    : signals.release(signalKey, signal.signalId, waiter));
+  const settle: Effect = { kind: 'settle-signal', signalKey, signal, waiter, waiterFold: fold, from };
+  return { effects: isDeliverable ? [...(await commitSignal(decider, step, fold)), settle] : [settle] };
 }
 
-async function deliver({ matcher, signalKey }: MatchContext, signal: StoredSignal, waiter: Waiter, fold: RunFold): Promise<void> {
-  const { deps, decide } = matcher;
-  const { signalId, receivedAt } = signal;
-  const received = async (): Promise<ReceivedFact> => {
-    const payload = await deps.signals.payload(signalKey, signalId);
-    invariant(payload !== undefined, `signal ${signalId} is claimed for ${waiter.runId}, but its payload is missing`);
-    return {
-      kind: 'signal-received',
-      node: { nodeId: waiter.nodeId, iteration: waiter.iteration },
-      attempt: waiter.attempt,
-      signal: { signalId, payload, receivedAt },
-    };
-  };
-  // The payload is read while the recheck is written. An error is thrown where the fact is awaited.
-  const fact = received();
-  fact.catch(() => undefined);
-  const wait = openNodeAt(fold.state, waiter, waiter.attempt);
-  const act = async (): Promise<AppendResult> => commitWithRecheck(matcher, fold, async () => decide(matcher, fold, await fact));
+/** @returns the effects of the commit */
+async function commitSignal(decider: Decider, step: Delivery, fold: RunFold): Promise<readonly Effect[]> {
+  const { waiter } = step;
+  const { attempt } = waiter;
+  const node = { nodeId: waiter.nodeId, iteration: waiter.iteration };
+  // The payload is read while the recheck is written. An error is thrown where the signal is awaited.
+  const received = readSignal(decider, step);
+  received.catch(() => undefined);
+  const wait = openNodeAt(fold.state, waiter, attempt);
   try {
-    await act();
-  } catch (thrown) {
-    const failure = wait === undefined ? undefined : await recordAttemptError(deps, fold, wait, thrown);
-    const { nodeId, iteration, attempt } = waiter;
-    if (failure !== undefined) await decide(matcher, fold, { kind: 'node-lost', node: { nodeId, iteration }, attempt, failure });
-    throw thrown;
+    let effects: readonly Effect[] = [];
+    await commitWithRecheck(decider, fold, async () => {
+      const committed = await appendOne(decider, fold, { kind: 'signal-received', node, attempt, signal: await received });
+      effects = committed.effects;
+      return committed.appended;
+    });
+    return effects;
+  } catch (error) {
+    const failure = wait === undefined ? undefined : await recordAttemptError(decider, fold, wait, error);
+    if (failure === undefined) throw error;
+    const { effects } = await appendOne(decider, fold, { kind: 'node-lost', node, attempt, failure });
+    return [...effects, { kind: 'fail', error }];
   }
+}
+
+async function readSignal({ deps }: Decider, { signalKey, signal: { signalId, receivedAt }, waiter }: Delivery) {
+  const payload = await deps.signals.payload(signalKey, signalId);
+  invariant(payload !== undefined, `signal ${signalId} is claimed for ${waiter.runId}, but its payload is missing`);
+  return { signalId, payload, receivedAt };
+}
+
+async function appendOne(decider: Decider, fold: RunFold, fact: Fact) {
+  const kind = kindOf(decider, fold.head);
+  const { appended } = await appendFacts(decider, fold, [fact], await kind.decide(decider, fold));
+  return { appended, effects: appended.kind === 'committed' ? effectsOf(kind, fold, appended.commit) : [] };
+}
+
+/** Marks the signal as taken, or releases it if the wait has ended without it. */
+export async function settleSignal({ deps }: Decider, step: StepOf<'settle-signal'>): Promise<Followed> {
+  const { signalKey, signal, waiter, waiterFold } = step;
+  // The wait was in the log when the signal was claimed. A run that is deleted since has ended, most likely after it received the signal.
+  const waitOutcome = waiterFold === undefined ? 'received_it' : await readWaitOutcome(deps, waiterFold, step);
+  invariant(waitOutcome !== 'waiting', `${waiter.runId} still waits for signal ${signal.signalId}, which was delivered to it`);
+  await deps.signals.removeWaiter(signalKey, waiter);
+  await (waitOutcome === 'received_it'
+    ? deps.signals.markTaken(signalKey, signal.signalId, waiter)
+    : deps.signals.release(signalKey, signal.signalId, waiter));
+  return { effects: [] };
 }
 
 async function readWaiterFold(
-  { matcher: { deps }, signalKey, callerFold }: MatchContext,
+  deps: Decider['deps'],
+  { signalKey, fold }: { readonly signalKey: SignalKey; readonly fold: RunFold | undefined },
   { runId }: Waiter,
 ): Promise<RunFold | undefined> {
-  if (callerFold?.head.address.runId !== runId) return readRunFold(deps, { ...signalKey, runId });
-  await readTail(deps, callerFold);
-  return callerFold;
+  if (fold?.head.address.runId !== runId) return readRunFold(deps, { ...signalKey, runId });
+  await readTail(deps, fold);
+  return fold;
 }
 
 function isWaiting({ state }: RunFold, waiter: Waiter): boolean {
@@ -128,9 +163,9 @@ function isWaiting({ state }: RunFold, waiter: Waiter): boolean {
 
 /** How a wait stands in the log: it still waits, this signal ended it, or something else did. */
 async function readWaitOutcome(
-  { deps }: Decider,
+  deps: Decider['deps'],
   fold: RunFold,
-  { waiter, signal: { signalId }, from }: { readonly waiter: Waiter; readonly signal: StoredSignal; readonly from: CommitNo },
+  { waiter, signal: { signalId }, from }: StepOf<'settle-signal'>,
 ): Promise<'waiting' | 'received_it' | 'ended'> {
   if (isWaiting(fold, waiter)) return 'waiting';
   const node = fold.state.nodes.get(nodeKey(waiter));

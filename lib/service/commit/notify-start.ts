@@ -4,7 +4,6 @@
  * its end.
  */
 import { defined } from '../../base/defined.ts';
-import type { Commit } from '../../engine/log/commit.ts';
 import { type Head, isTestRun } from '../../engine/log/head.ts';
 import { scheduleOf } from '../../engine/log/lineage.ts';
 import type { RunStatusNotice } from '../../ports/notices.ts';
@@ -27,9 +26,8 @@ export function noticeOf(head: Head): Omit<RunStatusNotice, 'status' | 'endedAt'
 
 type Needs = Pick<Deps, 'notices'>;
 
-/** Publishes the start if this commit made the run `running`. An unavailable bus delays no work: the sweep publishes again. */
-export async function notifyStart({ notices }: Needs, { head }: Pick<RunFold, 'head'>, commit: Commit): Promise<void> {
-  if (!commit.events.some((event) => event.type === 'RUN_STATUS_CHANGED' && event.status === 'running')) return;
+/** Publishes the start, after the commit that made the run `running`. An unavailable bus delays no work: the sweep publishes again. */
+export async function notifyStart({ notices }: Needs, { head }: Pick<RunFold, 'head'>): Promise<void> {
   if (isTestRun(head) || !notices.notifiesStarts) return;
   try {
     await notices.runStatusChanged({ ...noticeOf(head), status: 'running' });

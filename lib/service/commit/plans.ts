@@ -1,20 +1,17 @@
 /** The service's view of graphs: the cache of compiled plans, the evaluation of pure nodes, and the function that runs an attempt. */
+import type { UnsavedGraph } from '../../codec/definition.ts';
 import type { LoadedPayloads } from '../../engine/graph/context.ts';
-import type { DecideTools } from '../../engine/graph/draft.ts';
+import type { WorkflowVersion } from '../../engine/graph/definition.ts';
 import type { Outcome } from '../../engine/graph/outcome.ts';
 import { pinnedOutputsById } from '../../engine/graph/pinned-outputs.ts';
 import type { EvaluatePure, NodeInput, Plan, PlanNode } from '../../engine/graph/plan.ts';
-import type { WorkflowVersion } from '../../engine/graph/definition.ts';
 import { type Attempt, type Scope, workflowName } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
 import type { CarriedGraph, PinnedVersion } from '../../engine/log/commit.ts';
-import type { Head } from '../../engine/log/head.ts';
 import type { DurationMs } from '../../engine/time.ts';
 import type { Trace } from '../../engine/trace.ts';
-import { childRunId } from './child-run-id.ts';
-import { type UnsavedGraph } from '../../codec/definition.ts';
-import { readTestGraph } from '../run-log/test-graph.ts';
 import type { Deps } from '../deps.ts';
+import { readTestGraph } from '../run-log/test-graph.ts';
 
 /** The node types as the service sees them: they compile a version to a plan and evaluate pure nodes. The service depends on no type. */
 export interface GraphTypes {
@@ -104,23 +101,3 @@ const keyOf = (scope: Scope, pinned: PinnedVersion | CarriedGraph): string => {
   const testRunKey = 'carriedBy' in pinned ? [pinned.carriedBy.runId] : [];
   return [scope.projectId, scope.environment, pinned.name, pinned.version, ...testRunKey].join('#');
 };
-
-/** The inputs of `decide` besides the state and the facts, at the current time. */
-export const decideTools = (
-  deps: Pick<Deps, 'clock' | 'ids'>,
-  plans: Plans,
-  plan: Plan,
-  head: Pick<Head, 'address' | 'deadlineAt'>,
-  loaded: LoadedPayloads,
-  runsOneInline = false,
-): DecideTools => ({
-  plan,
-  runId: head.address.runId,
-  now: deps.clock.now(),
-  deadlineAt: head.deadlineAt,
-  random: () => deps.ids.random(),
-  evaluate: plans.evaluate,
-  loaded,
-  childRunId: (node, attempt) => childRunId(head.address.runId, node, attempt),
-  runsOneInline,
-});

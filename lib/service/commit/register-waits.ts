@@ -1,53 +1,39 @@
-/** Registers a run's signal waits in the signal store, and then matches them with signals that are already there. */
-import { type RunAddress, type SignalKey, nodeKey } from '../../engine/ids.ts';
+/** Registers a run's signal waits in the signal store and matches them with the signals there; removes waits that have ended. */
+import type { RunAddress, SignalKey } from '../../engine/ids.ts';
+import { invariant } from '../../engine/invariant.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { SignalWait } from '../../engine/log/node-state.ts';
-import { after, days } from '../../engine/time.ts';
-import type { Waiter } from '../../ports/coordination.ts';
+import type { SignalsAtKey } from '../../ports/coordination.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
+import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
-import { type SignalMatcher, matchSignals } from './match-signals.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
+import { dispatchAll } from './dispatch-effects.ts';
+import { signalKeyOf, waiterOf } from './match-signals.ts';
 
-const signalKeyOf = ({ projectId, environment }: RunAddress, { name, correlation }: SignalWait): SignalKey => ({
-  projectId,
-  environment,
-  name,
-  correlation,
-});
+/** Called at each check of the run, in case the waits were not registered after the commit that began them. Idempotent. */
+export async function registerWaits(decider: Decider, fold: RunFold, waits: readonly SignalWait[]): Promise<void> {
+  await dispatchAll(
+    decider,
+    waits.map((wait) => ({ kind: 'register-wait', fold, wait })),
+  );
+}
 
-const waiterOf = ({ runId }: RunAddress, { nodeId, iteration, attempt, dispatchedAt }: SignalWait): Waiter => ({
-  runId,
-  nodeId,
-  iteration,
-  attempt,
-  since: dispatchedAt,
-});
-
-/** No wait outlives its run's deadline. The table's TTL deletes what remains after this time. */
-const retainedAfterDeadline = days(1);
-
-/** Called after the commit that began the waits, and again at each check of the run. Idempotent. */
-export async function registerWaits(matcher: SignalMatcher, fold: RunFold, waits: readonly SignalWait[]): Promise<void> {
-  const { address, deadlineAt } = fold.head;
-  for (const wait of waits) {
-    // Matching an earlier wait may have advanced the run.
-    const node = fold.state.nodes.get(nodeKey(wait));
-    if (node?.status !== 'waiting' || node.attempt !== wait.attempt) continue;
-    await matcher.deps.signals.addWaiter(
-      signalKeyOf(address, wait),
-      waiterOf(address, wait),
-      after(deadlineAt, retainedAfterDeadline),
-    );
-    await matchSignals(matcher, signalKeyOf(address, wait), fold);
-  }
+/**
+ * @param fold the fold of a run that the caller continues to use: it is advanced in place of a second fold of that run
+ * @returns the signals and waiters at the key when there is nothing left to match
+ */
+export async function matchSignals(decider: Decider, signalKey: SignalKey, fold?: RunFold): Promise<SignalsAtKey> {
+  const found = await dispatchAll(decider, [{ kind: 'match-signals', signalKey, fold, round: 1 }]);
+  invariant(found !== undefined, `matching the signals of ${signalKey.name} ended without a result`);
+  return found;
 }
 
 /** Called before a wait times out, so that a signal that arrived in time is still delivered. */
-export async function matchWaitOnce(matcher: SignalMatcher, fold: RunFold, wait: SignalWait): Promise<void> {
-  const { signals } = await matchSignals(matcher, signalKeyOf(fold.head.address, wait), fold);
+export async function matchWaitOnce(decider: Decider, fold: RunFold, wait: SignalWait): Promise<void> {
+  const { signals } = await matchSignals(decider, signalKeyOf(fold.head.address, wait), fold);
   // A free signal was matched with no waiter: the worker that began the wait crashed before it registered the wait.
-  if (signals.some(({ state }) => state === 'free')) await registerWaits(matcher, fold, [wait]);
+  if (signals.some(({ state }) => state === 'free')) await registerWaits(decider, fold, [wait]);
 }
 
 /** Removes every wait that the commits began, whether it has ended or not. Unlike `removeWaits`, it throws if the store is unavailable. */

@@ -12,7 +12,7 @@ import { type Instant, after, between, hours, instant, iso, minutes, seconds } f
 import type { FoundRun, WorkflowDeletion } from '../../ports/deletions.ts';
 import { cancelRun } from '../runs/cancel-run.ts';
 import { closeName } from './close-name.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import { deleteRun, deletionReason, catchUnreadable } from './delete-run.ts';
 import type { Deps } from '../deps.ts';
 import { auditRetention } from '../access/record-audit.ts';
@@ -115,7 +115,7 @@ const pageOf = ({ index }: Deps, { position, ...scope }: WorkflowDeletion) =>
 async function cancelAndNote(decider: Decider, deletion: WorkflowDeletion, heads: readonly Head[]): Promise<number> {
   const { deps } = decider;
   const now = deps.clock.now();
-  const matching = heads.filter((head) => isRunOf(deletion, head));
+  const matching = heads.filter((head) => isRunOf(decider, deletion, head));
   await deps.deletions.addRuns(
     deletion,
     matching.map((head): FoundRun => ({ runId: head.address.runId, expiresAt: head.expiresAt, isRecent: isRecent(head, now) })),
@@ -127,8 +127,10 @@ async function cancelAndNote(decider: Decider, deletion: WorkflowDeletion, heads
 }
 
 /** Runs of higher versions belong to a workflow published under the name later. Version 0 is a test run, which expires on its own. */
-const isRunOf = ({ name, throughVersion }: WorkflowDeletion, { kind, workflow }: Head): boolean =>
-  kind === 'graph' && workflow.name === name && workflow.version >= 1 && workflow.version <= throughVersion;
+function isRunOf(decider: Decider, { name, throughVersion }: WorkflowDeletion, head: Head): boolean {
+  const version = kindOf(decider, head).versionsOf(head).workflowVersion;
+  return version !== null && head.workflow.name === name && version >= 1 && version <= throughVersion;
+}
 
 const hasEnded = ({ projection }: Head): boolean => terminalStatuses.some((status) => status === projection.status);
 

@@ -9,7 +9,7 @@ import type { Head } from '../../engine/log/head.ts';
 import { callerOf } from '../../engine/log/lineage.ts';
 import type { Instant } from '../../engine/time.ts';
 import { cancelRun } from '../runs/cancel-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Decider } from '../decider.ts';
 import { deleteRunData } from '../runs/delete-run-data.ts';
 import { childJob } from '../commit/job-messages.ts';
 import { removeAllWaits } from '../commit/register-waits.ts';

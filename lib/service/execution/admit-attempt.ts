@@ -8,7 +8,7 @@ import type { Failure } from '../../engine/log/events.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
 import { isFromWorker, heartbeatStateOf } from '../../engine/log/heartbeat-timeout.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Decider } from '../decider.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import {
   countEndedNodes,
@@ -18,7 +18,7 @@ import {
   recordAttemptError,
   readHeartbeat,
 } from '../run-log/attempt-heartbeats.ts';
-import { notifyRun } from '../commit/notify-run.ts';
+import { notifyRun } from '../commit/commit-facts.ts';
 
 export type Admission =
   /** `deliveries` are the records that the attempt's heartbeats repeat; absent for a first delivery */
@@ -61,14 +61,14 @@ export async function admitAttempt(
   const known = heartbeat?.deliveries ?? noDeliveries;
   const isUnrecorded = isRedelivered && known.isReleased !== true;
   const isLost = known.begun === undefined ? isUnrecorded : !(hasRecentHeartbeat && isFromWorker(heartbeat));
-  const deliveries = isLost ? await recordCrash(deps, fold, open, known, now) : known;
+  const deliveries = isLost ? await recordCrash(decider, fold, open, known, now) : known;
   const failure = await lostAttemptFailure(deps, fold, deliveries, now);
   if (failure !== undefined) {
     await failAsLost(decider, fold, open, failure);
     return { kind: 'ended' };
   }
   const resends = Math.max(resend, heartbeat?.resends ?? 0);
-  const begun = beginDelivery(deliveries, now, countEndedNodes(fold), resends);
+  const begun = beginDelivery(deliveries, now, countEndedNodes(decider, fold), resends);
   await writeHeartbeat(deps, fold, open, { at: now, resends, deliveries: begun });
   return { kind: 'begins', deliveries: begun };
 }
@@ -104,7 +104,7 @@ export async function recordDeadLetter(decider: Decider, fold: RunFold, open: Op
   const known = heartbeat?.deliveries ?? noDeliveries;
   // Earlier crashes are already recorded.
   if (known.begun === undefined) return;
-  const deliveries = await recordCrash(deps, fold, open, known, now);
+  const deliveries = await recordCrash(decider, fold, open, known, now);
   const failure = await lostAttemptFailure(deps, fold, deliveries, now);
   if (failure !== undefined) return failAsLost(decider, fold, open, failure);
   await writeHeartbeat(deps, fold, open, { at: now, resends: heartbeat?.resends ?? 0, deliveries });
@@ -124,7 +124,7 @@ async function failIfLost(
   admitted?: Deliveries,
 ): Promise<void> {
   try {
-    const failure = await recordAttemptError(decider.deps, fold, open, thrown, admitted);
+    const failure = await recordAttemptError(decider, fold, open, thrown, admitted);
     if (failure !== undefined) await failAsLost(decider, fold, open, failure);
   } catch (recordingError) {
     if (!(recordingError instanceof Unavailable)) throw recordingError;

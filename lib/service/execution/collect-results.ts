@@ -1,24 +1,23 @@
 /** Collects the results of a wide fan-out: node results and ends of child runs. It commits all results of one run in one commit. */
 import { defined } from '../../base/defined.ts';
 import { maxDirectSiblings } from '../../engine/graph/dispatch.ts';
+import type { Fact } from '../../engine/graph/facts.ts';
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
 import { type RunState, isTerminal, openNodes } from '../../engine/log/fold.ts';
-import { pinnedVersion } from '../../engine/log/head.ts';
 import { openNodeAt } from '../../engine/log/open-nodes.ts';
 import { type DurationMs, type Instant, between, durationMs, seconds } from '../../engine/time.ts';
-import type { Fact } from '../../engine/graph/facts.ts';
 import type { ResultMessage } from '../../ports/jobs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import { recordingAttemptErrors } from './admit-attempt.ts';
-import type { AppendResult } from '../run-log/append.ts';
+import { notifyRun } from '../commit/commit-facts.ts';
 import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
-import { readChildEnd } from '../runs/read-child-end.ts';
-import { decideCodeRun } from '../commit/decide-code-run.ts';
-import { type Decider, decideRun } from '../commit/decide-run.ts';
-import { recoverAndRecheck } from './recheck-run.ts';
+import type { Decider } from '../decider.ts';
+import type { AppendResult } from '../run-log/append.ts';
+import type { FoldCache } from '../run-log/fold-cache.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 import { saveSnapshot } from '../run-log/snapshots.ts';
-import type { FoldCache } from '../run-log/fold-cache.ts';
+import { readChildEnd } from '../runs/child-run.ts';
+import { recordingAttemptErrors } from './admit-attempt.ts';
+import { recoverAndRecheck } from './recheck-run.ts';
 
 /** All results of one run. A queue's batch may mix runs; `byRun` groups them. */
 export interface RunResults {
@@ -95,14 +94,10 @@ async function commitFacts(collector: Decider, fold: RunFold, facts: readonly Re
   }
 }
 
-async function commitTogether(collector: Decider, fold: RunFold, facts: readonly ResultFact[]): Promise<AppendResult> {
-  const ends = facts.filter((fact) => fact.kind === 'child-ended');
-  const { head } = fold;
-  if (head.kind === 'code') return commitWithRecheck(collector, fold, () => decideCodeRun(collector, fold, ends));
-  const plan = await collector.plans.of(collector.deps, head.address, pinnedVersion(head));
-  const decide = (): Promise<AppendResult> => decideRun(collector, fold, plan, facts);
+function commitTogether(collector: Decider, fold: RunFold, facts: readonly ResultFact[]): Promise<AppendResult> {
+  const commit = (): Promise<AppendResult> => notifyRun(collector, fold, facts);
   // A run that waits only for child runs may not be due for a check for hours.
-  return ends.length === 0 ? decide() : commitWithRecheck(collector, fold, decide);
+  return facts.some(({ kind }) => kind === 'child-ended') ? commitWithRecheck(collector, fold, commit) : commit();
 }
 
 type ResultFact = Extract<Fact, { kind: 'node-ended' | 'child-ended' }>;

@@ -3,7 +3,7 @@ import { isTerminal } from '../../engine/log/fold.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
 import { openNodeAt } from '../../engine/log/open-nodes.ts';
 import type { Job, ResultMessage } from '../../ports/jobs.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Decider } from '../decider.ts';
 import { recordDeadLetter } from './admit-attempt.ts';
 import { recoverRun } from './recover-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';

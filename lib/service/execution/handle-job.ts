@@ -2,17 +2,18 @@
 import { unreachable } from '../../engine/invariant.ts';
 import type { Job } from '../../ports/jobs.ts';
 import { recheckRun } from './recheck-run.ts';
-import { type Delivery, type Worker, runNode, wakeNode } from './run-node.ts';
+import { wakeNode } from './wake-node.ts';
 import { handleSignalJob, handleWaitsJob } from '../runs/handle-signal-job.ts';
 import { reconcileChild } from './reconcile-child.ts';
 import { reconcileSlot } from './reconcile-slot.ts';
+import type { Delivery, Worker } from '../worker.ts';
 
 export async function handleJob(worker: Worker, job: Job, delivery: Delivery): Promise<void> {
   switch (job.kind) {
     case 'node':
       // Its delay is over. Where fair shares are on, the node queue hands it out, because its message groups limit each project.
       if (delivery.isDelayed === true && worker.deps.settings.shares?.regular !== undefined) return worker.deps.jobs.send([job]);
-      return runNode(worker, job, delivery);
+      return worker.kinds.graph.execute(worker, job, delivery);
     case 'message':
     case 'workflow_task':
       // Its delay is over. The code function, which has the deployments, takes it from the code queue.

@@ -1,7 +1,7 @@
 /** Handles a recheck: recovers the run, in case a process crashed between a commit and its effects. */
 import type { RecheckJob } from '../../ports/jobs.ts';
 import { recheckKey } from '../../engine/log/heartbeat-timeout.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Decider } from '../decider.ts';
 import { recheckDelay, sendRecheck } from '../commit/schedule-message.ts';
 import { recoverRun } from './recover-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';

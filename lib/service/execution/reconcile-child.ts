@@ -4,23 +4,19 @@
  * duplicate message changes nothing. (docs/decisions/subflows.md)
  */
 import { maxDirectSiblings } from '../../engine/graph/dispatch.ts';
-import type { ChildEnd } from '../../engine/graph/facts.ts';
+import type { ChildEnd, Fact } from '../../engine/graph/facts.ts';
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
-import { invariant } from '../../engine/invariant.ts';
 import { openNodes } from '../../engine/log/fold.ts';
-import type { Head } from '../../engine/log/head.ts';
-import { callerOf } from '../../engine/log/lineage.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import type { ChildJob, ChildResult } from '../../ports/jobs.ts';
-import { recordingAttemptErrors } from './admit-attempt.ts';
+import { notifyRun } from '../commit/commit-facts.ts';
 import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
-import { cancelRun } from '../runs/cancel-run.ts';
-import { readChildEnd } from '../runs/read-child-end.ts';
-import type { Decider } from '../commit/decide-run.ts';
 import { childResult } from '../commit/job-messages.ts';
-import { startChildRun } from '../runs/start-child-run.ts';
+import type { Decider } from '../decider.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
-import { type WaitFact, notifyWaiting } from '../commit/notify-run.ts';
+import { readChildEnd, cancelAbandonedChild, isCallOf } from '../runs/child-run.ts';
+import { startChildRun } from '../runs/start-child-run.ts';
+import { recordingAttemptErrors } from './admit-attempt.ts';
 
 export async function reconcileChild(decider: Decider, job: ChildJob): Promise<void> {
   const child: RunAddress = { ...job.run, runId: job.childRunId };
@@ -57,23 +53,8 @@ function waitIn({ state }: RunFold, job: ChildJob | ChildResult): ChildWait | un
 
 async function notifyCaller(decider: Decider, caller: RunFold, wait: ChildWait, end: ChildEnd): Promise<void> {
   const { nodeId, iteration, attempt, childRunId } = wait;
-  const fact: WaitFact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end };
+  const fact: Fact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end };
   await recordingAttemptErrors(decider, caller, wait, () =>
-    commitWithRecheck(decider, caller, () => notifyWaiting(decider, caller, [fact])),
+    commitWithRecheck(decider, caller, () => notifyRun(decider, caller, [fact])),
   );
-}
-
-const isCallOf = (called: Head, { run, nodeId, iteration, attempt }: ChildJob | ChildResult): boolean => {
-  const caller = callerOf(called);
-  return caller?.runId === run.runId && caller.nodeId === nodeId && caller.iteration === iteration && caller.attempt === attempt;
-};
-
-/** Cancels a child run that its caller no longer waits for, unless its parent close policy is `abandon`. */
-async function cancelAbandonedChild(decider: Decider, child: RunAddress): Promise<void> {
-  const head = await decider.deps.log.head(child);
-  if (head === undefined) return;
-  const caller = callerOf(head);
-  invariant(caller !== undefined, `run ${child.runId} has no caller`);
-  if (caller.parentClosePolicy === 'abandon') return;
-  await cancelRun(decider, child, `node ${caller.nodeId} of run ${caller.runId} no longer waits for this run`);
 }

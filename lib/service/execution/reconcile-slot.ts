@@ -5,7 +5,7 @@
  */
 import { type RunAddress, type RunId, type Scope } from '../../engine/ids.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
-import { pinnedVersion, terminalStatuses } from '../../engine/log/head.ts';
+import { terminalStatuses } from '../../engine/log/head.ts';
 import {
   type SlotPoolKey,
   type TakenSlot,
@@ -16,7 +16,8 @@ import {
 import { durationMs } from '../../engine/time.ts';
 import type { SlotJob } from '../../ports/jobs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import { type Decider, decideRun } from '../commit/decide-run.ts';
+import { notifyRun } from '../commit/commit-facts.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { sendJobAt } from '../commit/schedule-message.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
@@ -31,8 +32,7 @@ export async function reconcileSlot(decider: Decider, job: SlotJob): Promise<voi
   const fold = await readRunFold(deps, job.run);
   if (fold === undefined || isTerminal(fold.state.progress)) return releaseSlots(deps, job);
   const { admission } = fold.state;
-  // Only graph runs have slots. The log of a code run is written by its own code, so it is not trusted here.
-  if (admission === undefined || fold.head.kind !== 'graph') return;
+  if (admission === undefined || !kindOf(decider, fold.head).hasSlots) return;
   if (admission.slot !== undefined) return releaseSlots(deps, job, admission.slot);
   if (admission.notBefore !== undefined && admission.notBefore > deps.clock.now())
     return sendJobAt(deps, admission.notBefore, job);
@@ -106,12 +106,10 @@ async function admitRun(
   job: SlotJob,
   { slot, isListed }: { readonly slot: number; readonly isListed: boolean },
 ): Promise<void> {
-  const { deps, plans } = decider;
-  const plan = await plans.of(deps, job.run, pinnedVersion(fold.head));
-  await decideRun(decider, fold, plan, [{ kind: 'slot-taken', slot }]);
+  await notifyRun(decider, fold, [{ kind: 'slot-taken', slot }]);
   const { progress, admission } = fold.state;
   if (admission?.slot === slot && !isListed) return;
-  await releaseSlots(deps, job, isTerminal(progress) ? undefined : admission?.slot);
+  await releaseSlots(decider.deps, job, isTerminal(progress) ? undefined : admission?.slot);
 }
 
 /** Releases slots of ended or deleted runs whose own messages were lost. Only the first waiting run does this, at each sweep. */

@@ -9,10 +9,10 @@ import { type OpenNode, waitEndsAt } from '../../engine/log/node-state.ts';
 import { isRecheckPending, heartbeatStates } from '../../engine/log/heartbeat-timeout.ts';
 import { durationMs } from '../../engine/time.ts';
 import { enforceDeadline } from '../commit/deadline.ts';
-import { type Decider, signalMatcherOf } from '../commit/decide-run.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { finalizeRun } from '../commit/finalize-run.ts';
-import { childJob, slotJob, workJob, wakeJob } from '../commit/job-messages.ts';
+import { childJob, slotJob, wakeJob } from '../commit/job-messages.ts';
 import { registerWaits } from '../commit/register-waits.ts';
 import { sendJobAt, needsTimer } from '../commit/schedule-message.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
@@ -64,7 +64,7 @@ export async function recoverRun(decider: Decider, fold: RunFold): Promise<Recov
         const { node } = liveness;
         const resends = liveness.resends + 1;
         if (node.status === 'waiting') await deps.jobs.sendDelayed(wakeJob(fold.head, node.dispatchedIn, node, resends), noDelay);
-        else await deps.jobs.send([workJob(fold.head, node.dispatchedIn, node, resends)]);
+        else await deps.jobs.send([kindOf(decider, fold.head).jobOf(fold.head, node.dispatchedIn, node, resends)]);
         // Sent first, recorded second: a crash in between causes one more send with the same deduplication id.
         await deps.log.heartbeat(run, { ...liveness.heartbeat, node: key, at: now, resends }, fold.head.expiresAt);
         resent.push(key);
@@ -72,10 +72,10 @@ export async function recoverRun(decider: Decider, fold: RunFold): Promise<Recov
     }
   }
   for (let first = 0; first < uncheckedNodes.length; first += maxConcurrentChecks)
-    await Promise.all(uncheckedNodes.slice(first, first + maxConcurrentChecks).map((node) => recheckNode(deps, fold, node)));
+    await Promise.all(uncheckedNodes.slice(first, first + maxConcurrentChecks).map((node) => recheckNode(decider, fold, node)));
   // Last, because a match with a signal advances the run. Waits past their time are included: a signal that arrived in time is then
   // delivered even if the worker of the wake-up crashes.
-  await registerWaits(signalMatcherOf(decider), fold, signalWaitsOf(fold.state));
+  await registerWaits(decider, fold, signalWaitsOf(fold.state));
   return { resent, needsRecheck: hasRecentHeartbeat && !isRecheckPending(heartbeats, now) };
 }
 
@@ -84,10 +84,11 @@ export async function recoverRun(decider: Decider, fold: RunFold): Promise<Recov
  * wake-up changes nothing. A delayed retry has neither property, so a duplicate would be one more execution. If its job was lost, its
  * node's heartbeat times out soon after it is due.
  */
-async function recheckNode(deps: Deps, { head }: RunFold, node: OpenNode): Promise<void> {
+async function recheckNode(decider: Decider, { head }: RunFold, node: OpenNode): Promise<void> {
+  const { deps } = decider;
   const { dispatchedIn } = node;
   if (node.status === 'queued' && node.notBefore !== undefined && needsTimer(deps, node.notBefore))
-    await sendJobAt(deps, node.notBefore, workJob(head, dispatchedIn, node));
+    await sendJobAt(deps, node.notBefore, kindOf(decider, head).jobOf(head, dispatchedIn, node));
   if (node.status !== 'waiting') return;
   const endsAt = waitEndsAt(node);
   const isChildWait = node.for === 'child';

@@ -12,13 +12,13 @@ import { callerOf } from '../../engine/log/lineage.ts';
 import { type Instant, durationMs, instant, minutes } from '../../engine/time.ts';
 import type { DueRun } from '../../ports/run-index.ts';
 import { scheduleDeadlineRecheck, enforceDeadline, sweepSchedulesRecheckWithin } from '../commit/deadline.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { childJob } from '../commit/job-messages.ts';
 import { markDue } from '../commit/mark-due.ts';
 import { recoverRun } from './recover-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
-import { notifyRun } from '../commit/notify-run.ts';
+import { notifyRun } from '../commit/commit-facts.ts';
 import { notifyStartAgain } from '../commit/notify-start.ts';
 import { commitsFoundInThreeReads } from '../run-log/find-newest-commits.ts';
 

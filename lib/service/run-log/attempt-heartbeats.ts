@@ -4,25 +4,17 @@
  */
 import type { RetryLimits } from '../../base/retry.ts';
 import { type NodeRef, nodeKey } from '../../engine/ids.ts';
-import {
-  type Deliveries,
-  recordHeartbeat,
-  firstHeartbeatAt,
-  loseDelivery,
-  failureIfLost,
-  needsOtherCrashes,
-  noDeliveries,
-  releaseDelivery,
-} from '../../engine/log/deliveries.ts';
+import { type Deliveries, recordHeartbeat, firstHeartbeatAt, loseDelivery, failureIfLost, needsOtherCrashes, noDeliveries, releaseDelivery } from '../../engine/log/deliveries.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import type { Head } from '../../engine/log/head.ts';
-import type { OpenNode } from '../../engine/log/node-state.ts';
 import { type Heartbeat, belongsToAttempt } from '../../engine/log/heartbeat-timeout.ts';
+import type { OpenNode } from '../../engine/log/node-state.ts';
 import type { Instant } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import type { Deps } from '../deps.ts';
-import { retryUnavailable, throttlingLimits } from './retry-unavailable.ts';
 import type { RunFold } from './read-run-fold.ts';
+import { retryUnavailable, throttlingLimits } from './retry-unavailable.ts';
 
 /**
  * Records that the worker of this attempt is alive.
@@ -47,12 +39,13 @@ export async function sendHeartbeat(
  * @returns the failure that ends the attempt now; the caller commits it
  */
 export async function recordAttemptError(
-  deps: Pick<Deps, 'clock' | 'log' | 'index'>,
+  decider: HeartbeatDecider<'clock' | 'log' | 'index'>,
   fold: RunFold,
   open: OpenNode,
   thrown: unknown,
   admitted?: Deliveries,
 ): Promise<Failure | undefined> {
+  const { deps } = decider;
   if (thrown instanceof Unavailable) {
     await releaseAttempt(deps, fold, open, admitted);
     return undefined;
@@ -60,7 +53,7 @@ export async function recordAttemptError(
   const heartbeat = await readHeartbeat(deps, fold, open);
   const now = deps.clock.now();
   const reason = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
-  const deliveries = loseDelivery(admitted ?? heartbeat?.deliveries ?? noDeliveries, now, countEndedNodes(fold), reason);
+  const deliveries = loseDelivery(admitted ?? heartbeat?.deliveries ?? noDeliveries, now, countEndedNodes(decider, fold), reason);
   const failure = await lostAttemptFailure(deps, fold, deliveries, now);
   if (failure === undefined) await writeHeartbeat(deps, fold, open, { at: now, resends: heartbeat?.resends ?? 0, deliveries });
   return failure;
@@ -116,7 +109,7 @@ export const writeHeartbeat = (
 ): Promise<void> => log.heartbeat(head.address, { node: nodeKey(open), attempt: open.attempt, ...heartbeat }, head.expiresAt);
 
 export async function recordCrash(
-  { index }: Pick<Deps, 'index'>,
+  decider: HeartbeatDecider<'index'>,
   fold: RunFold,
   open: OpenNode,
   known: Deliveries,
@@ -125,9 +118,9 @@ export async function recordCrash(
   const { begun } = known;
   if (begun !== undefined) {
     const { at: begunAt, lastHeartbeatAt } = begun;
-    await index.recordCrash(fold.head.address, { node: nodeKey(open), begunAt, lastHeartbeatAt, noticedAt: now });
+    await decider.deps.index.recordCrash(fold.head.address, { node: nodeKey(open), begunAt, lastHeartbeatAt, noticedAt: now });
   }
-  return loseDelivery(known, now, countEndedNodes(fold));
+  return loseDelivery(known, now, countEndedNodes(decider, fold));
 }
 
 export async function lostAttemptFailure(
@@ -143,6 +136,10 @@ export async function lostAttemptFailure(
   return failureIfLost(deliveries, otherCrashes, now);
 }
 
-/** A workflow task makes progress when its steps end. In a graph run, other nodes show no progress of an attempt, so the count is 0. */
-export const countEndedNodes = ({ head, state }: RunFold): number =>
-  head.kind === 'code' ? state.nodes.size - state.open.size : 0;
+/** The progress of an attempt: other nodes that have ended meanwhile, where the run kind counts them. */
+export const countEndedNodes = (decider: Pick<Decider, 'kinds'>, { head, state }: RunFold): number =>
+  kindOf(decider, head).countEndedNodes(state);
+
+interface HeartbeatDecider<Port extends keyof Deps> extends Pick<Decider, 'kinds'> {
+  readonly deps: Pick<Deps, Port>;
+}

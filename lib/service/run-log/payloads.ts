@@ -7,7 +7,7 @@ import { invariant } from '../../engine/invariant.ts';
 import type { JsonValue, Payload, PayloadRef } from '../../engine/json.ts';
 import { truncateEvent, reportedFailure } from '../../engine/log/event-limits.ts';
 import type { Failure, RunEvent } from '../../engine/log/events.ts';
-import { type Head, isTestRun } from '../../engine/log/head.ts';
+import { type Head, isTestRun, sideOfKind } from '../../engine/log/head.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 
@@ -33,7 +33,7 @@ type PayloadOwner = Pick<Head, 'address' | 'expiresAt' | 'kind'>;
  * code may read and write only there. (No project id and no environment name contains a `~`.)
  */
 export const blobPrefixOf = ({ address: { runId }, kind }: Pick<Head, 'address' | 'kind'>): string =>
-  kind === 'graph' ? `${runId}/` : `~code/${runId}/`;
+  sideOfKind[kind] === 'platform' ? `${runId}/` : `~code/${runId}/`;
 /** All prefixes that a run may use, when its kind is not known. */
 export const blobPrefixesOf = (address: RunAddress): readonly string[] =>
   (['graph', 'code'] as const).map((kind) => blobPrefixOf({ address, kind }));

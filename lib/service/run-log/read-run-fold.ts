@@ -2,11 +2,12 @@
  * Reads and folds a run's log. A DynamoDB query is not a snapshot, so a result may have gaps. The reader stops at the first missing
  * commit number and reads again; it never folds past a gap.
  */
-import { type CommitNo, type RunAddress, firstCommit } from '../../engine/ids.ts';
+import { type CommitNo, type NodeRef, type RunAddress, firstCommit, nodeKey } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
 import { type Commit, isTombstone } from '../../engine/log/commit.ts';
 import { type RunState, applyCommit, emptyState, isTerminal } from '../../engine/log/fold.ts';
 import type { Head } from '../../engine/log/head.ts';
+import type { NodeState } from '../../engine/log/node-state.ts';
 import { shouldTakeSnapshot } from '../../engine/log/stored-fold.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
@@ -69,6 +70,17 @@ export async function readTail(
   }
   throw new Unavailable(`a read without a gap of the log of ${fold.head.address.runId}`);
 }
+
+/** While siblings are open, other workers commit too. Reading the tail costs a fifth of a lost put. */
+export async function readTailBesideSiblings(deps: Pick<Deps, 'log'>, fold: RunFold, currentNode: NodeRef): Promise<void> {
+  const { open, nodes } = fold.state;
+  const hasSiblings = [...open.keys()].some((key) => key !== nodeKey(currentNode) && !isAdvancedByIterations(nodes.get(key)));
+  if (hasSiblings) await readTail(deps, fold);
+}
+
+/** A loop that waits for its iterations: no worker commits for the loop node itself. A paused loop has a wake-up. */
+const isAdvancedByIterations = (node: NodeState | undefined): boolean =>
+  node?.status === 'waiting' && node.for === 'iterations' && node.loop.wakeAt === undefined;
 
 /** All commits after `from` that the fold contains. It reads again until the result has no gap. */
 export async function readCommits(

@@ -7,9 +7,9 @@ import type { DeploymentId, RunId } from '../../engine/ids.ts';
 import type { Head } from '../../engine/log/head.ts';
 import { type DurationMs, type Instant, after, instant } from '../../engine/time.ts';
 import type { Reservation } from '../../ports/control.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Decider } from '../decider.ts';
 import { type NotCreated, type RunTerms, createRun, isCreated } from './create-run.ts';
-import type { Resolved } from './prepare-run.ts';
+import type { Resolved } from '../new-run.ts';
 
 export interface BeginRequest extends RunTerms {
   /** endpoint of the idempotency key: the same key at another endpoint is another request */

@@ -4,11 +4,11 @@ import { signalWaitsOf } from '../../engine/log/open-nodes.ts';
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Decider } from '../decider.ts';
 import { removeWaits } from '../commit/register-waits.ts';
 import { recheckDelay, sendRecheck } from '../commit/schedule-message.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';
-import { notifyRun } from '../commit/notify-run.ts';
+import { notifyRun } from '../commit/commit-facts.ts';
 
 export type CancelResult =
   | { readonly kind: 'cancelled' }

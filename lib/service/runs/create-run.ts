@@ -3,7 +3,6 @@
  * checks every existing run.
  */
 import { defined } from '../../base/defined.ts';
-import type { Plan } from '../../engine/graph/plan.ts';
 import { type RunId, type Scope, eventId, firstCommit, nonce } from '../../engine/ids.ts';
 import { type Head, type RunCreation, expiryOf, firstProjection } from '../../engine/log/head.ts';
 import { applyCommit, emptyState } from '../../engine/log/fold.ts';
@@ -13,14 +12,14 @@ import type { Trace } from '../../engine/trace.ts';
 import type { Reservation } from '../../ports/control.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { scheduleDeadlineRecheck, startSchedulesRecheckWithin } from '../commit/deadline.ts';
-import { type Decider, registerNewWaits } from '../commit/decide-run.ts';
+import type { Decider } from '../decider.ts';
 import { dispatchEffects } from '../commit/dispatch-effects.ts';
 import { markDue } from '../commit/mark-due.ts';
-import { measureCommit } from '../commit/measure-commit.ts';
+import { type NodeTypeOf, measureCommit } from '../commit/append-facts.ts';
 import type { Deps } from '../deps.ts';
 import { isWon, putUntilOutcomeKnown } from '../run-log/append.ts';
 import { offloadEvents } from '../run-log/payloads.ts';
-import { type NotPrepared, type Resolved, isTest, prepareRun } from './prepare-run.ts';
+import { type NotPrepared, type Resolved, isTest } from '../new-run.ts';
 
 /** The terms of a run, apart from what it runs. */
 export interface RunTerms {
@@ -65,7 +64,10 @@ export async function createRun(
   const requestedDeadline = request.deadlineAt ?? after(startsAt ?? now, deadlineLimitOf(resolved));
   const deadlineAt = instant(Math.min(requestedDeadline, request.maxDeadlineAt ?? requestedDeadline));
   const expiresAt = expiryOf({ createdAt: now, deadlineAt }, isTest(resolved) ? testRetention : deps.settings.retentionMs);
-  const first = await prepareRun(decider, resolved, { address, now, deadlineAt, expiresAt, startsAt });
+  const terms = { address, now, deadlineAt, expiresAt, startsAt };
+  const first = await ('version' in resolved
+    ? decider.kinds.graph.create(decider, resolved, terms)
+    : decider.kinds[resolved.runtime].create(decider, resolved, terms));
   if ('kind' in first) return first;
   const creation: RunCreation = defined({
     ...first.created,
@@ -93,7 +95,7 @@ export async function createRun(
   if (result.kind === 'occupied' && !isWon(result, creation.commit))
     return { kind: isTombstone(result) ? 'run_deleted' : 'run_exists', runId: reservation.runId };
   if (result.kind === 'occupied') return continueWithWritten(decider, creation);
-  await sendFirstJobs(decider, creation, first.plan);
+  await sendFirstJobs(decider, creation, first.nodeTypeOf);
   return creation;
 }
 
@@ -132,15 +134,14 @@ const deadlineLimitOf = (resolved: Resolved): DurationMs => {
 
 const headOf = (creation: RunCreation): Head => ({ ...creation, projection: firstProjection });
 
-async function sendFirstJobs(decider: Decider, creation: RunCreation, plan: Plan | undefined): Promise<void> {
+async function sendFirstJobs(decider: Decider, creation: RunCreation, nodeTypeOf: NodeTypeOf | undefined): Promise<void> {
   const state = emptyState();
   applyCommit(state, creation.commit);
   const head = headOf(creation);
   try {
     const fold = { head, state, snapshotAt: 0 };
-    measureCommit(decider.deps, fold, creation.commit, plan);
-    await dispatchEffects(decider.deps, fold, creation.commit);
-    await registerNewWaits(decider, fold, creation.commit);
+    measureCommit(decider.deps, fold, creation.commit, nodeTypeOf);
+    await dispatchEffects(decider, fold, creation.commit);
   } catch (error) {
     // The run exists and the sweep will check it, so the start succeeds; its first jobs are only late.
     if (!(error instanceof Unavailable)) throw error;

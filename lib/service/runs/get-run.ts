@@ -1,13 +1,13 @@
 /** Reads the current state of one run from its log. */
 import { defined } from '../../base/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
-import { type IterationKey, firstAttempt, nodeKey, topLevel } from '../../engine/ids.ts';
+import { type IterationKey, nodeKey, topLevel } from '../../engine/ids.ts';
 import type { PlanNode } from '../../engine/graph/plan.ts';
 import type { JsonValue, Payload } from '../../engine/json.ts';
 import { type RunProgress, type RunState, type BudgetUsage, isTerminal, isWaitingForSlot } from '../../engine/log/fold.ts';
-import { type Head, pinnedVersion } from '../../engine/log/head.ts';
-import { type NodeState, isOpen } from '../../engine/log/node-state.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Head } from '../../engine/log/head.ts';
+import type { NodeState } from '../../engine/log/node-state.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import { loadPayload } from '../run-log/payloads.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';
 
@@ -51,21 +51,15 @@ const maxValuesBytes = 4_194_304;
 
 /** @param withValues false omits input and outputs, and does not read them */
 export async function getRun(
-  { deps, plans }: Pick<Decider, 'deps' | 'plans'>,
+  decider: Pick<Decider, 'deps' | 'plans' | 'kinds'>,
   address: RunAddress,
   withValues: boolean,
 ): Promise<GetRunResult> {
+  const { deps } = decider;
   const fold = await readRunFold(deps, address);
   if (fold === undefined) return { kind: 'not_found' };
   const { head, state } = fold;
-  const plan = head.kind === 'graph' ? await plans.of(deps, address, pinnedVersion(head)) : undefined;
-  const all =
-    plan === undefined
-      ? head.kind === 'code'
-        ? stepsOf(state)
-        : messagesOf(state)
-      : graphNodesOf(state, [...plan.nodes.values()]);
-  const named = plan === undefined ? latestOf(state, all) : all;
+  const { shown: named, omitted } = await kindOf(decider, head).present(decider, fold);
 
   const budget = { bytes: withValues ? maxValuesBytes : 0 };
   const shown = async (payload: Payload | undefined): Promise<ShownValue | undefined> => {
@@ -79,7 +73,7 @@ export async function getRun(
 
   const input = shown(state.contextWrites.get('input')?.at(-1)?.payload);
   const output = shown(state.progress.status === 'completed' ? state.progress.output : undefined);
-  const nodes = named.map(async ({ node, iteration }: NamedNode): Promise<ShownNode> => {
+  const nodes = named.map(async ({ node, iteration, isPinned }: NamedNode): Promise<ShownNode> => {
     const nodeState = state.nodes.get(nodeKey({ nodeId: node.id, iteration }));
     const value = await shown(nodeState?.status === 'completed' ? nodeState.output : undefined);
     return defined({
@@ -87,7 +81,7 @@ export async function getRun(
       iteration: iteration === topLevel ? undefined : iteration,
       state: nodeState,
       output: value,
-      isPinned: plan?.pinned?.has(node.id) === true ? (true as const) : undefined,
+      isPinned,
     });
   });
   const [inputValue, outputValue, nodeViews] = await Promise.all([input, output, Promise.all(nodes)]);
@@ -101,61 +95,40 @@ export async function getRun(
       input: inputValue,
       output: outputValue,
       nodes: nodeViews,
-      nodesOmitted: named.length === all.length ? undefined : all.length - named.length,
+      nodesOmitted: omitted === 0 ? undefined : omitted,
       lastEventId: state.nextEventId - 1,
     }),
   };
 }
 
-/** The messages of a bundle run, which has no definition. */
-const messagesOf = (state: RunState): readonly NamedNode[] =>
-  [...state.nodes.entries()].map(([, { nodeId }]) => ({ node: { id: nodeId, type: 'message' }, iteration: topLevel }));
-
-/** The steps of a code run, by their keys. A workflow task is not a step, but a deferred one is shown because the run waits for it. */
-const stepsOf = (state: RunState): readonly NamedNode[] =>
-  [...state.nodes.entries()].flatMap(([, node]) => {
-    const step = 'step' in node ? node.step : undefined;
-    if (step === undefined || (step.kind === 'workflow_task' && !isDeferred(node))) return [];
-    return [{ node: { id: node.nodeId, type: step.kind, label: step.key }, iteration: topLevel }];
-  });
-
-const isDeferred = (node: NodeState): boolean => isOpen(node) && node.attempt > firstAttempt;
-
 /** Maximum number of steps in a response. A code run has up to 25,000 steps; the events contain all of them. */
 export const maxShownSteps = 1_000;
 
 /** The open steps and the latest ended ones, in the order of dispatch. */
-function latestOf(state: RunState, all: readonly NamedNode[]): readonly NamedNode[] {
-  if (all.length <= maxShownSteps) return all;
+export function latestOf(state: RunState, all: readonly NamedNode[]): PresentedNodes {
+  if (all.length <= maxShownSteps) return { shown: all, omitted: 0 };
   const isOpenNow = ({ node, iteration }: NamedNode): boolean => state.open.has(nodeKey({ nodeId: node.id, iteration }));
   const open = new Set(all.filter(isOpenNow).slice(0, maxShownSteps));
   const ended = all.filter((named) => !open.has(named));
   const latest = new Set(ended.slice(ended.length - (maxShownSteps - open.size)));
-  return all.filter((named) => open.has(named) || latest.has(named));
+  return { shown: all.filter((named) => open.has(named) || latest.has(named)), omitted: all.length - open.size - latest.size };
 }
 
-interface NamedNode {
+export interface NamedNode {
   readonly node: ShownNode['node'];
   readonly iteration: IterationKey;
+  /** a test run pinned its output */
+  readonly isPinned?: true | undefined;
+}
+
+export interface PresentedNodes {
+  readonly shown: readonly NamedNode[];
+  /** number of ended nodes that are not shown */
+  readonly omitted: number;
 }
 
 /** Maximum number of loop body nodes in a response. A loop has up to 1,000 open iterations with many nodes each. */
 export const maxShownIterationNodes = 500;
-
-/** The nodes of a graph run. Ended iterations are not shown; their results and events are in the log. */
-function graphNodesOf(state: RunState, nodes: readonly PlanNode[]): readonly NamedNode[] {
-  const iterationNodes = Map.groupBy(
-    [...state.nodes.entries()]
-      .filter(([, { iteration }]) => iteration !== topLevel)
-      .slice(0, maxShownIterationNodes)
-      .map(([, { nodeId, iteration }]) => ({ nodeId, iteration })),
-    ({ nodeId }) => nodeId,
-  );
-  return nodes.flatMap((node) => {
-    if (node.loop === undefined) return [{ node, iteration: topLevel }];
-    return (iterationNodes.get(node.id) ?? []).map(({ iteration }) => ({ node, iteration }));
-  });
-}
 
 /** The status of a node without a state: pending, or cancelled if the run has ended. */
 export const statusWithoutState = (progress: RunProgress): 'pending' | 'cancelled' =>

@@ -3,8 +3,7 @@
  * a message for its workflow.
  */
 import { defined } from '../../base/defined.ts';
-import type { RunAddress } from '../../engine/ids.ts';
-import { firstCommit } from '../../engine/ids.ts';
+import { type RunAddress, type RunId, firstCommit } from '../../engine/ids.ts';
 import { type JsonValue, inline } from '../../engine/json.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
@@ -12,12 +11,10 @@ import { type DurationMs, after, instant } from '../../engine/time.ts';
 import type { Reservation } from '../../ports/control.ts';
 import type { AppendResult } from '../run-log/append.ts';
 import { commitWithRecheck, endStatusOf } from '../commit/commit-with-recheck.ts';
-import { decideBundleRun } from '../commit/decide-bundle-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import { type RunFold, readCommits, readRunFold } from '../run-log/read-run-fold.ts';
-import { notifyWaiting } from '../commit/notify-run.ts';
+import { notifyRun } from '../commit/commit-facts.ts';
 import { wakeAllButLastBatch } from './wake-run.ts';
-import { newWorkflowMessage } from '../commit/new-workflow-message.ts';
 
 export interface Resumption {
   readonly reason?: string;
@@ -91,8 +88,10 @@ async function resume(
   if (statusBefore !== undefined) return { kind: 'run_terminal', status: statusBefore };
   // The fold has no resumption with this key. A concurrent one is committed before or after this one, and only one is recorded.
   await wakeAllButLastBatch(decider, fold);
+  const { reason, payload } = resumption;
+  const terms = defined({ reason, payload, token: reservation?.owner, idSeed: reservation?.runId });
   const keyedDecider = reservation === undefined ? decider : { ...decider, isAlreadyRecordedBy: resumesFor(reservation.owner) };
-  const appended = await commitWithRecheck(decider, fold, () => commitResumption(keyedDecider, fold, resumption, reservation));
+  const appended = await commitWithRecheck(decider, fold, () => kindOf(decider, fold.head).resume(keyedDecider, fold, terms));
   const statusAfter = endStatusOf(fold);
   // A run that has reached its deadline ends instead.
   const isResumed = appended.kind === 'committed' && appended.commit.events.some(({ type }) => type === 'RUN_RESUMED');
@@ -101,21 +100,14 @@ async function resume(
     : { kind: 'run_terminal', status: statusAfter };
 }
 
-async function commitResumption(
-  decider: Decider,
-  fold: RunFold,
-  { reason, payload }: Resumption,
-  reservation: Reservation | undefined,
-): Promise<AppendResult> {
-  const { deps } = decider;
-  const { head } = fold;
-  const reasonFields = defined({
-    reason,
-    payload: payload === undefined ? undefined : inline(payload),
-    token: reservation === undefined ? undefined : reservation.owner,
-  });
-  if (head.kind !== 'bundle') return notifyWaiting(decider, fold, [{ kind: 'resume-requested', ...reasonFields }]);
-  const messageFields = defined({ reason, payload });
-  const newMessage = await newWorkflowMessage(deps, head, messageFields, reservation?.runId);
-  return decideBundleRun(decider, fold, [{ kind: 'resumed', newMessage, ...reasonFields }]);
+/** What a resumption records in the log, and what determines the id of a message that it sends. */
+export interface ResumeTerms extends Pick<Resumption, 'reason' | 'payload'> {
+  readonly token?: Reservation['owner'];
+  readonly idSeed?: RunId;
 }
+
+/** For graph runs and code runs, whose sleeping nodes wake. */
+export const resumeSleepers = (decider: Decider, fold: RunFold, { reason, payload, token }: ResumeTerms): Promise<AppendResult> =>
+  notifyRun(decider, fold, [
+    defined({ kind: 'resume-requested', reason, payload: payload === undefined ? undefined : inline(payload), token }),
+  ]);

@@ -4,8 +4,8 @@ import type { JsonValue } from '../../engine/json.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
 import { type DurationMs, after, days, durationMs, instant } from '../../engine/time.ts';
 import type { Reservation } from '../../ports/control.ts';
-import { type Decider, signalMatcherOf } from '../commit/decide-run.ts';
-import { matchSignals } from '../commit/match-signals.ts';
+import type { Decider } from '../decider.ts';
+import { matchSignals } from '../commit/register-waits.ts';
 
 export interface SignalRequest {
   readonly name: string;
@@ -65,7 +65,7 @@ export async function sendSignal(
     bufferedUntil: after(receivedAt, expiresIn),
     retainUntil: after(receivedAt, keyTtl),
   });
-  const { signals } = await matchSignals(signalMatcherOf(decider), signalKey);
+  const { signals } = await matchSignals(decider, signalKey);
   const isTaken = signals.some((signal) => signal.signalId === id && signal.state === 'taken');
   // A repeatable request gets the same response each time, even if the signal was delivered since.
   const isDelivered = keysOf(request).length === 0 ? isTaken : await deps.signals.recordDelivery(signalKey, id, isTaken);

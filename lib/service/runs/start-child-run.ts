@@ -1,8 +1,7 @@
 /** Starts the child run that a node called. Repeated attempts start one run. */
 import { defined } from '../../base/defined.ts';
-import { validateInput } from '../../engine/graph/validate-input.ts';
 import type { ChildEnd } from '../../engine/graph/facts.ts';
-import { type WorkflowName, nonce, workflowName, workflowNamePattern } from '../../engine/ids.ts';
+import { nonce, workflowName, workflowNamePattern } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import { isTestRun } from '../../engine/log/head.ts';
@@ -10,12 +9,11 @@ import { callerOf, callerSystemValues } from '../../engine/log/lineage.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import { createHash } from 'node:crypto';
 import { createRun, isCreated } from './create-run.ts';
-import type { Resolved } from './prepare-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
-import { hasVersion } from '../definitions/closed-reason.ts';
+import type { Resolved } from '../new-run.ts';
+import type { Decider } from '../decider.ts';
 import { loadPayload } from '../run-log/payloads.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
-import { resolveStart } from './start-run.ts';
+import { resolveStart, resolveVersion } from './start-run.ts';
 
 /** Maximum depth of nested runs, including the first one; it stops a workflow that calls itself. */
 export const maxCallDepth = 8;
@@ -105,22 +103,4 @@ async function resolve(
     case 'workflow_deleting':
       return refused('invalid', found.kind, `the workflow ${name} is being deleted`);
   }
-}
-
-async function resolveVersion(
-  { deps, plans }: Decider,
-  scope: RunFold['head']['address'],
-  pinned: { readonly name: WorkflowName; readonly version: number },
-  input: JsonValue,
-) {
-  const summary = await deps.workflows.summary(scope, pinned.name);
-  if (summary === undefined || !hasVersion(summary, pinned.version)) return { kind: 'workflow_not_found' as const };
-  // The versions of an archived workflow can still be called by number.
-  if (summary.deletingSince !== undefined) return { kind: 'workflow_deleting' as const };
-  const version = await plans.version(deps, scope, pinned);
-  if (version === undefined) return { kind: 'workflow_not_found' as const };
-  const checkedInput = validateInput(version.options.args, input);
-  return checkedInput.kind === 'refused'
-    ? { kind: 'input_invalid' as const, errors: checkedInput.errors }
-    : { kind: 'found' as const, version, input: checkedInput.input };
 }

@@ -1,12 +1,12 @@
 /** Starts a run of a workflow's latest version, or of a deployment's code. */
 import { validateInput, type InputError } from '../../engine/graph/validate-input.ts';
-import type { DeploymentId, WorkflowName } from '../../engine/ids.ts';
+import type { DeploymentId, Scope, WorkflowName } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import { activeDeploymentIn } from '../../ports/deployments.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
-import type { Resolved } from './prepare-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Resolved } from '../new-run.ts';
+import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { type ClosedReason, closedReason, hasVersion } from '../definitions/closed-reason.ts';
 import { type NotReady, findReadyDeployment } from '../deployments/find-ready-deployment.ts';
@@ -77,4 +77,22 @@ async function resolveOnDeployment(
 ): Promise<Resolved | NotReady> {
   const ready = await findReadyDeployment(deps, scope, deploymentId, workflowName);
   return ready.kind === 'ready' ? { kind: 'found', ...ready.serves, deploymentId, input } : ready;
+}
+
+/** Finds a version of a workflow by its number. The versions of an archived workflow can still be started so. */
+export async function resolveVersion(
+  { deps, plans }: Decider,
+  scope: Scope,
+  pinned: { readonly name: WorkflowName; readonly version: number },
+  input: JsonValue,
+) {
+  const summary = await deps.workflows.summary(scope, pinned.name);
+  if (summary === undefined || !hasVersion(summary, pinned.version)) return { kind: 'workflow_not_found' as const };
+  if (summary.deletingSince !== undefined) return { kind: 'workflow_deleting' as const };
+  const version = await plans.version(deps, scope, pinned);
+  if (version === undefined) return { kind: 'workflow_not_found' as const };
+  const checkedInput = validateInput(version.options.args, input);
+  return checkedInput.kind === 'refused'
+    ? { kind: 'input_invalid' as const, errors: checkedInput.errors }
+    : { kind: 'found' as const, version, input: checkedInput.input };
 }

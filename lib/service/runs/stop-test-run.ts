@@ -6,7 +6,7 @@ import { firstCommit, type RunAddress, type RunId } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import { isTestRun } from '../../engine/log/head.ts';
 import { cancelRun } from './cancel-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Decider } from '../decider.ts';
 import { deleteRunData } from './delete-run-data.ts';
 import { removeAllWaits } from '../commit/register-waits.ts';
 import { readCommits, readRunFold } from '../run-log/read-run-fold.ts';

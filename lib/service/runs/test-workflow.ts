@@ -11,8 +11,8 @@ import type { InspectNode } from '../../engine/graph/inspection.ts';
 import { type PinnedOutputs, checkPinnedOutputs } from '../../engine/graph/pinned-outputs.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
-import type { Resolved } from './prepare-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Resolved } from '../new-run.ts';
+import type { Decider } from '../decider.ts';
 import { checkDefinition, checkStoredSize } from '../definitions/check-definition.ts';
 
 export interface TestRequest extends Pick<BeginRequest, 'scope' | 'bodyHash' | 'trace'> {

@@ -2,13 +2,11 @@
 import { defined } from '../../base/defined.ts';
 import { sleepersOf } from '../../engine/log/open-nodes.ts';
 import type { NodeId, RunAddress } from '../../engine/ids.ts';
-import type { BundleHead, TerminalStatus } from '../../engine/log/head.ts';
+import type { TerminalStatus } from '../../engine/log/head.ts';
 import { commitWithRecheck, endStatusOf } from '../commit/commit-with-recheck.ts';
-import { decideBundleRun } from '../commit/decide-bundle-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
-import { notifyWaiting } from '../commit/notify-run.ts';
-import { hasMessage, newWorkflowMessage } from '../commit/new-workflow-message.ts';
+import { notifyRun } from '../commit/commit-facts.ts';
 
 export type WakeResult =
   /** the nodes that this request woke, each once */
@@ -23,8 +21,11 @@ export async function wakeRun(decider: Decider, run: RunAddress, nodeIds?: reado
   if (fold === undefined) return { kind: 'not_found' };
   const statusBefore = endStatusOf(fold);
   if (statusBefore !== undefined) return { kind: 'run_terminal', status: statusBefore };
-  const { head } = fold;
-  if (head.kind === 'bundle') return wakeBundleRun(decider, fold, head);
+  return kindOf(decider, fold.head).wake(decider, fold, nodeIds);
+}
+
+/** For graph runs and code runs, whose sleeping nodes wake. */
+export async function wakeSleepers(decider: Decider, fold: RunFold, nodeIds?: readonly NodeId[]): Promise<WakeResult> {
   if (sleepersOf(fold.state, nodeIds).length === 0) return { kind: 'woken', nodeIds: [] };
   const first = await wakeAllButLastBatch(decider, fold, nodeIds);
   const last = await wake(decider, fold, nodeIds);
@@ -36,9 +37,6 @@ export async function wakeRun(decider: Decider, run: RunAddress, nodeIds?: reado
     : { kind: 'run_terminal', status: statusAfter };
 }
 
-/** Maximum number of nodes that one commit wakes; a code run may have thousands of concurrent sleeps. */
-const maxWakesPerCommit = 1_000;
-
 /**
  * Wakes sleeping nodes in batches until at most one batch is left, which the caller wakes. After a crash in between, a repeated request
  * wakes the others.
@@ -47,11 +45,11 @@ export async function wakeAllButLastBatch(
   decider: Decider,
   fold: RunFold,
   nodeIds?: readonly NodeId[],
-  maxBatch: number = maxWakesPerCommit,
+  maxBatch: number = kindOf(decider, fold.head).maxWakesPerCommit,
 ): Promise<readonly NodeId[]> {
   const woken: NodeId[] = [];
   for (;;) {
-    const sleepers = fold.head.kind === 'code' && endStatusOf(fold) === undefined ? sleepersOf(fold.state, nodeIds) : [];
+    const sleepers = endStatusOf(fold) === undefined ? sleepersOf(fold.state, nodeIds) : [];
     if (sleepers.length <= maxBatch) return woken;
     const next = await wake(
       decider,
@@ -65,17 +63,7 @@ export async function wakeAllButLastBatch(
 
 async function wake(decider: Decider, fold: RunFold, nodeIds: readonly NodeId[] | undefined): Promise<readonly NodeId[]> {
   const fact = defined({ kind: 'wake-requested' as const, nodeIds });
-  const appended = await commitWithRecheck(decider, fold, () => notifyWaiting(decider, fold, [fact]));
+  const appended = await commitWithRecheck(decider, fold, () => notifyRun(decider, fold, [fact]));
   const events = appended.kind === 'committed' ? appended.commit.events : [];
   return events.flatMap((event) => (event.type === 'NODE_WOKEN' ? [event.nodeId] : []));
-}
-
-/** Only the code of a bundle run knows what it waits for, so its workflow receives a message and checks. */
-async function wakeBundleRun(decider: Decider, fold: RunFold, head: BundleHead): Promise<WakeResult> {
-  const newMessage = await newWorkflowMessage(decider.deps, head);
-  await commitWithRecheck(decider, fold, () => decideBundleRun(decider, fold, [{ kind: 'message-sent', newMessage }]));
-  const statusAfter = endStatusOf(fold);
-  return statusAfter === undefined || hasMessage(fold, newMessage)
-    ? { kind: 'woken', nodeIds: [newMessage.id] }
-    : { kind: 'run_terminal', status: statusAfter };
 }

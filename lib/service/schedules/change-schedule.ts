@@ -9,7 +9,7 @@ import type { JsonValue } from '../../engine/json.ts';
 import type { Instant } from '../../engine/time.ts';
 import type { Schedule, ScheduleSetting, ScheduleDefinition } from '../../ports/schedules.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Resolver } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { type ScheduledRefusal, atVersionOf, resolveScheduled } from './scheduled-start.ts';
 import { markSettings, syncSetting, settingOf } from './sync-schedules.ts';
@@ -39,17 +39,17 @@ export type ChangeScheduleResult =
 const maxConflicts = 20;
 
 export async function changeSchedule(
-  decider: Decider,
+  resolver: Resolver,
   scope: Scope,
   id: ScheduleId,
   change: ScheduleChange,
 ): Promise<ChangeScheduleResult> {
-  const { deps } = decider;
+  const { deps } = resolver;
   const markedSettings: ScheduleSetting[] = [];
   for (let round = 0; round < maxConflicts; round += 1) {
     const schedule = await deps.schedules.schedule(scope, id);
     if (schedule === undefined) return { kind: 'not_found' };
-    const applied = await applyChange(decider, schedule, change);
+    const applied = await applyChange(resolver, schedule, change);
     if (applied.kind !== 'applied') return applied;
     const changed = changedTo(schedule, applied.definition, deps.clock.now());
     const settings = changed.setting === schedule.setting ? [] : [settingOf(schedule), settingOf(changed)];
@@ -82,11 +82,11 @@ type AppliedChange =
   | Exclude<ChangeScheduleResult, { kind: 'changed' }>;
 
 async function applyChange(
-  decider: Decider,
+  resolver: Resolver,
   { definition, ...schedule }: Schedule,
   change: ScheduleChange,
 ): Promise<AppliedChange> {
-  const now = decider.deps.clock.now();
+  const now = resolver.deps.clock.now();
   const { version: pinned, latestVersionWhenSet, ...rest } = definition;
   const version = change.version === undefined ? pinned : change.version;
   let next: ScheduleDefinition = defined({
@@ -101,7 +101,7 @@ async function applyChange(
   });
   if (changesStart(change)) {
     const { latestVersionWhenSet: _before, ...wanted } = next;
-    const resolved = await resolveScheduled(decider, schedule, wanted);
+    const resolved = await resolveScheduled(resolver, schedule, wanted);
     if (resolved.kind !== 'found') return resolved;
     next = { ...wanted, ...atVersionOf(resolved) };
   }

@@ -2,7 +2,7 @@
 import { type TimingRequest, type TimingError, validateTiming } from '../../engine/schedule/validate-timing.ts';
 import type { ScheduleId, Scope } from '../../engine/ids.ts';
 import type { Schedule, ScheduleDefinition } from '../../ports/schedules.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Resolver } from '../decider.ts';
 import { type ScheduledRefusal, atVersionOf, resolveScheduled } from './scheduled-start.ts';
 import { markSettings, syncSetting } from './sync-schedules.ts';
 
@@ -21,17 +21,17 @@ export type CreateScheduleResult =
   | { readonly kind: 'timing_invalid'; readonly errors: readonly TimingError[] }
   | ScheduledRefusal;
 
-export async function createSchedule(decider: Decider, request: CreateScheduleRequest): Promise<CreateScheduleResult> {
-  const { deps } = decider;
+export async function createSchedule(resolver: Resolver, request: CreateScheduleRequest): Promise<CreateScheduleResult> {
+  const { deps } = resolver;
   const { scope, scheduleId, bodyHash } = request;
   const current = await deps.schedules.schedule(scope, scheduleId);
-  if (current !== undefined) return resultForExisting(decider, current, bodyHash);
+  if (current !== undefined) return resultForExisting(resolver, current, bodyHash);
 
   const now = deps.clock.now();
   const { timing: requestedTiming, ...terms } = request.terms;
   const timingCheck = validateTiming(requestedTiming, now, now);
   if (timingCheck.kind === 'refused') return { kind: 'timing_invalid', errors: timingCheck.errors };
-  const resolved = await resolveScheduled(decider, scope, terms);
+  const resolved = await resolveScheduled(resolver, scope, terms);
   if (resolved.kind !== 'found') return resolved;
 
   const { projectId, environment } = scope;
@@ -52,13 +52,13 @@ export async function createSchedule(decider: Decider, request: CreateScheduleRe
   if ((await deps.schedules.create(schedule)) === 'occupied') {
     const winner = await deps.schedules.schedule(scope, scheduleId);
     await syncSetting(deps, schedule);
-    return winner === undefined ? { kind: 'schedule_exists' } : resultForExisting(decider, winner, bodyHash);
+    return winner === undefined ? { kind: 'schedule_exists' } : resultForExisting(resolver, winner, bodyHash);
   }
   await syncSetting(deps, schedule);
   return { kind: 'created', schedule, isNew: true };
 }
 
-async function resultForExisting({ deps }: Decider, current: Schedule, bodyHash: string): Promise<CreateScheduleResult> {
+async function resultForExisting({ deps }: Resolver, current: Schedule, bodyHash: string): Promise<CreateScheduleResult> {
   if (current.bodyHash !== bodyHash) return { kind: 'schedule_exists' };
   await syncSetting(deps, current);
   return { kind: 'created', schedule: current, isNew: false };

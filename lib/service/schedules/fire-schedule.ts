@@ -4,18 +4,16 @@
  */
 import { createHash } from 'node:crypto';
 import { defined } from '../../base/defined.ts';
-import { type Nonce, type RunAddress, type RunId, type ScheduleId, type Scope, runId as toRunId } from '../../engine/ids.ts';
-import { isTerminal } from '../../engine/log/fold.ts';
-import { terminalStatuses } from '../../engine/log/head.ts';
+import { type Nonce, type RunId, type ScheduleId, type Scope, runId as toRunId } from '../../engine/ids.ts';
 import { scheduleSystemValues } from '../../engine/log/lineage.ts';
 import { type Instant, between } from '../../engine/time.ts';
 import type { ScheduleFire, Fire, Schedule, ScheduleSetting } from '../../ports/schedules.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { beginRun } from '../runs/begin-run.ts';
 import { cancelRun } from '../runs/cancel-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
-import { readRunFold } from '../run-log/read-run-fold.ts';
+import { hasOpenRun } from './open-runs.ts';
 import { type ScheduledRefusal, messageOf, resolveScheduled } from './scheduled-start.ts';
 import { isCurrentSetting, markSettings } from './sync-schedules.ts';
 
@@ -89,27 +87,6 @@ async function decideFire(deps: Deps, schedule: Schedule, { scheduledAt, ...sett
     return { scheduledAt, at, outcome: 'skipped', code: 'overlap', message: 'an earlier run of the schedule is still open' };
   }
   return { scheduledAt, at, outcome: 'starting', runId };
-}
-
-async function hasOpenRun(deps: Deps, schedule: Schedule): Promise<boolean> {
-  const { projectId, environment } = schedule;
-  const open = await Promise.all(
-    schedule.fires.map(async ({ outcome, runId }) => {
-      if (runId === undefined || (outcome !== 'starting' && outcome !== 'started')) return false;
-      return isOpen(deps, { projectId, environment, runId }, outcome === 'starting');
-    }),
-  );
-  return open.some(Boolean);
-}
-
-/** @param ifMissing the result for a run that does not exist, or not yet */
-async function isOpen(deps: Deps, run: RunAddress, ifMissing: boolean): Promise<boolean> {
-  const head = await deps.log.head(run);
-  if (head === undefined) return ifMissing;
-  // The projection may lag behind the log, but a terminal status in it is final.
-  if (terminalStatuses.some((status) => status === head.projection.status)) return false;
-  const fold = await readRunFold(deps, run);
-  return fold !== undefined && !isTerminal(fold.state.progress);
 }
 
 async function cancelEarlier(decider: Decider, schedule: Schedule, fire: ScheduleFire): Promise<void> {

@@ -3,15 +3,15 @@ import { defined } from '../../base/defined.ts';
 import { validateInput } from '../../engine/graph/validate-input.ts';
 import type { Scope } from '../../engine/ids.ts';
 import type { ScheduleDefinition } from '../../ports/schedules.ts';
-import type { Resolved } from '../runs/prepare-run.ts';
-import type { Decider } from '../commit/decide-run.ts';
+import type { Resolved } from '../new-run.ts';
+import type { Resolver } from '../decider.ts';
 import { closedReason, hasVersion } from '../definitions/closed-reason.ts';
 import { type StartRefusal, resolveStart } from '../runs/start-run.ts';
 
 export type ScheduledRefusal = StartRefusal | { readonly kind: 'version_not_found' };
 
 export async function resolveScheduled(
-  decider: Pick<Decider, 'deps' | 'plans'>,
+  decider: Resolver,
   scope: Scope,
   {
     workflowName,

@@ -34,6 +34,7 @@ import { memoryPorts } from '../../../lib/memory/memory-ports.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../../lib/nodes/catalogue.ts';
 import type { Deps } from '../../../lib/service/deps.ts';
 import { Plans } from '../../../lib/service/commit/plans.ts';
+import { runKinds } from '../../../lib/service/kinds/run-kinds.ts';
 import { SecretCache } from '../../../lib/service/access/secret-cache.ts';
 import { WebhookSecrets } from '../../../lib/service/access/webhook-secrets.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from '../../contract/emulators/dynamo.ts';
@@ -106,6 +107,7 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     deps,
     by: 'api',
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
+    kinds: runKinds,
   };
   const ignore = (): void => {};
   const tools = toolsOf({ decider, inspect: inspectNode, logger: { info: ignore, warn: ignore, error: console.error } });

@@ -37,7 +37,7 @@ export const childRunBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a child run continues after its parent stopped waiting',
-    file: 'lib/service/execution/reconcile-child.ts',
+    file: 'lib/service/runs/child-run.ts',
     find: 'await cancelRun(decider, child, `node ${caller.nodeId} of run ${caller.runId} no longer waits for this run`);',
     replace: 'void cancelRun;',
     within: 60,

@@ -3,7 +3,7 @@ import type { PlantedBug } from './bug.ts';
 import { manySlowSteps, longSleep, repeatedlyFailing, rollingBack } from './fixed-codes.ts';
 import { concurrentWaits } from './concurrent-waits.ts';
 
-const driveLog = 'lib/service/execution/workflow-task-log.ts';
+const driveLog = 'lib/service/kinds/code/workflow-task-log.ts';
 const live = 'lib/program/live-execution.ts';
 const options = { code: 1 };
 /** waits end while steps are at work */
@@ -45,7 +45,7 @@ export const codeBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the end of a wait is not delivered to the code',
-    file: 'lib/service/execution/classify-foreign-commit.ts',
+    file: 'lib/service/kinds/code/classify-foreign-commit.ts',
     find: "return node.status === 'waiting' ? 'interrupts' : 'takes_over';",
     replace: "return node.status === 'waiting' ? 'nothing' : 'takes_over';",
     within: 40,
@@ -53,7 +53,7 @@ export const codeBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a workflow task reads new commits and does not deliver them',
-    file: 'lib/service/execution/watch-workflow-task.ts',
+    file: 'lib/service/kinds/code/watch-workflow-task.ts',
     find: 'workflowTask.replaceHistory(checked.history);',
     replace: '',
     scenario: 'a sleep ends while a step runs',
@@ -61,9 +61,9 @@ export const codeBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a workflow task sends no heartbeats',
-    file: 'lib/service/execution/watch-workflow-task.ts',
-    find: 'if (between(lastHeartbeatAt, now) < heartbeatInterval || hasRequestedEnd) continue;',
-    replace: 'if (between(lastHeartbeatAt, now) >= 0) continue;',
+    file: 'lib/service/kinds/code/watch-workflow-task.ts',
+    find: "return hasRequestedEnd ? 'ending' : 'wanted';",
+    replace: "return 'ending';",
     within: 40,
     faultProfile: 'none',
     options,
@@ -218,7 +218,7 @@ export const codeBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a run continues on the active deployment instead of its pinned one',
-    file: 'lib/service/execution/run-workflow-task.ts',
+    file: 'lib/service/kinds/code/run-workflow-task.ts',
     find: 'await deps.deployments.deployment(head.address, head.deploymentId);',
     replace:
       'await deps.deployments.deployment(head.address, (await deps.deployments.pointer(head.address))?.history[0]?.deploymentId ?? head.deploymentId);',

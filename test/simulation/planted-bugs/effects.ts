@@ -5,7 +5,7 @@ import { rollingBack } from './fixed-codes.ts';
 export const effectBugs: readonly PlantedBug[] = [
   {
     name: 'each delivery runs its attempt twice',
-    file: 'lib/service/execution/attempt-node.ts',
+    file: 'lib/service/kinds/graph/attempt-node.ts',
     find: 'return await Promise.race([attempt(stop.signal), aborted]);',
     replace:
       'await Promise.race([attempt(stop.signal), aborted]);\n    return await Promise.race([attempt(stop.signal), aborted]);',
@@ -13,14 +13,14 @@ export const effectBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a job that the worker runs itself is also sent to the queue',
-    file: 'lib/service/commit/dispatch-effects.ts',
-    find: "else if (event.via !== 'inline') immediateJobs.push(",
-    replace: 'else immediateJobs.push(',
+    file: 'lib/service/commit/effects.ts',
+    find: "if (event.via !== 'inline') readyJobs.push(",
+    replace: 'readyJobs.push(',
     within: 60,
   },
   {
     name: 'a worker runs a node that ended before its begin was recorded',
-    file: 'lib/service/execution/run-node.ts',
+    file: 'lib/service/kinds/graph/run-node.ts',
     find: 'const isWanted = openNodeOf(fold, first.open) !== undefined;',
     replace: 'const isWanted = true;',
     within: 100,

@@ -79,8 +79,8 @@ export const faultDependentBugs: readonly PlantedBug[] = [
   {
     name: 'unsent messages of a batch count as sent',
     file: 'lib/service/commit/dispatch-effects.ts',
-    find: 'if (immediateJobs.length > 0) await deps.jobs.send(immediateJobs);',
-    replace: 'if (immediateJobs.length > 0) await deps.jobs.send(immediateJobs).catch(() => undefined);',
+    find: 'return deps.jobs.send(effect.jobs);',
+    replace: 'return deps.jobs.send(effect.jobs).catch(() => undefined);',
     within: 20,
     faultProfile: 'parted batches',
     options: { withoutSweep: true, code: 0, isBrisk: true },

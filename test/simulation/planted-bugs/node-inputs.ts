@@ -7,7 +7,7 @@ const contextAt = 'lib/engine/graph/context.ts';
 export const nodeInputBugs: readonly PlantedBug[] = [
   {
     name: 'a node reads values written after its dispatch',
-    file: 'lib/service/execution/attempt-node.ts',
+    file: 'lib/service/kinds/graph/attempt-node.ts',
     find: 'fold.state, open.pinnedAt, loaded',
     replace: 'fold.state, fold.state.nextEventId, loaded',
     within: 40,

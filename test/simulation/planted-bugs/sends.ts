@@ -4,47 +4,47 @@
  */
 import type { PlantedBug } from './bug.ts';
 
-const carryOut = 'lib/service/commit/dispatch-effects.ts';
+const effects = 'lib/service/commit/effects.ts';
 const finishRun = 'lib/service/commit/finalize-run.ts';
-const runNode = 'lib/service/execution/run-node.ts';
+const runNode = 'lib/service/kinds/graph/run-node.ts';
 const alone = { faultProfile: 'none', options: { withoutSweep: true } } as const;
 
 export const sendBugs: readonly PlantedBug[] = [
   {
     name: 'a dispatched node is not sent',
-    file: carryOut,
-    find: 'if (immediateJobs.length > 0) await deps.jobs.send(immediateJobs);',
+    file: effects,
+    find: "if (readyJobs.length > 0) effects.push({ kind: 'send-jobs', jobs: readyJobs });",
     replace: '',
     within: 10,
     ...alone,
   },
   {
     name: 'only the first of several dispatched nodes is sent',
-    file: carryOut,
-    find: 'await deps.jobs.send(immediateJobs);',
-    replace: 'await deps.jobs.send(immediateJobs.slice(0, 1));',
+    file: effects,
+    find: 'jobs: readyJobs });',
+    replace: 'jobs: readyJobs.slice(0, 1) });',
     within: 20,
     ...alone,
   },
   {
     name: 'a delay has no timer',
-    file: carryOut,
-    find: "case 'SLEEP_STARTED':\n        hasNewWaits = true;\n        await sendJobAt(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));",
-    replace: "case 'SLEEP_STARTED':\n        hasNewWaits = true;",
+    file: effects,
+    find: "case 'SLEEP_STARTED':\n",
+    replace: "case 'SLEEP_STARTED':\n      return [];\n",
     within: 20,
     ...alone,
   },
   {
     name: 'a retry is recorded and not sent',
-    file: carryOut,
-    find: "case 'NODE_RETRIED':\n        if (event.via !== 'inline') {",
-    replace: "case 'NODE_RETRIED':\n        if (event.attempt < 1) {",
+    file: effects,
+    find: "case 'NODE_RETRIED': {\n      if (event.via === 'inline') return [];",
+    replace: "case 'NODE_RETRIED': {\n      if (event.attempt >= 1) return [];",
     within: 40,
     ...alone,
   },
   {
     name: 'a retry is sent with the number of the failed attempt',
-    file: carryOut,
+    file: effects,
     find: 'attempt: attempt(event.attempt + 1)',
     replace: 'attempt: attempt(event.attempt)',
     within: 40,
@@ -52,25 +52,25 @@ export const sendBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a wait for a signal has no expiry timer',
-    file: carryOut,
-    find: 'hasNewWaits = true;\n        if (event.expiresAt !== undefined) await sendJobAt(deps, event.expiresAt, wakeJob(fold.head, commit.number, event));',
-    replace: 'hasNewWaits = true;',
+    file: effects,
+    find: "case 'SIGNAL_AWAITED':\n      return event.expiresAt === undefined ? []",
+    replace: "case 'SIGNAL_AWAITED':\n      return event.nodeId.length > 0 ? []",
     within: 60,
     ...alone,
   },
   {
     name: 'a child run is not requested',
-    file: carryOut,
-    find: 'await deps.jobs.sendDelayed(childJob(fold.head, event, event.childRunId), noDelay);',
-    replace: 'void noDelay;',
+    file: effects,
+    find: 'if (event.expiresAt === undefined) return [call];\n      return [call, {',
+    replace: 'if (event.expiresAt === undefined) return [];\n      return [{',
     within: 20,
     ...alone,
   },
   {
     name: 'a pause of a loop has no timer',
-    file: carryOut,
-    find: "case 'LOOP_PAUSED':\n        await sendJobAt(deps, event.wakeAt, wakeJob(fold.head, commit.number, event));",
-    replace: "case 'LOOP_PAUSED':",
+    file: effects,
+    find: "case 'LOOP_PAUSED':\n",
+    replace: "case 'LOOP_PAUSED':\n      if (event.type === 'LOOP_PAUSED') return [];\n",
     within: 60,
     ...alone,
   },
@@ -84,9 +84,9 @@ export const sendBugs: readonly PlantedBug[] = [
   },
   {
     name: 'an ended run is not finalized',
-    file: carryOut,
-    find: 'if (isTerminal(fold.state.progress)) return finalizeRun(deps, fold);',
-    replace: 'if (isTerminal(fold.state.progress)) return;',
+    file: effects,
+    find: "if (isTerminal(fold.state.progress)) effects.push({ kind: 'finalize', fold });",
+    replace: 'if (isTerminal(fold.state.progress)) return effects;',
     within: 5,
     ...alone,
   },

@@ -39,8 +39,9 @@ export const workerCrashBugs: readonly PlantedBug[] = [
   {
     name: 'a worker does not count the crash of the previous worker',
     file: admit,
-    find: 'const deliveries = isLost ? await recordCrash(deps, fold, open, known, now) : known;',
-    replace: 'const deliveries = isLost && known.begun === undefined ? await recordCrash(deps, fold, open, known, now) : known;',
+    find: 'const deliveries = isLost ? await recordCrash(decider, fold, open, known, now) : known;',
+    replace:
+      'const deliveries = isLost && known.begun === undefined ? await recordCrash(decider, fold, open, known, now) : known;',
     within: 20,
     ...poison,
   },
@@ -95,7 +96,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
   },
   {
     name: 'an attempt gets a first slice in the slow queue too',
-    file: 'lib/service/execution/run-node.ts',
+    file: 'lib/service/kinds/graph/run-node.ts',
     find: 'worker.deps.settings.shares === undefined || isSlow ? undefined : overran.has(node)',
     replace: 'worker.deps.settings.shares === undefined ? undefined : overran.has(node)',
     within: 10,
@@ -104,7 +105,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
   },
   {
     name: 'an attempt that used up its first slice is not sent again',
-    file: 'lib/service/execution/run-node.ts',
+    file: 'lib/service/kinds/graph/run-node.ts',
     find: 'await deps.jobs.send([{ ...nodeJob(fold.head, open.dispatchedIn, open, resend), slowLane: lane }]);',
     replace: 'void [nodeJob, resend, lane];',
     within: 10,

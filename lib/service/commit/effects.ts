@@ -1,0 +1,124 @@
+/**
+ * The effects of a commit, as values: what remains to be sent, written or notified once the commit is in the log. `effectsOf` is pure;
+ * `dispatch-effects.ts` dispatches its effects in their order.
+ */
+import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
+import { attempt } from '../../engine/ids.ts';
+import type { Commit } from '../../engine/log/commit.ts';
+import type { RunEvent } from '../../engine/log/events.ts';
+import { isTerminal } from '../../engine/log/fold.ts';
+import type { SignalWait } from '../../engine/log/node-state.ts';
+import type { SignalKey } from '../../engine/signal-key.ts';
+import type { Instant } from '../../engine/time.ts';
+import type { ChildJob, SlotJob, WaitsJob, WakeJob, WorkJob } from '../../ports/jobs.ts';
+import type { StoredSignal, Waiter } from '../../ports/signals.ts';
+import type { RunKind } from '../run-kind.ts';
+import type { RunFold } from '../run-log/read-run-fold.ts';
+import { childJob, originFields, slotJob, wakeJob } from './job-messages.ts';
+
+export type Effect = CommitEffect | SignalEffect;
+
+type CommitEffect =
+  | { readonly kind: 'send-jobs'; readonly jobs: readonly WorkJob[] }
+  | { readonly kind: 'send-at'; readonly at: Instant; readonly job: WorkJob | WakeJob | SlotJob }
+  /** through the delay queue, without a delay */
+  | { readonly kind: 'send-message'; readonly job: ChildJob | WaitsJob }
+  /** notify the caller and the children, publish the end, free slot and deployment, update the head */
+  | { readonly kind: 'finalize'; readonly fold: RunFold }
+  /** write when the sweep must next check the run */
+  | { readonly kind: 'mark-due'; readonly fold: RunFold }
+  | { readonly kind: 'notify-start'; readonly fold: RunFold };
+
+/** Steps of matching signals with waits (`match-signals.ts`). A step may have further steps, and the effects of its own commit. */
+export type SignalEffect =
+  | { readonly kind: 'register-wait'; readonly fold: RunFold; readonly wait: SignalWait }
+  /** `fold` of a run that the caller continues to use: it is advanced in place of a second fold of that run */
+  | { readonly kind: 'match-signals'; readonly signalKey: SignalKey; readonly fold: RunFold | undefined; readonly round: number }
+  | (ClaimedSignal & {
+      readonly kind: 'deliver-signal';
+      readonly fold: RunFold | undefined;
+      /** the waiter's fold, if it has been read */
+      readonly waiterFold: RunFold | undefined;
+    })
+  /** `waiterFold` is undefined if the waiter's run is deleted; `from` is the commit after which the log may contain the signal */
+  | (ClaimedSignal & {
+      readonly kind: 'settle-signal';
+      readonly waiterFold: RunFold | undefined;
+      readonly from: Commit['number'];
+    })
+  /** the effects before it are dispatched; now the error leaves the message to redelivery */
+  | { readonly kind: 'fail'; readonly error: unknown };
+
+interface ClaimedSignal {
+  readonly signalKey: SignalKey;
+  readonly signal: StoredSignal;
+  readonly waiter: Waiter;
+}
+
+/** @param fold the run after the commit */
+export function effectsOf(kind: Pick<RunKind, 'jobOf' | 'signals'>, fold: RunFold, commit: Commit): readonly Effect[] {
+  const effects: Effect[] = [];
+  const readyJobs: WorkJob[] = [];
+  for (const event of commit.events) {
+    if (event.type === 'NODE_DISPATCHED' && event.notBefore === undefined) {
+      if (event.via !== 'inline') readyJobs.push(kind.jobOf(fold.head, commit.number, event));
+    } else effects.push(...effectsOfEvent(kind, fold, commit, event));
+  }
+  if (readyJobs.length > 0) effects.push({ kind: 'send-jobs', jobs: readyJobs });
+  if (isTerminal(fold.state.progress)) effects.push({ kind: 'finalize', fold });
+  else {
+    if (commit.events.some(({ type }) => beginsWait.has(type))) effects.push({ kind: 'mark-due', fold });
+    const isStart = commit.events.some((event) => event.type === 'RUN_STATUS_CHANGED' && event.status === 'running');
+    if (isStart) effects.push({ kind: 'notify-start', fold });
+  }
+  return [...effects, ...signalWaitEffects(kind, fold, commit)];
+}
+
+/**
+ * Waits that the sweep must check. A paused loop and a wait for a slot need no due time: the sweep checks a running run every few minutes
+ * and finds a lost wake-up.
+ */
+const beginsWait: ReadonlySet<RunEvent['type']> = new Set(['SLEEP_STARTED', 'SIGNAL_AWAITED', 'SUBFLOW_CALLED']);
+
+function effectsOfEvent(
+  kind: Pick<RunKind, 'jobOf'>,
+  { head, state }: RunFold,
+  { number, at }: Commit,
+  event: RunEvent,
+): readonly Effect[] {
+  switch (event.type) {
+    case 'NODE_DISPATCHED':
+      return event.notBefore === undefined
+        ? []
+        : [{ kind: 'send-at', at: event.notBefore, job: kind.jobOf(head, number, event) }];
+    case 'NODE_RETRIED': {
+      if (event.via === 'inline') return [];
+      const job = kind.jobOf(head, number, { ...event, attempt: attempt(event.attempt + 1) });
+      return [{ kind: 'send-at', at: event.retryAt, job }];
+    }
+    case 'SLEEP_STARTED':
+    case 'LOOP_PAUSED':
+      return [{ kind: 'send-at', at: event.wakeAt, job: wakeJob(head, number, event) }];
+    case 'SLOT_AWAITED':
+      if (state.admission === undefined) return [];
+      return [{ kind: 'send-at', at: event.notBefore ?? at, job: slotJob(head, state.admission) }];
+    case 'SIGNAL_AWAITED':
+      return event.expiresAt === undefined ? [] : [{ kind: 'send-at', at: event.expiresAt, job: wakeJob(head, number, event) }];
+    case 'SUBFLOW_CALLED': {
+      const call: Effect = { kind: 'send-message', job: childJob(head, event, event.childRunId) };
+      if (event.expiresAt === undefined) return [call];
+      return [call, { kind: 'send-at', at: event.expiresAt, job: wakeJob(head, number, event) }];
+    }
+    default:
+      return [];
+  }
+}
+
+/** Last, because a match with a signal advances the run. */
+function signalWaitEffects({ signals }: Pick<RunKind, 'signals'>, fold: RunFold, commit: Commit): readonly Effect[] {
+  if (!commit.events.some(({ type }) => type === 'SIGNAL_AWAITED')) return [];
+  if (signals === 'by_message') return [{ kind: 'send-message', job: { kind: 'waits', ...originFields(fold.head) } }];
+  return signalWaitsOf(fold.state)
+    .filter(({ dispatchedIn }) => dispatchedIn === commit.number)
+    .map((wait) => ({ kind: 'register-wait', fold, wait }));
+}

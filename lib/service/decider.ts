@@ -1,0 +1,24 @@
+/** What every use case that commits to runs needs: the ports, the plans of graphs and the run kinds. */
+import type { Commit } from '../engine/log/commit.ts';
+import type { Head } from '../engine/log/head.ts';
+import type { Plans } from './commit/plans.ts';
+import type { Deps } from './deps.ts';
+import type { KindName, RunKind, RunKinds } from './run-kind.ts';
+
+/** What finds a workflow to start; it commits to no run. */
+export interface Resolver {
+  readonly deps: Deps;
+  readonly plans: Plans;
+}
+
+export interface Decider extends Resolver {
+  readonly kinds: RunKinds;
+  /** the process that commits, recorded for people: `worker`, `api` … */
+  readonly by: string;
+  /** whether another writer's commit already contains all that this decider would record; by default no commit does */
+  readonly isAlreadyRecordedBy?: (commit: Commit) => boolean;
+}
+
+export const kindOf = ({ kinds }: Pick<Decider, 'kinds'>, { kind }: Pick<Head, 'kind'>): RunKind => kindNamed(kinds, kind);
+
+const kindNamed = <Kind extends KindName>(kinds: RunKinds, kind: Kind): RunKind<Kind> => kinds[kind];

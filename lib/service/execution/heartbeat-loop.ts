@@ -1,0 +1,69 @@
+/**
+ * Watches an attempt while it runs: checks its run at intervals and sends heartbeats. Nodes, deliveries to bundles and workflow tasks use
+ * this one loop; each has its own check.
+ */
+import type { NodeRef } from '../../engine/ids.ts';
+import type { Deliveries } from '../../engine/log/deliveries.ts';
+import type { Head } from '../../engine/log/head.ts';
+import type { OpenNode } from '../../engine/log/node-state.ts';
+import { type DurationMs, between, seconds } from '../../engine/time.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import { untilNextCheck } from '../commit/deadline.ts';
+import type { Deps } from '../deps.ts';
+import { sendHeartbeat } from '../run-log/attempt-heartbeats.ts';
+
+/** Well within the shortest heartbeat timeout (`engine/log/heartbeat-timeout.ts`). */
+const heartbeatInterval = seconds(60);
+
+export interface WatchedAttempt {
+  readonly head: Pick<Head, 'address' | 'deadlineAt' | 'expiresAt'>;
+  readonly open: NodeRef & Pick<OpenNode, 'attempt'>;
+  /** records of the attempt's earlier deliveries */
+  readonly deliveries: Deliveries | undefined;
+  /** time until the attempt's time limit, in ms; Infinity without one */
+  readonly untilLimit: () => number;
+  /** ends the attempt, whose time limit has passed; the watching ends with it */
+  readonly stopAtLimit: () => void | Promise<void>;
+  /** longest time between two checks, in ms */
+  readonly checkInterval: () => number;
+  /** Checks whether the attempt is still wanted. */
+  readonly check: () => Promise<CheckedAttempt>;
+}
+
+export type CheckedAttempt =
+  | 'wanted'
+  /** its end was requested: it sends no more heartbeats */
+  | 'ending'
+  /** it was ended; the watching ends with it */
+  | 'ended';
+
+/**
+ * @param done ends the watching
+ * @param sleep by default sleeps until the time has passed or `done` aborts
+ */
+export async function watchWithHeartbeats(
+  deps: Pick<Deps, 'clock' | 'log'>,
+  { head, open, deliveries, untilLimit, stopAtLimit, checkInterval, check }: WatchedAttempt,
+  done: AbortSignal,
+  sleep: (wait: DurationMs) => Promise<void> = (wait) => deps.clock.sleep(wait, done),
+): Promise<void> {
+  const { clock } = deps;
+  let lastHeartbeatAt = clock.now();
+  while (!done.aborted) {
+    const remaining = untilLimit();
+    if (remaining <= 0) return stopAtLimit();
+    await sleep(untilNextCheck(deps, { head }, Math.min(remaining, checkInterval())));
+    if (done.aborted) return;
+    try {
+      const checked = await check();
+      if (checked === 'ended') return;
+      const now = clock.now();
+      if (between(lastHeartbeatAt, now) < heartbeatInterval || checked === 'ending') continue;
+      await sendHeartbeat(deps, head, open, deliveries);
+      lastHeartbeatAt = now;
+    } catch (error) {
+      // A missed check or heartbeat causes a duplicate execution at worst.
+      if (!(error instanceof Unavailable)) throw error;
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/** Code runs: a workflow function of a deployment, replayed in workflow tasks. */
+import { firstAttempt, topLevel } from '../../../engine/ids.ts';
+import type { RunState } from '../../../engine/log/fold.ts';
+import { creationOf } from '../../../engine/log/head.ts';
+import { type NodeState, isOpen } from '../../../engine/log/node-state.ts';
+import { notifyRun } from '../../commit/commit-facts.ts';
+import { nodeJob } from '../../commit/job-messages.ts';
+import type { RunKind } from '../../run-kind.ts';
+import { type NamedNode, latestOf } from '../../runs/get-run.ts';
+import { resumeSleepers } from '../../runs/resume-run.ts';
+import { wakeSleepers } from '../../runs/wake-run.ts';
+import { resolveDeployedRerun } from '../deployed-run.ts';
+import { createCodeRun } from './create-code-run.ts';
+import { codeDecision } from './decide-code-run.ts';
+import { runWorkflowTask } from './run-workflow-task.ts';
+
+export const codeKind: RunKind<'code'> = {
+  create: createCodeRun,
+  decide: async (decider, fold) => codeDecision(decider, fold),
+  signals: 'by_message',
+  jobOf: (head, ...attempt) => ({ ...nodeJob(head, ...attempt), kind: 'workflow_task', creation: creationOf(head) }),
+  execute: runWorkflowTask,
+  endWait: async (worker, fold, fact) => {
+    await notifyRun(worker, fold, [fact]);
+    // Another function runs the workflow task.
+    return async () => {};
+  },
+  countEndedNodes: (state) => state.nodes.size - state.open.size,
+  hasSlots: false,
+  resume: resumeSleepers,
+  wake: wakeSleepers,
+  // A code run may have thousands of concurrent sleeps.
+  maxWakesPerCommit: 1_000,
+  resolveRerun: resolveDeployedRerun,
+  present: async (_decider, { state }) => latestOf(state, stepsOf(state)),
+  versionsOf: ({ workflow }) => ({ workflowVersion: null, version: workflow.version ?? null }),
+  countsUsage: true,
+};
+
+/** The steps, by their keys. A workflow task is not a step, but a deferred one is shown because the run waits for it. */
+const stepsOf = (state: RunState): readonly NamedNode[] =>
+  [...state.nodes.entries()].flatMap(([, node]) => {
+    const step = 'step' in node ? node.step : undefined;
+    if (step === undefined || (step.kind === 'workflow_task' && !isDeferred(node))) return [];
+    return [{ node: { id: node.nodeId, type: step.kind, label: step.key }, iteration: topLevel }];
+  });
+
+const isDeferred = (node: NodeState): boolean => isOpen(node) && node.attempt > firstAttempt;

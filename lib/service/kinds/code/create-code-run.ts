@@ -1,0 +1,26 @@
+/** Prepares the first commit of a code run: pins its deployment and decides its first workflow task. */
+import { defined } from '../../../base/defined.ts';
+import { decideCodeStart } from '../../../engine/durable/decide.ts';
+import { replayVersion, replayVersionKey } from '../../../engine/durable/replay-version.ts';
+import type { NotPrepared, PrepareTerms, PreparedRun, ResolvedCode } from '../../new-run.ts';
+import type { Decider } from '../../decider.ts';
+import { offloadInput } from '../../run-log/payloads.ts';
+import { pinDeployment } from '../deployed-run.ts';
+import { codeTools } from './decide-code-run.ts';
+
+export async function createCodeRun(
+  decider: Decider,
+  resolved: ResolvedCode,
+  terms: PrepareTerms,
+): Promise<PreparedRun | NotPrepared> {
+  const { deploymentId, workflowName, codeVersion, input, system = {} } = resolved;
+  const { address, now, deadlineAt, expiresAt, startsAt } = terms;
+  const refused = await pinDeployment(decider, resolved, terms);
+  if (refused !== undefined) return refused;
+  const payload = await offloadInput(decider.deps, { address, expiresAt, kind: 'code' }, input);
+  const systemValues = { ...system, [replayVersionKey]: replayVersion };
+  return {
+    created: { kind: 'code', workflow: defined({ name: workflowName, version: codeVersion }), deploymentId },
+    events: decideCodeStart(payload, systemValues, codeTools(now, { address, deadlineAt }), startsAt),
+  };
+}

@@ -1,0 +1,45 @@
+/** What code runs and bundle runs share: each is pinned to a deployment. */
+import type { BundleHead, CodeHead } from '../../engine/log/head.ts';
+import { rerunSystemValues } from '../../engine/log/lineage.ts';
+import { findReadyDeployment } from '../deployments/find-ready-deployment.ts';
+import type { NotPrepared, PrepareTerms, ResolvedCode } from '../new-run.ts';
+import type { Decider } from '../decider.ts';
+import { readRunInput } from '../run-log/read-run-input.ts';
+import type { RerunRequest, ResolvedRerun } from '../runs/rerun-run.ts';
+
+/**
+ * Pins the deployment of a new run, so that it is not removed while the run is open.
+ * @returns why the run cannot be created; undefined if the deployment is pinned
+ */
+export async function pinDeployment(
+  { deps: { deployments } }: Decider,
+  { deploymentId }: ResolvedCode,
+  { address, now, expiresAt }: PrepareTerms,
+): Promise<NotPrepared | undefined> {
+  // Pins first, then reads the deployment again. A removal marks first, then reads the pins. So one of them sees the other.
+  await deployments.pin(address, deploymentId, address.runId, { since: now, expiresAt });
+  const deployment = await deployments.deployment(address, deploymentId);
+  if (deployment !== undefined && deployment.removingSince === undefined) return undefined;
+  await deployments.unpin(address, deploymentId, address.runId);
+  return { kind: 'deployment_not_found', deploymentId };
+}
+
+/** Finds what a rerun starts: the workflow of the run, on the same or another deployment. */
+export async function resolveDeployedRerun(
+  { deps }: Decider,
+  head: BundleHead | CodeHead,
+  { sourceRun, input, version, deploymentId, from }: RerunRequest,
+): Promise<ResolvedRerun> {
+  if (version !== undefined) return { kind: 'not_applicable', field: 'version' };
+  if (from !== undefined) return { kind: 'not_applicable', field: 'fromNode' };
+  const id = deploymentId ?? head.deploymentId;
+  const ready = await findReadyDeployment(deps, sourceRun, id, head.workflow.name);
+  if (ready.kind !== 'ready') return ready;
+  return {
+    kind: 'found',
+    ...ready.serves,
+    deploymentId: id,
+    input: input ?? (await readRunInput(deps, head)),
+    system: rerunSystemValues(sourceRun.runId),
+  };
+}

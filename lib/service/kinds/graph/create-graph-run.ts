@@ -1,0 +1,35 @@
+/** Prepares the first commit of a graph run: decides its roots, or reuses the results of an earlier run. */
+import { defined } from '../../../base/defined.ts';
+import { decideStart } from '../../../engine/graph/decide.ts';
+import { decideRerunFrom } from '../../../engine/graph/rerun-from.ts';
+import type { Payload } from '../../../engine/json.ts';
+import { type NotPrepared, type PrepareTerms, type PreparedRun, type ResolvedGraph, isTest } from '../../new-run.ts';
+import type { Decider } from '../../decider.ts';
+import { offloadInput, withPayloads } from '../../run-log/payloads.ts';
+import { saveTestGraph } from '../../run-log/test-graph.ts';
+import { decideTools } from './decide-run.ts';
+
+export async function createGraphRun(
+  { deps, plans }: Decider,
+  resolved: ResolvedGraph,
+  { address, deadlineAt, expiresAt, startsAt }: PrepareTerms,
+): Promise<PreparedRun | NotPrepared> {
+  const { version, input, system = {}, startFrom, unsaved } = resolved;
+  const payload: Payload = await offloadInput(deps, { address, expiresAt, kind: 'graph' }, input);
+  const workflow = { name: version.name, version: version.version };
+  if (unsaved !== undefined) await saveTestGraph(deps, address, unsaved, expiresAt);
+  const plan =
+    unsaved === undefined ? plans.add(address, version) : plans.addTestGraph({ ...workflow, carriedBy: address }, unsaved);
+  const events = await withPayloads(deps, address, (loaded) => {
+    const tools = decideTools(deps, plans, plan, { address, deadlineAt }, loaded);
+    return startFrom === undefined
+      ? decideStart(payload, system, tools, startsAt)
+      : decideRerunFrom(payload, system, startFrom, tools);
+  });
+  if (events === undefined) return { kind: 'node_not_reached' };
+  return {
+    created: defined({ kind: 'graph', workflow, deploymentId: null, isTest: isTest(resolved) ? true : undefined }),
+    events,
+    nodeTypeOf: (id) => plan.nodes.get(id)?.type,
+  };
+}

@@ -1,0 +1,49 @@
+/** Finds what a rerun of a graph run starts: a version of its workflow, from the beginning or from a chosen node. */
+import { validateInput } from '../../../engine/graph/validate-input.ts';
+import { type ReusedNode, reusableResults } from '../../../engine/graph/rerun-from.ts';
+import { type RunAddress, workflowName } from '../../../engine/ids.ts';
+import { invariant } from '../../../engine/invariant.ts';
+import { type GraphHead, isTestRun } from '../../../engine/log/head.ts';
+import { rerunSystemValues } from '../../../engine/log/lineage.ts';
+import { closedReason, hasVersion } from '../../definitions/closed-reason.ts';
+import type { Deps } from '../../deps.ts';
+import type { Decider } from '../../decider.ts';
+import { loadPayload } from '../../run-log/payloads.ts';
+import { readRunFold } from '../../run-log/read-run-fold.ts';
+import { readRunInput } from '../../run-log/read-run-input.ts';
+import type { RerunRequest, ResolvedRerun } from '../../runs/rerun-run.ts';
+
+export async function resolveGraphRerun(
+  { deps, plans }: Decider,
+  head: GraphHead,
+  { sourceRun, input, version: number, deploymentId, from }: RerunRequest,
+): Promise<ResolvedRerun> {
+  if (isTestRun(head)) return { kind: 'test_run' };
+  if (deploymentId !== undefined) return { kind: 'not_applicable', field: 'deploymentId' };
+  const name = workflowName(head.workflow.name);
+  const summary = await deps.workflows.summary(sourceRun, name);
+  // The workflow was deleted; its deletion has not reached this run yet.
+  if (summary === undefined) return { kind: 'workflow_not_found' };
+  const closed = closedReason(summary);
+  if (closed !== undefined) return { kind: closed };
+  const versionNumber = number ?? head.workflow.version;
+  const version = hasVersion(summary, versionNumber) ? await deps.workflows.version(sourceRun, name, versionNumber) : undefined;
+  if (version === undefined) return { kind: 'version_not_found', workflowName: name };
+  const checkedInput = validateInput(version.options.args, input ?? (await readRunInput(deps, head)));
+  if (checkedInput.kind === 'refused') return { kind: 'input_invalid', errors: checkedInput.errors };
+  const found = { kind: 'found' as const, version, input: checkedInput.input };
+  if (from === undefined) return { ...found, system: rerunSystemValues(sourceRun.runId) };
+  if (!version.nodes.some(({ id }) => id === from)) return { kind: 'node_not_found', nodeId: from };
+  const earlier = await readRunFold(deps, sourceRun);
+  invariant(earlier !== undefined, `run ${sourceRun.runId} has a head and no log`);
+  const reused = await Promise.all(
+    reusableResults(plans.add(sourceRun, version), earlier.state, from).map((result) => withValue(deps, sourceRun, result)),
+  );
+  return { ...found, system: rerunSystemValues(sourceRun.runId, from), startFrom: { from, reused } };
+}
+
+/** Loads an offloaded result for the new run, because the stored payload expires with the source run. */
+async function withValue(deps: Deps, sourceRun: RunAddress, result: ReusedNode): Promise<ReusedNode> {
+  if (result.status !== 'completed' || 'value' in result.output) return result;
+  return { ...result, output: { value: await loadPayload(deps, sourceRun, result.output.ref) } };
+}

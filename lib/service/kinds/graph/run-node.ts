@@ -1,0 +1,232 @@
+/**
+ * Handles node jobs and wake-ups: runs the attempt if its node is still open, commits the result, and runs one ready node inline while
+ * the invocation has time. So in a chain each node costs no read and one write.
+ */
+import type { Fact } from '../../../engine/graph/facts.ts';
+import type { Plan, PlanNode } from '../../../engine/graph/plan.ts';
+import { type Attempt, type NodeRef, nodeKey, workflowName } from '../../../engine/ids.ts';
+import { invariant } from '../../../engine/invariant.ts';
+import type { Commit } from '../../../engine/log/commit.ts';
+import type { Deliveries } from '../../../engine/log/deliveries.ts';
+import { isTerminal } from '../../../engine/log/fold.ts';
+import { isTestRun } from '../../../engine/log/head.ts';
+import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
+import { firstTimeSlice, repeatTimeSlice, slowLaneGroup } from '../../../engine/fair-shares.ts';
+import { between, durationMs } from '../../../engine/time.ts';
+import type { NodeJob } from '../../../ports/jobs.ts';
+import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-attempt.ts';
+import { type NodeEnded, attemptNode } from './attempt-node.ts';
+import { isPastDeadline, enforceDeadline } from '../../commit/deadline.ts';
+import { decideRun, planOf } from './decide-run.ts';
+import type { Decider } from '../../decider.ts';
+import { nodeJob, originFields } from '../../commit/job-messages.ts';
+import { sendJobAt, recheckDelay, sendRecheck } from '../../commit/schedule-message.ts';
+import { recoverAndRecheck } from '../../execution/recheck-run.ts';
+import { offload } from '../../run-log/payloads.ts';
+import { type RunFold, readTail, readTailBesideSiblings } from '../../run-log/read-run-fold.ts';
+import { releaseAttempt } from '../../run-log/attempt-heartbeats.ts';
+import { saveSnapshot } from '../../run-log/snapshots.ts';
+import { announceStart } from './watch-attempt.ts';
+import type { Continuation, Delivery, Worker } from '../../worker.ts';
+
+/** Time reserved at the end of an invocation for the commit and its effects. */
+const reserveMs = durationMs(5_000);
+
+export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery): Promise<void> {
+  const isSlow = job.slowLane !== undefined;
+  const usesProjectGroup = isSlow || worker.deps.settings.shares?.regular !== undefined;
+  // A job in the slow lane may have waited long. A run that has ended since must not use its project's share.
+  const mustBeFresh = delivery.isRedelivered || isSlow;
+  const fold = await worker.foldCache.take(worker.deps, job.run, { minCommit: job.commit, mustBeFresh });
+  if (fold === undefined) return;
+  const open = openNodeOf(fold, job);
+  if (open !== undefined && isPastDeadline(worker.deps, fold)) {
+    await readTailBesideSiblings(worker.deps, fold, job);
+    await enforceDeadline(worker, fold);
+  } else if (open === undefined) {
+    // A duplicate dispatches nothing. After a redelivery, the worker before may have crashed between its commit and its effects.
+    if (delivery.isRedelivered) await recoverAndRecheck(worker, fold);
+  } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > worker.deps.clock.now()) {
+    // Without the slow lane: the delay queue has no lanes.
+    await sendJobAt(worker.deps, open.notBefore, nodeJob(fold.head, job.commit, job, job.resend));
+  } else {
+    const admission = await admitAttempt(worker, fold, open, { ...delivery, resend: job.resend, usesProjectGroup });
+    // Running it here would execute the node twice. The recheck redispatches it if the other worker has crashed.
+    if (admission.kind === 'held_by_another') await sendRecheck(worker.deps, fold.head, recheckDelay);
+    else if (admission.kind === 'begins')
+      await runChain(worker, fold, { open, isSlow, deliveries: admission.deliveries }, delivery);
+  }
+  worker.foldCache.put(fold);
+}
+
+/** An attempt that this worker may begin. */
+interface Admitted {
+  readonly open: OpenNode;
+  /** its job came through the slow lane: its scripts run up to their limits, and this invocation runs no further node */
+  readonly isSlow: boolean;
+  readonly deliveries?: Deliveries | undefined;
+}
+
+/** Commits the end of a wait. This invocation then runs the next node. */
+export async function endGraphWait(
+  worker: Worker,
+  fold: RunFold,
+  fact: Extract<Fact, { kind: 'node-woken' }>,
+): Promise<Continuation> {
+  const plan = await planOf(worker, fold);
+  // With fair shares, the next node must come through the node queue, which limits each project.
+  const appended = await decideRun(worker, fold, plan, [fact], worker.deps.settings.shares?.regular === undefined);
+  return async (delivery) => {
+    if (appended.kind === 'committed') await runReadyNodes(worker, fold, plan, appended.commit, delivery);
+  };
+}
+
+async function runChain(worker: Worker, fold: RunFold, first: Admitted, delivery: Delivery): Promise<void> {
+  const { open, deliveries } = first;
+  const [plan, commit] = await recordingAttemptErrors(worker, fold, open, () => runFirst(worker, fold, first), deliveries);
+  if (commit !== undefined) await runReadyNodes(worker, fold, plan, commit, delivery);
+  // The put of the crashed worker may have succeeded in between. Without this, only the sweep would dispatch its effects.
+  else if (delivery.isRedelivered && open.via !== 'collect') await recoverAndRecheck(worker, fold);
+}
+
+async function runFirst(worker: Worker, fold: RunFold, first: Admitted): Promise<readonly [Plan, Commit | undefined]> {
+  const plan = await planOf(worker, fold);
+  await announceIfSlow(worker, fold, plan, first.open);
+  // Announcing the start may have read commits that ended the node.
+  const isWanted = openNodeOf(fold, first.open) !== undefined;
+  return [plan, isWanted ? await attemptAndCommit(worker, fold, plan, first) : undefined];
+}
+
+/** Runs the node that each commit dispatched inline, until there is none or the time is short. */
+async function runReadyNodes(worker: Worker, fold: RunFold, plan: Plan, from: Commit, delivery: Delivery): Promise<void> {
+  for (let commit: Commit | undefined = from; commit !== undefined;) {
+    const next = inlineNodeOf(fold, commit);
+    if (next === undefined) break;
+    const remaining = between(worker.deps.clock.now(), delivery.mustEndAt);
+    const wait =
+      next.status === 'queued' && next.notBefore !== undefined ? between(worker.deps.clock.now(), next.notBefore) : durationMs(0);
+    if (remaining < wait + timeLimitOf(plan, next) + reserveMs) {
+      await worker.deps.jobs.send([nodeJob(fold.head, commit.number, next)]);
+      break;
+    }
+    if (wait > 0) await worker.deps.clock.sleep(wait);
+    if (isPastDeadline(worker.deps, fold)) {
+      await readTailBesideSiblings(worker.deps, fold, next);
+      await enforceDeadline(worker, fold);
+      break;
+    }
+    const act = (): Promise<Commit | undefined> => attemptAndCommit(worker, fold, plan, { open: next, isSlow: false });
+    commit = await recordingAttemptErrors(worker, fold, next, act);
+  }
+  await saveSnapshot(worker.deps, fold);
+}
+
+/** Nodes whose scripts used their whole time slice at the last attempt in this process. Lives as long as the cached plans. */
+const overran = new WeakSet<PlanNode>();
+
+/** Runs the attempt and commits its result, or sends the result to the collector. */
+async function attemptAndCommit(
+  worker: Worker,
+  fold: RunFold,
+  plan: Plan,
+  { open, isSlow, deliveries }: Admitted,
+): Promise<Commit | undefined> {
+  const node = planNodeOf(plan, open);
+  const slice =
+    worker.deps.settings.shares === undefined || isSlow ? undefined : overran.has(node) ? repeatTimeSlice : firstTimeSlice;
+  const ended = await attemptNode(worker, fold, plan, node, open, { deliveries, firstSlice: slice });
+  if (ended === 'slice_spent') {
+    overran.add(node);
+    await moveToSlowLane(worker, fold, open, deliveries);
+    return undefined;
+  }
+  if (slice !== undefined) overran.delete(node);
+  // A test run may have been deleted meanwhile. Then nothing of it may be stored again, not even a large output.
+  if (isTestRun(fold.head)) await readTail(worker.deps, fold);
+  if (isTerminal(fold.state.progress)) return undefined;
+  if (open.via === 'collect') {
+    await sendResult(worker, fold, open, ended);
+    await releaseAttempt(worker.deps, fold, open, deliveries);
+    return undefined;
+  }
+  await readTailBesideSiblings(worker.deps, fold, open);
+  const appended = await decideRun(worker, fold, plan, [ended], !isSlow);
+  return appended.kind === 'committed' ? appended.commit : undefined;
+}
+
+/**
+ * Sends the attempt to the slow lane, which limits how many scripts of a project and a workflow run at once. A script has no effects,
+ * so it can start again. This delivery commits nothing and does not count as a crash.
+ */
+async function moveToSlowLane(
+  { deps }: Worker,
+  fold: RunFold,
+  open: OpenNode,
+  deliveries: Deliveries | undefined,
+): Promise<void> {
+  const { shares } = deps.settings;
+  invariant(shares !== undefined, 'a time slice was used up, but fair shares are off, so there is no slow lane');
+  const resend = deliveries?.begun?.resends ?? 0;
+  // The start record would keep the next worker from the attempt, so it is released first. After a crash in between, the queue redelivers
+  // this message.
+  await releaseAttempt(deps, fold, open, deliveries);
+  const lane = slowLaneGroup(shares, workflowName(fold.head.workflow.name), {
+    runId: fold.head.address.runId,
+    node: open,
+    resend,
+  });
+  await deps.jobs.send([{ ...nodeJob(fold.head, open.dispatchedIn, open, resend), slowLane: lane }]);
+}
+
+/** A message holds 1 MB, and a batch has ten messages, so a large output is offloaded first, as the commit would do. */
+async function sendResult({ deps }: Worker, fold: RunFold, open: OpenNode, ended: NodeEnded): Promise<void> {
+  const { node, kind: _kind, outcome, ...times } = ended;
+  const offloadedOutcome = await offloadOutcome(deps, fold.head, outcome);
+  await deps.jobs.sendResult({
+    ...originFields(fold.head),
+    commit: open.dispatchedIn,
+    ...node,
+    ...times,
+    outcome: offloadedOutcome,
+  });
+}
+
+async function offloadOutcome(
+  deps: Decider['deps'],
+  run: RunFold['head'],
+  outcome: NodeEnded['outcome'],
+): Promise<NodeEnded['outcome']> {
+  if (outcome.kind === 'finished') return { ...outcome, output: await offload(deps, run, outcome.output) };
+  return outcome.kind === 'expanding' ? { ...outcome, items: await offload(deps, run, outcome.items) } : outcome;
+}
+
+/** Commits the start of a node that may take long before it runs. For other nodes the completion contains the start. */
+async function announceIfSlow(worker: Worker, fold: RunFold, plan: Plan, open: OpenNode): Promise<void> {
+  if (!planNodeOf(plan, open).recordsStart || open.status !== 'queued' || open.via === 'collect') return;
+  await readTailBesideSiblings(worker.deps, fold, open);
+  await announceStart(worker, fold, plan, open);
+}
+
+/** The node that the commit dispatched to its own committer, if it did. */
+function inlineNodeOf(fold: RunFold, commit: Commit): OpenNode | undefined {
+  if (isTerminal(fold.state.progress)) return undefined;
+  for (const event of commit.events) {
+    if ((event.type !== 'NODE_DISPATCHED' && event.type !== 'NODE_RETRIED') || event.via !== 'inline') continue;
+    const node = fold.state.nodes.get(nodeKey(event));
+    if (node !== undefined && isOpen(node) && node.dispatchedIn === commit.number) return node;
+  }
+  return undefined;
+}
+
+function openNodeOf(fold: RunFold, job: NodeRef & { readonly attempt: Attempt }): OpenNode | undefined {
+  const node = fold.state.nodes.get(nodeKey(job));
+  return node !== undefined && isOpen(node) && node.status !== 'waiting' && node.attempt === job.attempt ? node : undefined;
+}
+
+function planNodeOf(plan: Plan, ref: NodeRef): PlanNode {
+  const node = plan.nodes.get(ref.nodeId);
+  invariant(node !== undefined, `the log names node ${ref.nodeId}, but the pinned workflow version has no such node`);
+  return node;
+}
+
+const timeLimitOf = (plan: Plan, ref: NodeRef): number => planNodeOf(plan, ref).policy.timeoutMs;

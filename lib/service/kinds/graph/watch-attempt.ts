@@ -1,0 +1,80 @@
+/** Watches a running attempt: commits its start, sends heartbeats, and aborts it when its time or its run has ended. */
+import type { Plan, PlanNode } from '../../../engine/graph/plan.ts';
+import { nodeKey } from '../../../engine/ids.ts';
+import { isTerminal } from '../../../engine/log/fold.ts';
+import type { Deliveries } from '../../../engine/log/deliveries.ts';
+import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
+import { between, seconds } from '../../../engine/time.ts';
+import { isPastDeadline } from '../../commit/deadline.ts';
+import { decideRun } from './decide-run.ts';
+import type { Decider } from '../../decider.ts';
+import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
+import { type CheckedAttempt, watchWithHeartbeats } from '../../execution/heartbeat-loop.ts';
+
+/** Added to the time limit. A node runner should enforce the limit itself, because its error names the interrupted operation. */
+const graceMs = 2_000;
+/** How often a worker reads the log during an attempt, to see whether the run has ended. */
+const checkInterval = seconds(5);
+/** A queued node is shown as running after this time. For a shorter one, the completion contains the start. */
+const announceAfter = seconds(1);
+
+interface Watched {
+  readonly fold: RunFold;
+  readonly plan: Plan;
+  readonly node: PlanNode;
+  readonly open: OpenNode;
+  /** records of the attempt's earlier deliveries */
+  readonly deliveries: Deliveries | undefined;
+}
+
+/**
+ * Aborts the attempt through `stop` at its time limit, at the deadline of its run, or when its run has ended.
+ * @param done ends the watching
+ */
+export async function watchAttempt(
+  decider: Decider,
+  { fold, plan, node, open, deliveries }: Watched,
+  stop: AbortController,
+  done: AbortSignal,
+): Promise<void> {
+  const { deps } = decider;
+  const startedAt = deps.clock.now();
+  // In a wide fan-out, a start commit for each sibling would cause the contention that the collector avoids.
+  let isAnnounced = open.via === 'collect' || open.status === 'running';
+  const check = async (): Promise<CheckedAttempt> => {
+    await readTail(deps, fold);
+    if (isPastDeadline(deps, fold)) await decideRun(decider, fold, plan, [{ kind: 'deadline-passed' }]);
+    if (isTerminal(fold.state.progress) || !isWanted(fold, open)) {
+      stop.abort();
+      return 'ended';
+    }
+    if (!isAnnounced) {
+      await announceStart(decider, fold, plan, open);
+      isAnnounced = true;
+    }
+    return 'wanted';
+  };
+  const watched = {
+    head: fold.head,
+    open,
+    deliveries,
+    untilLimit: () => node.policy.timeoutMs + graceMs - between(startedAt, deps.clock.now()),
+    stopAtLimit: () => stop.abort(),
+    checkInterval: () => (isAnnounced ? checkInterval : announceAfter),
+    check,
+  };
+  return watchWithHeartbeats(deps, watched, done);
+}
+
+/** Whether the attempt is still open. It is not if the loop around it has ended. */
+function isWanted({ state }: RunFold, open: OpenNode): boolean {
+  const node = state.nodes.get(nodeKey(open));
+  return node !== undefined && isOpen(node) && node.attempt === open.attempt;
+}
+
+/** Commits that the attempt has started. It commits nothing if that is already recorded or the attempt has ended. */
+export async function announceStart(decider: Decider, fold: RunFold, plan: Plan, open: OpenNode): Promise<void> {
+  const node = { nodeId: open.nodeId, iteration: open.iteration };
+  const startedAt = decider.deps.clock.now();
+  await decideRun(decider, fold, plan, [{ kind: 'node-started', node, attempt: open.attempt, startedAt }]);
+}

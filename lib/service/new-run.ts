@@ -1,0 +1,70 @@
+/** What a start resolved, and what its kind prepared of it: the input and the result of `RunKind.create`. */
+import type { UnsavedGraph } from '../codec/definition.ts';
+import type { WorkflowVersion } from '../engine/graph/definition.ts';
+import type { ReusedNode } from '../engine/graph/rerun-from.ts';
+import type { DeploymentId, NodeId, RunAddress } from '../engine/ids.ts';
+import type { JsonValue } from '../engine/json.ts';
+import type { RunEvent } from '../engine/log/events.ts';
+import type { BundleCreation, CodeCreation, GraphCreation } from '../engine/log/head.ts';
+import type { Instant } from '../engine/time.ts';
+import type { NodeTypeOf } from './commit/append-facts.ts';
+import type { ServedWorkflow } from './deployments/find-ready-deployment.ts';
+
+/** What to run, with an input that the version accepted. */
+export type Resolved = ResolvedGraph | ResolvedCode;
+
+interface Found {
+  readonly kind: 'found';
+  readonly input: JsonValue;
+  /** system values for the run's first commit */
+  readonly system?: Readonly<Record<string, JsonValue>>;
+}
+
+export interface ResolvedGraph extends Found {
+  readonly version: WorkflowVersion;
+  /** the run starts from this node and reuses these results of an earlier run */
+  readonly startFrom?: { readonly from: NodeId; readonly reused: readonly ReusedNode[] };
+  /** a test run: it carries this graph, has version 0 and expires early */
+  readonly unsaved?: UnsavedGraph;
+  /** a test run called it, so it is a test run too */
+  readonly isTestChild?: true;
+}
+
+/** `runtime` is the kind of the run. */
+export interface ResolvedCode extends Found, ServedWorkflow {
+  readonly deploymentId: DeploymentId;
+}
+
+export interface ResolvedByKind {
+  readonly graph: ResolvedGraph;
+  readonly code: ResolvedCode;
+  readonly bundle: ResolvedCode;
+}
+
+export const isTest = (resolved: Resolved): boolean =>
+  'version' in resolved && (resolved.unsaved !== undefined || resolved.isTestChild === true);
+
+export type NotPrepared =
+  /** the deployment's removal has begun meanwhile */
+  | { readonly kind: 'deployment_not_found'; readonly deploymentId: DeploymentId }
+  /** the reused results do not lead to the node to start from */
+  | { readonly kind: 'node_not_reached' };
+
+export interface PrepareTerms {
+  readonly address: RunAddress;
+  readonly now: Instant;
+  readonly deadlineAt: Instant;
+  readonly expiresAt: Instant;
+  readonly startsAt: Instant | undefined;
+}
+
+/** The kind-specific part of a run, and its first events. */
+export interface PreparedRun {
+  readonly created:
+    | Pick<GraphCreation, 'kind' | 'workflow' | 'deploymentId' | 'isTest'>
+    | Pick<BundleCreation, 'kind' | 'workflow' | 'deploymentId'>
+    | Pick<CodeCreation, 'kind' | 'workflow' | 'deploymentId'>;
+  readonly events: readonly RunEvent[];
+  /** only for a graph run */
+  readonly nodeTypeOf?: NodeTypeOf;
+}

@@ -1,0 +1,45 @@
+/** What executes the jobs of runs: the processes of each kind of job, and what they know of a delivery. */
+import type { Instant } from '../engine/time.ts';
+import type { Bundles } from '../ports/bundles.ts';
+import type { MessageJob, NodeJob, WorkflowTaskJob } from '../ports/jobs.ts';
+import type { Programs } from '../ports/programs.ts';
+import type { RunAttempt } from './commit/plans.ts';
+import type { Decider } from './decider.ts';
+import type { FoldCache } from './run-log/fold-cache.ts';
+
+/** Executes the nodes of graph runs, and ends the waits of all runs. */
+export interface Worker extends Decider {
+  readonly foldCache: FoldCache;
+  readonly runAttempt: RunAttempt;
+}
+
+/** Executes the workflow tasks of code runs. */
+export interface WorkflowTaskWorker extends Decider {
+  readonly programs: Programs;
+}
+
+/** Delivers messages to the bundles of bundle runs. */
+export interface Deliverer extends Decider {
+  readonly bundles: Bundles;
+}
+
+/** Which process executes which job, by the kind of the run. */
+export interface Executions {
+  readonly graph: { readonly worker: Worker; readonly job: NodeJob };
+  readonly code: { readonly worker: WorkflowTaskWorker; readonly job: WorkflowTaskJob };
+  readonly bundle: { readonly worker: Deliverer; readonly job: MessageJob };
+}
+
+export interface Delivery {
+  /** the message was delivered before: its work may be complete, partly complete, or lost */
+  readonly isRedelivered: boolean;
+  /** end of this invocation's time */
+  readonly mustEndAt: Instant;
+  /** it came from the delay queue, which has no message groups and so no fair shares */
+  readonly isDelayed?: boolean;
+  /** aborts when the worker shuts down: a workflow task then suspends after its next command batch, as near its time limit */
+  readonly drainSignal?: AbortSignal;
+}
+
+/** Runs the ready nodes that follow from a commit, within the delivery's invocation. */
+export type Continuation = (delivery: Delivery) => Promise<void>;
