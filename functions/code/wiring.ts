@@ -10,7 +10,6 @@ import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
 import { ThreadSlots } from '../../lib/bundles/thread-slots.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
-import type { Artifacts } from '../../lib/ports/deployments.ts';
 import type { WorkQueue } from '../../lib/ports/work-queue.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';

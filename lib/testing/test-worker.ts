@@ -1,4 +1,5 @@
 /** A worker process of the test environment: it does with a message what the worker, code and collect functions do with it. */
+import { runKinds } from '../service/kinds/run-kinds.ts';
 import { defined } from '../base/defined.ts';
 import type { RunAddress } from '../engine/ids.ts';
 import { after, minutes } from '../engine/time.ts';
@@ -8,8 +9,8 @@ import { startWorkflowTask } from '../program/start-workflow-task.ts';
 import { Plans } from '../service/commit/plans.ts';
 import { type RunResults, collectResults } from '../service/execution/collect-results.ts';
 import { handleJob } from '../service/execution/handle-job.ts';
-import type { Worker } from '../service/execution/run-node.ts';
-import { runWorkflowTask } from '../service/execution/run-workflow-task.ts';
+import type { Worker } from '../service/worker.ts';
+import { runWorkflowTask } from '../service/kinds/code/run-workflow-task.ts';
 import { sweepRun } from '../service/execution/sweep-runs.ts';
 import { FoldCache } from '../service/run-log/fold-cache.ts';
 import type { Process } from './crash-injector.ts';
@@ -47,6 +48,7 @@ export class TestWorker {
       by: 'test',
       foldCache: new FoldCache(),
       plans: new Plans({ compile: rejectGraphs, evaluate: rejectGraphs }),
+      kinds: runKinds,
       runAttempt: rejectGraphs,
     };
     this.#process = process;

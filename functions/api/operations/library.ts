@@ -36,7 +36,7 @@ const openApiHeaders = { 'cache-control': 'public, max-age=300' };
 
 let document: JsonObject | undefined;
 
-export const libraryOperations: Operations<'library'> = {
+export const libraryOperations: Operations<'library', CommonTools> = {
   ...lensOperations,
   ...queryOperations,
   ...scheduleOperations,

@@ -1,5 +1,5 @@
 /** Commits the events that follow from facts, without dispatching the effects of the commit. */
-import type { LoadedPayloads } from '../../engine/graph/context-at.ts';
+import type { LoadedPayloads } from '../../engine/graph/context.ts';
 import { type NodeId, nodeKey, topLevel } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { Failure, RunEvent } from '../../engine/log/events.ts';

@@ -6,7 +6,7 @@ import { unreachable } from '../../engine/invariant.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import { nextCheck } from '../../engine/log/heartbeat-timeout.ts';
 import { durationMs } from '../../engine/time.ts';
-import type { SignalsAtKey } from '../../ports/signals.ts';
+import type { SignalsAtKey } from '../../ports/coordination.ts';
 import { type Decider, kindOf } from '../decider.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import { type Effect, effectsOf } from './effects.ts';

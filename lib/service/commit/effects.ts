@@ -2,16 +2,16 @@
  * The effects of a commit, as values: what remains to be sent, written or notified once the commit is in the log. `effectsOf` is pure;
  * `dispatch-effects.ts` dispatches its effects in their order.
  */
-import { signalWaitsOf } from '../../engine/graph/sleepers.ts';
+import { signalWaitsOf } from '../../engine/log/open-nodes.ts';
 import { attempt } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { RunEvent } from '../../engine/log/events.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { SignalWait } from '../../engine/log/node-state.ts';
-import type { SignalKey } from '../../engine/signal-key.ts';
+import type { SignalKey } from '../../engine/ids.ts';
 import type { Instant } from '../../engine/time.ts';
 import type { ChildJob, SlotJob, WaitsJob, WakeJob, WorkJob } from '../../ports/jobs.ts';
-import type { StoredSignal, Waiter } from '../../ports/signals.ts';
+import type { StoredSignal, Waiter } from '../../ports/coordination.ts';
 import type { RunKind } from '../run-kind.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import { childJob, originFields, slotJob, wakeJob } from './job-messages.ts';

@@ -1,6 +1,5 @@
 /** The service's view of graphs: the cache of compiled plans, the evaluation of pure nodes, and the function that runs an attempt. */
 import type { UnsavedGraph } from '../../codec/definition.ts';
-import type { LoadedPayloads } from '../../engine/graph/context.ts';
 import type { WorkflowVersion } from '../../engine/graph/definition.ts';
 import type { Outcome } from '../../engine/graph/outcome.ts';
 import { pinnedOutputsById } from '../../engine/graph/pinned-outputs.ts';

@@ -3,6 +3,8 @@ import type { PlantedBug } from './bug.ts';
 
 const meet = 'lib/service/commit/match-signals.ts';
 const memory = 'lib/memory/coordination.ts';
+const settling =
+  "await (waitOutcome === 'received_it'\n    ? deps.signals.markTaken(signalKey, signal.signalId, waiter)\n    : deps.signals.release(signalKey, signal.signalId, waiter));";
 
 export const signalBugs: readonly PlantedBug[] = [
   {

@@ -1,7 +1,7 @@
 /** Prepares the first commit of a code run: pins its deployment and decides its first workflow task. */
 import { defined } from '../../../base/defined.ts';
 import { decideCodeStart } from '../../../engine/durable/decide.ts';
-import { replayVersion, replayVersionKey } from '../../../engine/durable/replay-version.ts';
+import { replayVersion, replayVersionKey } from '../../../engine/durable/command-batch.ts';
 import type { NotPrepared, PrepareTerms, PreparedRun, ResolvedCode } from '../../new-run.ts';
 import type { Decider } from '../../decider.ts';
 import { offloadInput } from '../../run-log/payloads.ts';

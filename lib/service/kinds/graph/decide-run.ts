@@ -1,5 +1,5 @@
 /** How facts about a graph run become events, by the plan of its version. */
-import type { LoadedPayloads } from '../../../engine/graph/context-at.ts';
+import type { LoadedPayloads } from '../../../engine/graph/context.ts';
 import { decideUntilFull } from '../../../engine/graph/decide.ts';
 import type { DecideTools } from '../../../engine/graph/draft.ts';
 import type { Fact } from '../../../engine/graph/facts.ts';
