@@ -106,7 +106,9 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
         () => wakeAdmitted(worker, fold, node, job),
         deliveries,
       );
-      await continueRun(delivery);
+      if (continueRun !== undefined) await continueRun(delivery);
+      // The put of the crashed worker may have succeeded in between, as in `runChain`.
+      else if (delivery.isRedelivered) await recoverAndRecheck(worker, fold);
     }
   }
   worker.foldCache.put(fold);
@@ -115,7 +117,8 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
 /** Runs the ready nodes that follow from a wake-up. */
 type Continuation = (delivery: Delivery) => Promise<void>;
 
-async function wakeAdmitted(worker: Worker, fold: RunFold, node: WaitingNode, job: WakeJob): Promise<Continuation> {
+/** @returns undefined if the wake-up changed nothing: another writer ended the wait */
+async function wakeAdmitted(worker: Worker, fold: RunFold, node: WaitingNode, job: WakeJob): Promise<Continuation | undefined> {
   if (node.for === 'signal') await matchWaitOnce(signalMatcherOf(worker), fold, node);
   await refreshFold(worker, fold, job);
   const ref: NodeRef = { nodeId: job.nodeId, iteration: job.iteration };
@@ -130,17 +133,16 @@ async function wakeAdmitted(worker: Worker, fold: RunFold, node: WaitingNode, jo
 type Woken = Extract<Fact, { kind: 'node-woken' }>;
 
 /** Commits the wake-up. In a code run, another function then runs the workflow task. In a graph run, this one runs the next node. */
-async function commitWake(worker: Worker, fold: RunFold, fact: Woken): Promise<Continuation> {
+async function commitWake(worker: Worker, fold: RunFold, fact: Woken): Promise<Continuation | undefined> {
   if (fold.head.kind === 'code') {
-    await decideCodeRun(worker, fold, [fact]);
-    return async () => {};
+    const decided = await decideCodeRun(worker, fold, [fact]);
+    return decided.kind === 'committed' ? async () => {} : undefined;
   }
   const plan = await worker.plans.of(worker.deps, fold.head.address, pinnedVersion(fold.head));
   // With fair shares, the next node must come through the node queue, which limits each project.
   const appended = await decideRun(worker, fold, plan, [fact], worker.deps.settings.shares?.regular === undefined);
-  return async (delivery) => {
-    if (appended.kind === 'committed') await runReadyNodes(worker, fold, plan, appended.commit, delivery);
-  };
+  if (appended.kind !== 'committed') return undefined;
+  return (delivery) => runReadyNodes(worker, fold, plan, appended.commit, delivery);
 }
 
 /** A loop may pause many times, each time with its own wake-up. */
