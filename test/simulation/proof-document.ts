@@ -326,7 +326,7 @@ function samplePart(sample: Mutants['sample']): string {
   const [low, high] = intervalOf(sample).map((part) => `${number(100 * part)} %`);
   return `A random sample of all files takes minutes, and a count of them hours.
 The last sample (\`npm run mutants -- --sample ${asked} --seed ${seed}\`, ${date}, commit ${commit}, ${number(seconds)} s) drew ${number(mutants)} of ${number(population)}
-mutants; the tests killed ${number(killed)} of them. So between ${low} and ${high} of all mutants are killed, with 95 % confidence. ${
+mutants; the tests killed ${number(killed)} of them, including time-outs. So between ${low} and ${high} of all mutants are killed, with 95 % confidence. ${
     isAgainstAll
       ? 'Each survivor of the areas ran against all tests.'
       : 'Survivors ran against the tests of the areas only, so this is a lower bound.'
