@@ -40,8 +40,8 @@ export interface RunKind<Kind extends KindName = KindName> {
   jobOf(head: HeadOf<Kind>, commit: CommitNo, attempt: AttemptRef, resend?: number): Executions[Kind]['job'];
   /** Handles the job, if its attempt is still open. */
   execute(worker: Executions[Kind]['worker'], job: Executions[Kind]['job'], delivery: Delivery): Promise<void>;
-  /** Commits that a wait has ended at its time. */
-  endWait(worker: Worker, fold: RunFold, fact: Extract<Fact, { kind: 'node-woken' }>): Promise<Continuation>;
+  /** Commits that a wait has ended at its time. @returns undefined if another writer ended it */
+  endWait(worker: Worker, fold: RunFold, fact: Extract<Fact, { kind: 'node-woken' }>): Promise<Continuation | undefined>;
 
   /** The progress that the attempt of a node shows besides its end, as a number of ended nodes; 0 where other nodes show none. */
   countEndedNodes(state: RunState): number;

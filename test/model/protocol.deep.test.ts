@@ -14,6 +14,7 @@ const invariants = [
   'inv5_everyOpenNodeIsReachable',
   'inv5_noOrphanedRun',
   'inv5_finalizationIsReachable',
+  'inv5_noSignalExpires',
   'inv5_noFlood',
   'inv5_timeoutFailsNothing',
   'inv6_sameLogSameState',
@@ -32,7 +33,7 @@ describe('the model of the protocol', () => {
     ['lean', 40],
   ])('holds in %s, and runs reach their end', (module, traces) => {
     const witnesses = ['completed', 'w.signal == "taken"', 'w.truth.ended == "RUN_CANCELLED"', 'w.truth.ended == "RUN_FAILED"'];
-    const answer = specification.simulate({ module, invariant: 'holds', witnesses, seed: 12, traces, steps: 200 });
+    const answer = specification.simulate({ module, invariant: 'holds', witnesses, seed: 11, traces, steps: 200 });
     expect(answer.violatedOf(invariants)).toEqual([]);
     expect(answer.traces).toBe(traces);
     for (const [index, seen] of answer.witnessed.entries()) expect(seen, `${witnesses[index]} was never seen`).toBeGreaterThan(0);
@@ -60,6 +61,8 @@ describe('a rule that is switched off violates an invariant', () => {
     ['headBeforeParent', 'inv5_finalizationIsReachable', 1],
     ['finalizationNotRepeated', 'inv5_finalizationIsReachable', 3],
     ['registeredWithoutMatch', 'inv5_everyOpenNodeIsReachable', 3],
+    ['expiredNotRegistered', 'inv5_everyOpenNodeIsReachable', 2],
+    ['expiredWithoutMatch', 'inv5_noSignalExpires', 4],
     ['cancelAssumed', 'inv7_cancelWinsOrLoses', 1],
     ['acknowledgedBeforeHead', 'inv9_acknowledgedExists', 1],
     ['timeoutFails', 'inv5_timeoutFailsNothing', 1],

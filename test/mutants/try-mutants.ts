@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { Stryker } from '@stryker-mutator/core';
 import type { Counts } from './report.ts';
+import { sampleVariable } from './sample-checker.ts';
 
 type MutantResult = Awaited<ReturnType<Stryker['runMutationTest']>>[number];
 
@@ -19,8 +20,16 @@ export interface Survivor {
   readonly isCovered: boolean;
 }
 
+export interface TryOptions {
+  readonly concurrency: number;
+  /** absent: all mutants */
+  readonly sample?: { readonly seed: number; /** of all mutants, from 0 to 1 */ readonly part: number };
+}
+
 export interface Tried {
   readonly counts: Counts & { readonly constants: number };
+  /** mutants outside the sample, which were not tried */
+  readonly outside: number;
   readonly survivors: readonly Survivor[];
 }
 
@@ -37,11 +46,11 @@ interface Left {
 export async function tryAgain(
   left: readonly Left[],
   tests: readonly string[],
-  concurrency: number,
+  options: TryOptions,
 ): Promise<ReadonlyMap<string, readonly Survivor[]>> {
   const sources = [...new Set(left.map(({ source }) => source))];
   const ranges = left.map(({ source, survivor: { location } }) => `${source}:${rangeOf(location)}`);
-  const tried = await tryMutants([...new Set(ranges)], tests, concurrency, sources);
+  const tried = await tryMutants([...new Set(ranges)], tests, options, sources);
   return new Map(
     sources.map((source) => {
       const asked = new Set(left.filter((each) => each.source === source).map(({ survivor }) => nameOf(survivor)));
@@ -65,12 +74,13 @@ export const nameOf = ({ location: { start }, mutator, replacement }: Survivor):
 export async function tryMutants(
   sources: readonly string[],
   tests: readonly string[],
-  concurrency: number,
+  { concurrency, sample }: TryOptions,
   files = sources,
 ): Promise<ReadonlyMap<string, Tried>> {
   const folder = mkdtempSync(join(tmpdir(), 'stepwell-mutants-'));
   const clear = () => rmSync(folder, { recursive: true, force: true });
   process.once('exit', clear);
+  if (sample !== undefined) process.env[sampleVariable] = `${sample.seed} ${sample.part}`;
   try {
     const results = await new Stryker({
       configFile: 'test/mutants/stryker.config.mjs',
@@ -78,6 +88,9 @@ export async function tryMutants(
       testFiles: [...tests],
       concurrency,
       tempDirName: folder,
+      ...(sample === undefined
+        ? {}
+        : { checkers: ['sample'], plugins: ['@stryker-mutator/vitest-runner', './test/mutants/sample-checker.ts'] }),
     }).runMutationTest();
     return new Map(files.map((source) => [source, judge(results.filter(({ fileName }) => pathOf(fileName) === source))]));
   } finally {
@@ -95,7 +108,7 @@ function judge(mutants: readonly MutantResult[]): Tried {
     timedOut: all('Timeout').length,
     survived: all('Survived').length,
     noCoverage: all('NoCoverage').length,
-    broken: all('RuntimeError').length + all('CompileError').length,
+    broken: all('RuntimeError').length,
   };
   return {
     counts: {
@@ -103,6 +116,8 @@ function judge(mutants: readonly MutantResult[]): Tried {
       ...counts,
       constants: mutants.filter((mutant) => mutant.static === true && mutant.status === 'Ignored').length,
     },
+    // No check compiles the mutants, so only the sample's checker gives this status.
+    outside: all('CompileError').length,
     survivors: [...all('Survived'), ...all('NoCoverage')].map(({ location, mutatorName, replacement, status }) => ({
       location,
       mutator: mutatorName,

@@ -256,6 +256,59 @@ describe('a wait', () => {
   });
 });
 
+describe('a wait whose first commit reaches the log after its expiry', () => {
+  /**
+   * A worker crashes while the put that begins its wait is in flight. The put reaches the log after the wait has expired, and while the
+   * next worker with this message commits. A signal was accepted in time; only the wake-up and the recovery can deliver it.
+   */
+  it.each([
+    ['the recovery registers the wait', 0],
+    ['the recovery dies before it registers the wait, and the wake-up registers it', 1],
+  ])('receives a signal that arrived in time: %s', async (_which, deaths) => {
+    let late: (() => Promise<unknown>) | undefined;
+    let registrationsToFail = 0;
+    const env = createTestEnv({
+      wrap: (deps) => ({
+        ...deps,
+        log: overrideMethods(deps.log, {
+          put: async (...given) => {
+            const [, commit] = given;
+            if (!commit.events.some(({ type }) => type === 'SIGNAL_AWAITED')) return deps.log.put(...given);
+            if (late === undefined) {
+              late = () => deps.log.put(...given);
+              throw new Error('crashed here, its put in flight');
+            }
+            await late();
+            return deps.log.put(...given);
+          },
+        }),
+        signals: overrideMethods(deps.signals, {
+          addWaiter: async (...given) => {
+            if ((registrationsToFail -= 1) >= 0) throw new Error('crashed before it registered the wait');
+            return deps.signals.addWaiter(...given);
+          },
+        }),
+      }),
+    });
+    await env.publish(workflow('flow', 'a>s s>b', { s: { ...place, ms: 60_000 } }));
+    const run = await env.begin('flow');
+    const [job] = env.ports.jobs.takeSent();
+    if (job === undefined) throw new Error('no job was sent');
+    await expect(env.take(job)).rejects.toThrow('its put in flight');
+    await send(env, { payload: 'in time' });
+    env.ports.clock.advance(seconds(180));
+    registrationsToFail = deaths;
+    const redelivered = env.take(job, { isRedelivered: true });
+    if (deaths === 0) await redelivered;
+    else {
+      await expect(redelivered).rejects.toThrow('crashed before it registered the wait');
+      expect((await env.ports.signals.read(here)).waiters).toEqual([]);
+      for (const wake of env.ports.jobs.takeDue()) if (wake.kind === 'wake') await env.take(wake);
+    }
+    expect(await outputOf(env, run)).toMatchObject({ payload: 'in time' });
+  });
+});
+
 describe('a signal to a run', () => {
   const toRun = (env: TestEnv, run: RunAddress) => sendToRun(env.worker, run, { name: 'paid', payload: 1, bodyHash: 'h' });
 

@@ -138,9 +138,10 @@ async function goOn(): Promise<void> {
   const worlds = simulationFingerprint();
   const none = { seconds: 0, commits: [], worlds, tally: emptyTally() };
   const known = readReport('seeds', seedsSchema) ?? { ...none, next: 1, earlier: [] };
-  const { next: _next, earlier, ...count } = known;
+  const { earlier, commits: knownCommits, seconds: knownSeconds, tally: knownTally } = known;
+  const summary = { commits: knownCommits, seeds: knownTally.seeds, seconds: knownSeconds, failed: knownTally.failed.length };
   const isSame = known.worlds === worlds;
-  const before = isSame ? known : { ...none, next: 1, earlier: [...earlier, count] };
+  const before = isSame ? known : { ...none, next: 1, earlier: [...earlier, summary] };
   const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8' }).trim();
   const commits = [...new Set([...before.commits, commit])];
   const until = endOfTime();

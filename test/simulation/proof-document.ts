@@ -1,7 +1,7 @@
 /** Generates docs/PROOF.md from the stored reports of the commands. The same reports give the same document. */
 import type * as z from 'zod';
 import { type KillCounts } from '../e2e/kills/count.ts';
-import type { Report as Mutants } from '../mutants/report.ts';
+import { type Report as Mutants, intervalOf } from '../mutants/report.ts';
 import type { FaultKind } from './faults.ts';
 import { type MatrixRow, addMatrixRow, emptyMatrixRow } from './crash-matrix.ts';
 import type { Report as Bugs } from './planted-bugs/report.ts';
@@ -74,7 +74,8 @@ function summary({ seeds, matrix, pairs, bugs, kills, mutants }: Reports): strin
       ['pairs of crashes in small workflows', '`npm run crash-matrix -- --pairs 20`', twice.pairs, twice.violations.length],
       ['planted bugs', '`npm run planted-bugs`', `${caught} of ${bugs.length} caught`, '-'],
       ['real kills', '`npm run kills`', kills?.kills.all ?? 0, kills?.violations.length ?? 0],
-      ['mutants of the engine', '`npm run mutants`', mutantsCaught(mutants), '-'],
+      ['mutants of the engine, whole count', '`npm run mutants`', mutantsCaught(mutants), '-'],
+      ['mutants of the engine, last sample', '`npm run mutants -- --sample 200`', mutantsInSample(mutants), '-'],
     ],
   );
 }
@@ -114,7 +115,7 @@ const earlierPart = (
 
 ${table(
   ['commits', 'seeds', 'seconds', 'failed'],
-  earlier.map(({ commits, seconds, tally }) => [commits.join(', '), tally.seeds, seconds, tally.failed.length]),
+  earlier.map(({ commits, seeds, seconds, failed }) => [commits.join(', '), seeds, seconds, failed]),
 )}`;
 
 const faultMeanings: Readonly<Record<FaultKind, string>> = {
@@ -197,7 +198,7 @@ const sorted = (amounts: Readonly<Record<string, number>>): readonly (readonly [
 
 function wholeOf(matrix: Reports['matrix']): MatrixRow {
   const whole = emptyMatrixRow();
-  for (const rows of Object.values(matrix?.groups ?? {})) for (const row of Object.values(rows)) addMatrixRow(whole, row);
+  for (const row of Object.values(matrix?.groups ?? {})) addMatrixRow(whole, row);
   return whole;
 }
 
@@ -209,23 +210,20 @@ and with a crash after it. The run and each of its nodes must reach the same end
 code step between two attempts, the step may have failed instead, if the log shows that all of its attempts failed by themselves. A step that fails
 with an attempt left is a violation.`;
   if (matrix === undefined) return `${head} ${notYet}`;
-  const rows = Object.entries(matrix.groups).map(([group, of]) => {
-    const sum = emptyMatrixRow();
-    for (const row of Object.values(of)) addMatrixRow(sum, row);
-    return [group, sum] as const;
-  });
   return `${head} It took ${number(matrix.seconds)} s, at commits ${matrix.commits.join(', ')}.
 
 ${table(
   ['group', 'workflows', 'calls', 'crashes', 'covered', 'violations'],
-  [...rows, ['all', wholeOf(matrix)] as const].map(([group, { workflows, calls, crashes, aimed, struck, violations }]) => [
-    group,
-    workflows,
-    calls,
-    crashes,
-    `${aimed === 0 ? 0 : Math.floor((100 * struck) / aimed)} %`,
-    violations.length,
-  ]),
+  [...Object.entries(matrix.groups), ['all', wholeOf(matrix)] as const].map(
+    ([group, { workflows, calls, crashes, aimed, struck, violations }]) => [
+      group,
+      workflows,
+      calls,
+      crashes,
+      `${aimed === 0 ? 0 : Math.floor((100 * struck) / aimed)} %`,
+      violations.length,
+    ],
+  ),
 )}
 
 The end of ${Object.keys(matrix.byChance).length} of the ${matrix.corpus} workflows depends on timing, and a crash may change it. They must keep the invariants; their ends are not compared:
@@ -269,7 +267,8 @@ function bugsPart({ bugs }: Reports): string {
   return `## Planted bugs
 
 Each bug is one edit of the sources, tested in a process of its own. The simulation must report a violation within the given number of seeds.
-At the same seeds, the unchanged sources must pass: they do for ${green} of the caught bugs.
+At the same seeds, the unchanged sources must pass: they do for ${green} of the caught bugs. An invariant of the simulation reports a bug, or an
+assertion of the product itself.
 ${commits.length === 0 ? '' : `The bugs were planted at commits ${commits.join(', ')}. `}Of ${bugs.length} planted bugs, ${missed.length === 0 ? 'all are caught' : `${missed.length} are not caught: ${missed.map(({ name }) => name).join('; ')}`}.
 
 A protocol of logs, queues and timers has twelve known failure scenarios. For each, at least one planted bug removes the rule that prevents it:
@@ -285,7 +284,7 @@ ${table(
 All planted bugs:
 
 ${table(
-  ['planted bug', 'seed', 'limit of seeds', 'reported violation'],
+  ['planted bug', 'seed', 'limit of seeds', 'reported by'],
   bugs.map(({ name, seed, within, by }) => [name, seed ?? 'not caught', within, by ?? '']),
 )}`;
 }
@@ -317,6 +316,23 @@ ${table(
 )}`;
 }
 
+function mutantsInSample(mutants: Mutants | undefined): string {
+  return mutants?.sample === undefined ? '0' : `${number(mutants.sample.killed)} of ${number(mutants.sample.mutants)} killed`;
+}
+
+function samplePart(sample: Mutants['sample']): string {
+  if (sample === undefined) return 'No random sample was taken yet (`npm run mutants -- --sample 200`).';
+  const { date, commit, asked, seed, seconds, population, mutants, killed, isAgainstAll } = sample;
+  const [low, high] = intervalOf(sample).map((part) => `${number(100 * part)} %`);
+  return `A random sample of all files takes minutes, and a count of them hours.
+The last sample (\`npm run mutants -- --sample ${asked} --seed ${seed}\`, ${date}, commit ${commit}, ${number(seconds)} s) drew ${number(mutants)} of ${number(population)}
+mutants; the tests killed ${number(killed)} of them, including time-outs. So between ${low} and ${high} of all mutants are killed, with 95 % confidence. ${
+    isAgainstAll
+      ? 'Each survivor of the areas ran against all tests.'
+      : 'Survivors ran against the tests of the areas only, so this is a lower bound.'
+  }`;
+}
+
 function mutantsPart({ mutants }: Reports): string {
   const head = `## Mutants of the engine
 
@@ -331,11 +347,13 @@ Stryker makes one change at a time in \`lib/engine\`, and a test of the engine m
     return [module, files.length, of('mutants'), of('killed'), of('timedOut'), of('survived'), of('noCoverage')];
   });
   const toShow = Object.values(mutants.files).filter(
-    ({ alive, survived, noCoverage }) => alive === undefined && survived + noCoverage > 0,
+    ({ isAgainstAll, survived, noCoverage }) => isAgainstAll === undefined && survived + noCoverage > 0,
   );
-  return `${head} It took ${number(mutants.seconds)} s for the files in the report. A mutant that
-survives the tests of its own area runs against all tests of the engine and the service and against some simulations. The report names the mutants that
-survive those too. This second step is open for ${toShow.length} of the ${mutants.totals.files} files; there, each mutant that survives its area counts as a survivor.
+  return `${head} ${samplePart(mutants.sample)}
+
+The last count of whole files, of ${mutants.date}, took ${number(mutants.seconds)} s. A mutant that
+survives the tests of its own area runs against all tests of the engine and the service and against some simulations. The command prints the mutants that
+survive those too. Files may have changed since their count. This second step is open for ${toShow.length} of the ${mutants.totals.files} files; there, each mutant that survives its area counts as a survivor.
 
 ${table(['module', 'files', 'mutants', 'killed', 'timed out', 'survived', 'not covered'], rows)}`;
 }

@@ -15,14 +15,16 @@ const countSchema = z.strictObject({
   tally: tallySchema,
 });
 
-/** The results of `npm run simulate -- --go-on` for the current simulations and for earlier ones. */
+/** The results of `npm run simulate -- --go-on` for the current simulations, and the sums of earlier ones. */
 export const seedsSchema = z.strictObject({
   ...countSchema.shape,
   next: z.number(),
-  earlier: z.array(countSchema).default([]),
+  earlier: z
+    .array(z.strictObject({ commits: z.array(z.string()), seeds: z.number(), seconds: z.number(), failed: z.number() }))
+    .default([]),
 });
 
-/** The results of `npm run crash-matrix` so far. */
+/** The results of `npm run crash-matrix`. */
 export const matrixSchema = z.strictObject({
   commits: z.array(z.string()),
   seconds: z.number(),
@@ -31,8 +33,8 @@ export const matrixSchema = z.strictObject({
   byChance: z.record(z.string(), z.string()),
   /** pairs of crashes run for workflows with at most this many calls */
   maxCallsForPairs: z.number(),
-  /** by group, then by workflow */
-  groups: z.record(z.string(), z.record(z.string(), matrixRowSchema)),
+  /** the sums of each group of workflows */
+  groups: z.record(z.string(), matrixRowSchema),
 });
 
 /** Bugs and their fixes, written by hand. */
@@ -54,5 +56,27 @@ export const readReport = <Schema extends z.ZodType>(name: string, schema: Schem
 
 export function writeReport(name: string, report: object): void {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(reportFile(name), `${JSON.stringify(report, undefined, 2)}\n`);
+  writeFileSync(reportFile(name), reportText(report));
+}
+
+/** JSON with one row of a table on one line. */
+export const reportText = (report: object): string => `${jsonText(z.json().parse(report), '')}\n`;
+
+const longestLine = 240;
+
+function jsonText(value: z.core.util.JSONType, indent: string): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const inner = `${indent}  `;
+  const entries = Array.isArray(value)
+    ? value.map((each) => jsonText(each, inner))
+    : Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}: ${jsonText(each, inner)}`);
+  const [first, last] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
+  const line =
+    Array.isArray(value) || entries.length === 0
+      ? `${first}${entries.join(', ')}${last}`
+      : `${first} ${entries.join(', ')} ${last}`;
+  const isRow = Object.values(value).every((each) => typeof each !== 'object' || each === null || Object.keys(each).length === 0);
+  return isRow && line.length <= longestLine
+    ? line
+    : `${first}\n${entries.map((entry) => inner + entry).join(',\n')}\n${indent}${last}`;
 }

@@ -3,7 +3,7 @@ import { commitNo, firstCommit } from '../../lib/engine/ids.ts';
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { takes } from '../conformance/topology.ts';
+import { singleAttempt, takes } from '../conformance/topology.ts';
 import { overrideMethods } from '../service/override-methods.ts';
 import { type CrashRunOptions, type FixedWorkflow, crashRun } from './crash-run.ts';
 import { noFaults } from './faults.ts';
@@ -58,6 +58,36 @@ async function aDeadBranchBesideOneAtWork(): Promise<void> {
       `a branch took ${tookMs} ms beside a running one; its worker crashed after call ${call}`,
     );
   }
+}
+
+const limitSeconds = 60;
+
+const exceedsItsLimit: FixedWorkflow = fixedTopology({
+  name: 'exceeds-its-limit',
+  description: 'An attempt that would take ten minutes is aborted at its time limit of one.',
+  edges: ['start -> slow -> after'],
+  nodes: { slow: { timeoutSeconds: limitSeconds, ...singleAttempt } },
+  replies: { slow: takes(minutes(10)) },
+  verify: () => {},
+});
+
+/** The grace after the limit, and the calls that commit the failure. */
+const longestPastLimitMs = seconds(10);
+
+/** @throws a violation where an attempt continues after its time limit */
+async function anAttemptThatExceedsItsTimeLimit(): Promise<void> {
+  let [begunAt, endedAt] = [0, Infinity];
+  await crashRun(exceedsItsLimit, {
+    onCommit: ({ events }, now) => {
+      for (const event of events) {
+        if (!('nodeId' in event) || event.nodeId !== 'slow') continue;
+        if (event.type === 'NODE_DISPATCHED') begunAt = now;
+        if (event.type === 'NODE_FAILED' || event.type === 'NODE_COMPLETED') endedAt = now;
+      }
+    },
+  });
+  const pastMs = endedAt - begunAt - limitSeconds * 1_000;
+  runInvariant(12, pastMs <= longestPastLimitMs, `an attempt continued for ${pastMs} ms after its time limit`);
 }
 
 /** A change of a run schedules its check after two minutes, and the sweep runs once per minute. */
@@ -305,6 +335,7 @@ export const scenarios = {
   'a signal whose messages are lost': aSignalWhoseMessagesAreLost,
   'a wait that its worker does not register': aWaitThatItsWorkerDoesNotEnter,
   'a run that waits past its deadline': aRunThatWaitsPastItsDeadline,
+  'an attempt that exceeds its time limit': anAttemptThatExceedsItsTimeLimit,
   'a wait whose expiry timers are lost': aWaitWhoseWakesAreLost,
 } as const;
 

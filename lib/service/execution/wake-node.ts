@@ -33,13 +33,16 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
         () => wakeAdmitted(worker, fold, node, job),
         deliveries,
       );
-      await continueRun(delivery);
+      if (continueRun !== undefined) await continueRun(delivery);
+      // The put of the crashed worker may have succeeded in between, as in `runChain`.
+      else if (delivery.isRedelivered) await recoverAndRecheck(worker, fold);
     }
   }
   worker.foldCache.put(fold);
 }
 
-async function wakeAdmitted(worker: Worker, fold: RunFold, node: WaitingNode, job: WakeJob): Promise<Continuation> {
+/** @returns undefined if the wake-up changed nothing: another writer ended the wait */
+async function wakeAdmitted(worker: Worker, fold: RunFold, node: WaitingNode, job: WakeJob): Promise<Continuation | undefined> {
   if (node.for === 'signal') await matchWaitOnce(worker, fold, node);
   await readTailBesideSiblings(worker.deps, fold, job);
   const ref: NodeRef = { nodeId: job.nodeId, iteration: job.iteration };

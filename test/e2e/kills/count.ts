@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod';
+import { reportText } from '../../simulation/reports.ts';
 import type { RoundReport } from './round.ts';
 
 const amounts = z.record(z.string(), z.int());
@@ -56,7 +57,7 @@ export const readCount = (file: string, commit: string): KillCounts =>
 
 export function writeCount(file: string, count: KillCounts): void {
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify(count, undefined, 2)}\n`);
+  writeFileSync(file, reportText(count));
 }
 
 export function addRound(count: KillCounts, { kills, restarts, result, timeToSettleMs, cloudTimeToSettleMs }: RoundReport): void {

@@ -119,8 +119,8 @@ export const recoveryBugs: readonly PlantedBug[] = [
     file: 'lib/service/kinds/graph/watch-attempt.ts',
     find: 'untilLimit: () => node.policy.timeoutMs + graceMs',
     replace: 'untilLimit: () => node.policy.timeoutMs * 100 + graceMs',
-    within: 120,
-    options: { code: 0 },
+    scenario: 'an attempt that exceeds its time limit',
+    within: 1,
   },
   {
     name: 'a worker starts an attempt that exceeds its remaining time',

@@ -7,7 +7,7 @@ const reportSchema = z.array(
   z.strictObject({
     name: z.string(),
     within: z.number(),
-    /** the first seed that detected the bug, and its violation; absent if none did */
+    /** the first seed that detected the bug, and what reported it; absent if none did */
     seed: z.number().optional(),
     by: z.string().optional(),
     /** this many seeds from the first one pass in the same simulations without the bug */

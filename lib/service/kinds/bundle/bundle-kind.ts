@@ -19,8 +19,8 @@ export const bundleKind: RunKind<'bundle'> = {
   jobOf: (head, ...attempt) => ({ ...nodeJob(head, ...attempt), kind: 'message', creation: creationOf(head) }),
   execute: deliverMessage,
   endWait: async (worker, fold, fact) => {
-    await notifyRun(worker, fold, [fact]);
-    return async () => {};
+    const appended = await notifyRun(worker, fold, [fact]);
+    return appended.kind === 'committed' ? async () => {} : undefined;
   },
   countEndedNodes: () => 0,
   hasSlots: false,

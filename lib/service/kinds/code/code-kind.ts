@@ -21,9 +21,9 @@ export const codeKind: RunKind<'code'> = {
   jobOf: (head, ...attempt) => ({ ...nodeJob(head, ...attempt), kind: 'workflow_task', creation: creationOf(head) }),
   execute: runWorkflowTask,
   endWait: async (worker, fold, fact) => {
-    await notifyRun(worker, fold, [fact]);
+    const appended = await notifyRun(worker, fold, [fact]);
     // Another function runs the workflow task.
-    return async () => {};
+    return appended.kind === 'committed' ? async () => {} : undefined;
   },
   countEndedNodes: (state) => state.nodes.size - state.open.size,
   hasSlots: false,

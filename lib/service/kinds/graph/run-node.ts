@@ -2,6 +2,7 @@
  * Handles node jobs and wake-ups: runs the attempt if its node is still open, commits the result, and runs one ready node inline while
  * the invocation has time. So in a chain each node costs no read and one write.
  */
+import { firstTimeSlice, repeatTimeSlice, slowLaneGroup } from '../../../engine/fair-shares.ts';
 import type { Fact } from '../../../engine/graph/facts.ts';
 import type { Plan, PlanNode } from '../../../engine/graph/plan.ts';
 import { type Attempt, type NodeRef, nodeKey, workflowName } from '../../../engine/ids.ts';
@@ -11,23 +12,22 @@ import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
 import { isTestRun } from '../../../engine/log/head.ts';
 import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
-import { firstTimeSlice, repeatTimeSlice, slowLaneGroup } from '../../../engine/fair-shares.ts';
 import { between, durationMs } from '../../../engine/time.ts';
 import type { NodeJob } from '../../../ports/jobs.ts';
-import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-attempt.ts';
-import { type NodeEnded, attemptNode } from './attempt-node.ts';
 import { isPastDeadline, enforceDeadline } from '../../commit/deadline.ts';
-import { decideRun, planOf } from './decide-run.ts';
-import type { Decider } from '../../decider.ts';
 import { nodeJob, originFields } from '../../commit/job-messages.ts';
 import { sendJobAt, recheckDelay, sendRecheck } from '../../commit/schedule-message.ts';
+import type { Decider } from '../../decider.ts';
+import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-attempt.ts';
 import { recoverAndRecheck } from '../../execution/recheck-run.ts';
+import { releaseAttempt } from '../../run-log/attempt-heartbeats.ts';
 import { offload } from '../../run-log/payloads.ts';
 import { type RunFold, readTail, readTailBesideSiblings } from '../../run-log/read-run-fold.ts';
-import { releaseAttempt } from '../../run-log/attempt-heartbeats.ts';
 import { saveSnapshot } from '../../run-log/snapshots.ts';
-import { announceStart } from './watch-attempt.ts';
 import type { Continuation, Delivery, Worker } from '../../worker.ts';
+import { type NodeEnded, attemptNode } from './attempt-node.ts';
+import { decideRun, planOf } from './decide-run.ts';
+import { announceStart } from './watch-attempt.ts';
 
 /** Time reserved at the end of an invocation for the commit and its effects. */
 const reserveMs = durationMs(5_000);
@@ -67,18 +67,17 @@ interface Admitted {
   readonly deliveries?: Deliveries | undefined;
 }
 
-/** Commits the end of a wait. This invocation then runs the next node. */
+/** Commits the end of a wait. This invocation then runs the next node. @returns undefined if another writer ended the wait */
 export async function endGraphWait(
   worker: Worker,
   fold: RunFold,
   fact: Extract<Fact, { kind: 'node-woken' }>,
-): Promise<Continuation> {
+): Promise<Continuation | undefined> {
   const plan = await planOf(worker, fold);
   // With fair shares, the next node must come through the node queue, which limits each project.
   const appended = await decideRun(worker, fold, plan, [fact], worker.deps.settings.shares?.regular === undefined);
-  return async (delivery) => {
-    if (appended.kind === 'committed') await runReadyNodes(worker, fold, plan, appended.commit, delivery);
-  };
+  if (appended.kind !== 'committed') return undefined;
+  return (delivery) => runReadyNodes(worker, fold, plan, appended.commit, delivery);
 }
 
 async function runChain(worker: Worker, fold: RunFold, first: Admitted, delivery: Delivery): Promise<void> {

@@ -125,6 +125,42 @@ describe('a duplicate, late or reordered job', () => {
     ]);
   });
 
+  it('a redelivered wake-up dispatches the effects of the late put of its crashed worker', async () => {
+    let late: (() => Promise<unknown>) | undefined;
+    const env = createTestEnv({
+      wrap: (deps) => ({
+        ...deps,
+        log: overrideMethods(deps.log, {
+          put: async (...given) => {
+            const [, commit] = given;
+            if (!commit.events.some((event) => event.type === 'NODE_COMPLETED' && event.nodeId === 'z'))
+              return deps.log.put(...given);
+            if (late === undefined) {
+              late = () => deps.log.put(...given);
+              throw new Error('crashed here, its put in flight');
+            }
+            await late();
+            return deps.log.put(...given);
+          },
+        }),
+      }),
+    });
+    await env.publish(workflow('flow', 'a>z z>b z>d', { z: { ms: 60_000 } }));
+    const run = await env.begin('flow');
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    env.ports.clock.advance(seconds(60));
+    const wake = env.ports.jobs.takeDue().find(({ kind }) => kind === 'wake');
+    if (wake === undefined) throw new Error('no wake-up was sent');
+    await expect(env.take(wake)).rejects.toThrow('its put in flight');
+    env.ports.clock.advance(seconds(100));
+    await env.take(wake, { isRedelivered: true });
+    expect([...(await env.fold(run)).state.open.keys()]).toEqual([keyOf('b'), keyOf('d')]);
+    expect(env.ports.jobs.takeSent()).toMatchObject([
+      { nodeId: 'b', resend: 1 },
+      { nodeId: 'd', resend: 1 },
+    ]);
+  });
+
   it('runs nothing if another worker ends the node while this one commits its start', async () => {
     let other: (() => Promise<void>) | undefined;
     const env = createTestEnv({
