@@ -7,7 +7,7 @@ import { settingsErrorOf } from '../../lib/aws/settings-error.ts';
 import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
 import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
-import { ThreadSlots } from '../../lib/bundles/thread-slots.ts';
+import { ThreadSlots, heapShare } from '../../lib/bundles/thread-slots.ts';
 import { defined } from '../../lib/base/defined.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
 import type { Artifacts } from '../../lib/ports/artifacts.ts';
@@ -16,9 +16,6 @@ import type { Clock } from '../../lib/ports/clock.ts';
 import type { Programs } from '../../lib/ports/programs.ts';
 import type { WorkQueue } from '../../lib/ports/work-queue.ts';
 import { storedSetting } from '../settings-wiring.ts';
-
-/** Share of the process memory that a thread's heap may use. The rest is for buffers outside the heap. */
-const heapShare = 0.6;
 
 export interface CodeHostOptions {
   /** of the process */

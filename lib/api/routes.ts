@@ -20,12 +20,12 @@ import { webhookRoutes } from './webhook-routes.ts';
 import { definitionLimits } from '../engine/graph/findings.ts';
 
 /** The input of a run is stored in its log, or offloaded to the bucket. */
-const inputLimitBytes = 1_048_576;
-const smallLimitBytes = 16_384;
+export const inputLimitBytes = 1_048_576;
+export const smallLimitBytes = 16_384;
 /** A thousand node ids of maximum length. */
-const wakeLimitBytes = 262_144;
+export const wakeLimitBytes = 262_144;
 /** The payload of a resume is stored in the log of its run. */
-const resumeLimitBytes = 65_536;
+export const resumeLimitBytes = 65_536;
 
 const definitionBody = <Schema extends z.ZodObject>(schema: Schema) => ({
   schema,

@@ -25,7 +25,7 @@ export const ticketRoutes = [
 ] as const satisfies readonly Route[];
 
 /** The payload of a signal is stored in one item, and then in the log of the run that receives it. */
-const signalLimitBytes = 65_536;
+export const signalLimitBytes = 65_536;
 
 export const signalRoutes = [
   {
@@ -76,7 +76,7 @@ export const tagRoutes = [
 ] as const satisfies readonly Route[];
 
 /** The configuration of one widget. */
-const viewLimitBytes = 262_144;
+export const viewLimitBytes = 262_144;
 
 /** The body contains a graph and the fields of a start. */
 const canonicalTest = (body: unknown): unknown => canonicalStart(canonicalDefinition(body));

@@ -3,7 +3,7 @@ import { ok, type Route } from './route.ts';
 import * as webhooks from './schemas/webhooks.ts';
 
 /** Far more than webhook providers send. */
-const webhookLimitBytes = 1_048_576;
+export const webhookLimitBytes = 1_048_576;
 
 export const webhookRoutes = [
   {

@@ -8,14 +8,15 @@ import {
 import * as z from 'zod';
 import { defined } from '../base/defined.ts';
 import type { JsonObject } from '../engine/json.ts';
-import type {
-  Attachment,
-  ModelCall,
-  ModelFailureCause,
-  ModelProvider,
-  ModelRequest,
-  ProviderResponse,
-  Tokens,
+import {
+  type Attachment,
+  type ModelCall,
+  type ModelFailureCause,
+  type ModelProvider,
+  type ModelRequest,
+  type ProviderResponse,
+  type Tokens,
+  maxResponseLength,
 } from '../ports/models.ts';
 
 type Failed = Extract<ProviderResponse, { kind: 'failed' }>;
@@ -26,8 +27,6 @@ const inference = z.object({
   topP: z.number().exactOptional(),
   stopSequences: z.array(z.string()).exactOptional(),
 });
-/** in characters */
-const maxResponseLength = 4_194_304;
 
 export class BedrockModel implements ModelProvider {
   readonly #client: BedrockRuntimeClient;

@@ -38,6 +38,8 @@ import { Timers } from './timers.ts';
 import { Traces } from './traces.ts';
 import { crossStackValue } from './wildcards.ts';
 
+export const stepwellDefaults = { maxProjectShare: 100, idempotencyHours: 24 } as const;
+
 export interface StepwellProps {
   /**
    * Directory with `<name>/index.mjs` for each function, as `npm run build:functions` writes it. Every bundle in it is deployed.
@@ -169,7 +171,7 @@ export class Stepwell extends Construct {
     const workerTimeoutSeconds = props.workerTimeoutSeconds ?? defaultWorkerTimeoutSeconds;
     const codeTimeoutSeconds = props.codeTimeoutSeconds ?? defaultWorkerTimeoutSeconds;
     const logRetention = props.logRetention ?? logs.RetentionDays.ONE_MONTH;
-    const maxProjectShare = props.maxProjectShare ?? 100;
+    const maxProjectShare = props.maxProjectShare ?? stepwellDefaults.maxProjectShare;
 
     const parsedSeedKeys = seedKeys.parse(props.seedKeys ?? []);
     const webhooks = webhookProviders.parse(props.webhooks ?? {});
@@ -214,7 +216,7 @@ export class Stepwell extends Construct {
     this.functions = new Functions(this, 'Functions', {
       directory,
       resources: this.resources,
-      idempotencyHours: props.idempotencyHours ?? 24,
+      idempotencyHours: props.idempotencyHours ?? stepwellDefaults.idempotencyHours,
       requireHttps: props.requireHttps ?? true,
       metrics: props.metrics ?? false,
       startedEvents: props.startedEvents ?? false,

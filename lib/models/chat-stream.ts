@@ -2,13 +2,10 @@
 import { defined } from '../base/defined.ts';
 import type { Response } from 'undici';
 import * as z from 'zod';
-import type { ModelCall, ProviderResponse, Tokens } from '../ports/models.ts';
+import { type ModelCall, type ProviderResponse, type Tokens, maxResponseLength } from '../ports/models.ts';
 import { textWithin } from './guarded-post.ts';
 
 export type ProviderFailure = Extract<ProviderResponse, { kind: 'failed' }>;
-
-/** Limit of an answer's text in characters, and of a JSON body in bytes. */
-const maxAnswerLength = 4_194_304;
 
 const usage = z.object({ prompt_tokens: z.int().min(0), completion_tokens: z.int().min(0) }).nullish();
 const finish = z.string().nullish();
@@ -48,7 +45,7 @@ async function streamed(response: Response, { onText }: ModelCall): Promise<Prov
       const delta = choice?.delta?.content ?? '';
       if (delta === '') continue;
       text += delta;
-      if (text.length > maxAnswerLength) return tooLong;
+      if (text.length > maxResponseLength) return tooLong;
       onText?.(delta);
     }
   } catch (caught) {
@@ -62,7 +59,7 @@ async function streamed(response: Response, { onText }: ModelCall): Promise<Prov
 async function* emptyBody(): AsyncGenerator<Uint8Array> {}
 
 async function wholeAnswer(response: Response, { onText }: ModelCall): Promise<ProviderResponse> {
-  const body = await textWithin(response, maxAnswerLength);
+  const body = await textWithin(response, maxResponseLength);
   if (body === undefined) return tooLong;
   const parsed = whole.safeParse(jsonIn(body));
   const [choice] = parsed.success ? parsed.data.choices : [];
@@ -89,7 +86,7 @@ const tooLong: ProviderFailure = {
   kind: 'failed',
   cause: 'invalid',
   code: 'answer_too_large',
-  message: `the answer is longer than ${maxAnswerLength} characters`,
+  message: `the answer is longer than ${maxResponseLength} characters`,
 };
 
 const jsonIn = (text: string): unknown => {

@@ -9,7 +9,7 @@ import type { Failure, Gate } from '../engine/log/events.ts';
 import type { RunResult } from './runner.ts';
 
 /** Shorter secrets are not masked, because they match unrelated text. */
-const minMaskedLength = 8;
+export const minMaskedLength = 8;
 
 export interface NamedText {
   readonly name: string;

@@ -1,11 +1,11 @@
 /** Schemas of the audit trail. */
 import * as z from 'zod';
-import { correlationId, cursor, jsonObject, keyId, limit, utcTimestamp, page, runId, timestampInput } from './parts.ts';
+import { correlationId, cursor, jsonObject, keyId, limit, page, pageSize, runId, timestampInput, utcTimestamp } from './parts.ts';
 
 const results = ['success', 'failure'] as const;
 
 export const listAuditQuery = z.strictObject({
-  limit: limit.default(50),
+  limit: limit.default(pageSize.standard),
   cursor: cursor.exactOptional(),
   action: z.string().min(1).max(64).exactOptional(),
   result: z.enum(results).exactOptional(),

@@ -5,11 +5,13 @@ import { findPathError } from '../../artifact/archive-path.ts';
 import { archiveLimits } from '../../artifact/limits.ts';
 import { workflowNamePattern } from '../../engine/ids.ts';
 import { runtimes } from '../../ports/deployments.ts';
-import { cursor, deploymentId, limit, utcTimestamp, page } from './parts.ts';
+import { cursor, deploymentId, limit, page, pageSize, utcTimestamp } from './parts.ts';
 
 /** Maximum size of a manifest, and of a form with its artifact. The function receives the form in base64. */
 export const manifestLimitBytes = 262_144;
 export const formLimitBytes = 4_194_304;
+export const maxWorkflows = 100;
+export const maxSteps = 1_000;
 
 /** Path segments of other routes below `/v1/deployments`. */
 const reservedDeploymentIds: readonly string[] = ['active', 'rollback'];
@@ -51,10 +53,10 @@ export const manifestParts = z.strictObject({
     description:
       '`bundle`: bundles that export POST(Request) → Response. `code`: the module workflows.mjs, which exports `workflows`.',
   }),
-  workflows: z.array(workflow).max(100),
+  workflows: z.array(workflow).max(maxWorkflows),
   steps: z
     .array(step)
-    .max(1_000)
+    .max(maxSteps)
     .refine((rows) => areDistinct(namesOf(rows)), duplicateMessage)
     .default([]),
   files: z
@@ -99,7 +101,7 @@ export const manifestErrorCode = (details: readonly ErrorDetail[]): ErrorCode =>
 };
 
 export const deploymentParams = z.strictObject({ deploymentId });
-export const listDeploymentsQuery = z.strictObject({ limit: limit.default(50), cursor: cursor.exactOptional() });
+export const listDeploymentsQuery = z.strictObject({ limit: limit.default(pageSize.standard), cursor: cursor.exactOptional() });
 export const rollbackBody = z.strictObject({ deploymentId: deploymentId.exactOptional() }).meta({ id: 'Rollback' });
 
 const status = z.enum(['created', 'active', 'inactive']);

@@ -1,11 +1,11 @@
 /** Schemas for API keys. Only the responses to create and rotate contain the text of a key. */
 import * as z from 'zod';
 import { keyScopes } from '../../ports/control.ts';
-import { cursor, environment, keyId, limit, utcTimestamp, page, projectId, timestampInput } from './parts.ts';
+import { cursor, environment, keyId, limit, page, pageSize, projectId, timestampInput, utcTimestamp } from './parts.ts';
 
 /** A week: long enough for all deployments of a caller to use the new key. */
-const maxOverlapSeconds = 604_800;
-const defaultOverlapSeconds = 86_400;
+export const maxOverlapSeconds = 604_800;
+export const defaultOverlapSeconds = 86_400;
 
 export const createKeyBody = z
   .strictObject({
@@ -18,7 +18,7 @@ export const createKeyBody = z
   .meta({ id: 'CreateKey' });
 
 export const keyParams = z.strictObject({ keyId });
-export const listKeysQuery = z.strictObject({ limit: limit.default(50), cursor: cursor.exactOptional() });
+export const listKeysQuery = z.strictObject({ limit: limit.default(pageSize.standard), cursor: cursor.exactOptional() });
 export const rotateKeyBody = z
   .strictObject({ overlapSeconds: z.int().min(0).max(maxOverlapSeconds).default(defaultOverlapSeconds) })
   .meta({ id: 'RotateKey' });

@@ -5,7 +5,7 @@ import { days } from '../../engine/time.ts';
 import { json, signalId } from './parts.ts';
 
 const signalText = z.string().min(1).max(maxSignalTextLength);
-const maxExpirySeconds = days(30) / 1_000;
+export const maxSignalTtlSeconds = days(30) / 1_000;
 
 const signalFields = {
   name: signalText,
@@ -14,7 +14,7 @@ const signalFields = {
   expiresInSeconds: z
     .int()
     .min(1)
-    .max(maxExpirySeconds)
+    .max(maxSignalTtlSeconds)
     .exactOptional()
     .meta({ description: 'how long the signal is stored until a node waits for it; absent: one day' }),
 };

@@ -1,7 +1,7 @@
 /** Schemas for the tags of a run. */
 import * as z from 'zod';
 import { tagNames, tagSeverities } from '../../engine/log/tags.ts';
-import { jsonObject, utcTimestamp } from './parts.ts';
+import { eventLimit, jsonObject, utcTimestamp } from './parts.ts';
 
 export const listTagsQuery = z.strictObject({
   after: z
@@ -9,7 +9,7 @@ export const listTagsQuery = z.strictObject({
     .max(32)
     .exactOptional()
     .meta({ description: 'the id of the last event seen; only tags of later events are returned' }),
-  limit: z.coerce.number().int().min(1).max(1_000).default(200),
+  limit: eventLimit,
 });
 
 export const tagList = z.strictObject({

@@ -4,7 +4,7 @@ import { queueNamePattern } from '../../engine/bundle/message.ts';
 import { deploymentId, jsonObject } from './parts.ts';
 
 /** For longer waits the code returns a delay, and is called again after it. */
-const maxDelaySeconds = 86_400;
+export const maxMessageDelaySeconds = 86_400;
 
 export const publishBody = z
   .strictObject({
@@ -21,7 +21,7 @@ export const publishBody = z
           .regex(/^[\x20-\x7e]{1,255}$/, 'must be 1 to 255 printable ASCII characters')
           .exactOptional()
           .meta({ description: 'calls with the same key send one message; without a key each call sends one' }),
-        delaySeconds: z.int().min(0).max(maxDelaySeconds).exactOptional(),
+        delaySeconds: z.int().min(0).max(maxMessageDelaySeconds).exactOptional(),
       })
       .exactOptional(),
   })

@@ -62,7 +62,7 @@ interface Draft {
 export const maxDeliveries = 50;
 /** An artifact that could not be loaded several times will not load later. */
 const maxLoads = 5;
-const maxBackoffMs = 900_000;
+export const maxDeliveryBackoffMs = 900_000;
 /** Part of the backoff that is random, so that messages that failed together are not retried together. */
 const jitter = 0.25;
 
@@ -205,7 +205,7 @@ function retryMessage(draft: Draft, fact: AnsweredMessage, failure: Failure): vo
 
 /** 1, 2, 4 … seconds, at most 15 minutes, less up to a quarter; whole milliseconds. */
 const backoff = (attempt: Attempt, random: number): DurationMs =>
-  durationMs(Math.round(Math.min(maxBackoffMs, 1_000 * 2 ** (attempt - 1)) * (1 - jitter * random)));
+  durationMs(Math.round(Math.min(maxDeliveryBackoffMs, 1_000 * 2 ** (attempt - 1)) * (1 - jitter * random)));
 
 /** A message that cannot be delivered fails the run, because only the code knows what the message was for. */
 function failMessage(

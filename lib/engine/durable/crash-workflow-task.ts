@@ -25,7 +25,7 @@ type WorkflowTaskCrash = Extract<CodeFact, { kind: 'workflow-task-crashed' }>;
 type AttemptFailure = Pick<WorkflowTaskCrash, 'failure' | 'startedAt' | 'endedAt'>;
 
 /** Workflow tasks in a row that may crash without a running step; then the run fails. */
-const maxCrashes = 10;
+export const maxTaskCrashes = 10;
 
 export function crashWorkflowTask(draft: Draft, fact: WorkflowTaskCrash): void {
   const workflowTask = findOpenNode(draft, fact.node, fact.attempt);
@@ -68,7 +68,7 @@ export function loseSteps(draft: Draft, workflowTask: OpenNode, { message, detai
 }
 
 function crashWorkflow(draft: Draft, workflowTask: OpenNode, fact: WorkflowTaskCrash): void {
-  if (workflowTask.attempt < maxCrashes) return deferWorkflowTask(draft, workflowTask, fact);
+  if (workflowTask.attempt < maxTaskCrashes) return deferWorkflowTask(draft, workflowTask, fact);
   endWorkflowTask(draft, workflowTask, fact);
   endOrRollBack(draft, failedWith(fact.failure));
   if (!hasEnded(draft)) requestWorkflowTask(draft);

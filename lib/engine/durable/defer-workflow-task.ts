@@ -9,7 +9,7 @@ export const divergedCode = 'replay_diverged';
 
 /** Delays that the code document specifies for workers without the definition: 5 s, doubled up to 5 minutes. */
 const minDelay = seconds(5);
-const maxDelay = minutes(5);
+export const maxTaskDeferral = minutes(5);
 
 export function deferWorkflowTask(
   draft: Draft,
@@ -17,7 +17,7 @@ export function deferWorkflowTask(
   { failure, startedAt, endedAt }: { readonly failure: Failure; readonly startedAt: Instant; readonly endedAt: Instant },
 ): void {
   const { now, deadlineAt } = draft.tools;
-  const delayMs = durationMs(Math.min(maxDelay, minDelay * 2 ** Math.min(attempt - 1, 20)));
+  const delayMs = durationMs(Math.min(maxTaskDeferral, minDelay * 2 ** Math.min(attempt - 1, 20)));
   // The deadline is handled at its time in any case.
   const retryAt = instant(Math.min(after(now, delayMs), Math.max(now, deadlineAt)));
   emit(draft, { type: 'NODE_RETRIED', nodeId, iteration, attempt, failure, delayMs, retryAt, via: 'queue', startedAt, endedAt });

@@ -301,7 +301,7 @@ function expire(draft: Draft, open: SignalWait): void {
 }
 
 /** Shorter delays happen in the worker; queues delay by whole seconds. */
-const minQueueDelayMs = 1_000;
+export const minQueueDelayMs = 1_000;
 
 function planRetry(draft: Draft, node: PlanNode, open: OpenNode, failure: Failure, requestedDelayMs: number) {
   const { retry } = node.policy;

@@ -8,12 +8,12 @@ import type { NodeWork } from '../../engine/graph/work-limits.ts';
 import type { JsonValue } from '../../engine/json.ts';
 
 /** In characters. The largest pattern takes about 500 ms for the longest text, a typical pattern 20 ms. */
-const maxLengths = { pattern: 1_000, text: 100_000 } as const;
+export const regexLimits = { pattern: 1_000, text: 100_000 } as const;
 
 /** Finds the pattern anywhere in the text, unless it has anchors. An invalid or too long pattern or text does not match. */
 export function matchesRegex(value: JsonValue, pattern: JsonValue, work: NodeWork): boolean {
   const text = typeof value === 'string' ? value : countedText(value, work);
-  if (typeof pattern !== 'string' || pattern.length > maxLengths.pattern || text.length > maxLengths.text) return false;
+  if (typeof pattern !== 'string' || pattern.length > regexLimits.pattern || text.length > regexLimits.text) return false;
   work.matching(pattern.length * compileStepsPerCharacter);
   const compiled = compileRegex(pattern);
   if (!('regex' in compiled)) return false;
@@ -31,8 +31,8 @@ const compileStepsPerCharacter = 40;
 export function compileRegex(
   pattern: string,
 ): { readonly regex: RE2JS } | { readonly code: 'regex_unsupported' | 'config_invalid'; readonly message: string } {
-  if (pattern.length > maxLengths.pattern)
-    return { code: 'config_invalid', message: `a pattern has at most ${maxLengths.pattern} characters` };
+  if (pattern.length > regexLimits.pattern)
+    return { code: 'config_invalid', message: `a pattern has at most ${regexLimits.pattern} characters` };
   try {
     return { regex: RE2JS.compile(pattern) };
   } catch (error) {

@@ -5,9 +5,9 @@ import { type DurationMs, durationMs, hours } from '../../engine/time.ts';
 import type { HttpResponse } from './response.ts';
 
 /** A longer `Retry-After` is cut to this. */
-const maxRetryAfterMs = hours(24);
+export const maxRetryAfterMs = hours(24);
 /** In characters: enough to see the server's error message. */
-const maxBodyExcerpt = 2_000;
+export const maxBodyExcerpt = 2_000;
 
 /** 429 is a rate limit; 408, 425 and 5xx are server errors; a retry of any other status would fail again. */
 export const statusFailure = (answer: HttpResponse): Failure => {

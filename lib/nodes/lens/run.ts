@@ -31,7 +31,7 @@ export interface LensPorts {
 type CompletedResponse = Extract<ModelResponse, { kind: 'completed' }>;
 
 /** The lens document's limit of a rendered template. */
-const maxPromptBytes = 524_288;
+export const maxPromptBytes = 524_288;
 const defaultModel = 'default';
 
 export const runLens = ({ lenses, models, moderation }: LensPorts): Runner => {

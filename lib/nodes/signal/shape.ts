@@ -5,14 +5,15 @@ import { type Outcome, errorHandle, mainHandle } from '../../engine/graph/outcom
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import type { JsonValue } from '../../engine/json.ts';
+import { maxDeadline } from '../../engine/log/expiry.ts';
 import { maxSignalTextLength } from '../../engine/signal-key.ts';
-import { after, days, seconds } from '../../engine/time.ts';
+import { after, seconds } from '../../engine/time.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 import { shownValue } from '../shown-value.ts';
 
 /** the longest deadline of a run */
-const maxSeconds = days(365) / 1_000;
+const maxSeconds = maxDeadline / 1_000;
 const expiredHandle = 'expired';
 
 const schema = z.object({

@@ -12,11 +12,11 @@ import { type RunFold, readTail } from '../run-log/read-run-fold.ts';
 import { sendHeartbeat } from '../run-log/attempt-heartbeats.ts';
 
 /** Well within the shortest heartbeat timeout (`engine/log/heartbeat-timeout.ts`). */
-const heartbeatInterval = seconds(60);
+export const attemptHeartbeatInterval = seconds(60);
 /** Added to the time limit. A node runner should enforce the limit itself, because its error names the interrupted operation. */
 const graceMs = 2_000;
 /** How often a worker reads the log during an attempt, to see whether the run has ended. */
-const checkInterval = seconds(5);
+export const cancelCheckInterval = seconds(5);
 /** A queued node is shown as running after this time. For a shorter one, the completion contains the start. */
 const announceAfter = seconds(1);
 
@@ -47,7 +47,10 @@ export async function watchAttempt(
   for (;;) {
     const remaining = node.policy.timeoutMs + graceMs - between(startedAt, deps.clock.now());
     if (remaining <= 0) return stop.abort();
-    await deps.clock.sleep(untilNextCheck(deps, fold, Math.min(remaining, isAnnounced ? checkInterval : announceAfter)), done);
+    await deps.clock.sleep(
+      untilNextCheck(deps, fold, Math.min(remaining, isAnnounced ? cancelCheckInterval : announceAfter)),
+      done,
+    );
     if (done.aborted) return;
     try {
       await readTail(deps, fold);
@@ -58,7 +61,7 @@ export async function watchAttempt(
         isAnnounced = true;
       }
       const now = deps.clock.now();
-      if (between(lastHeartbeatAt, now) < heartbeatInterval) continue;
+      if (between(lastHeartbeatAt, now) < attemptHeartbeatInterval) continue;
       await sendHeartbeat(deps, fold.head, open, deliveries);
       lastHeartbeatAt = now;
     } catch (error) {

@@ -29,9 +29,9 @@ export type AppendResult =
   | { readonly kind: 'nothing' };
 
 /** Lost puts before the caller's message is redelivered. `collect` limits contention, so in practice a writer loses far fewer. */
-const maxLostPuts = 50;
+export const maxLostPuts = 50;
 /** Attempts at one put while its outcome is unknown. */
-const maxPutAttempts = 6;
+export const maxPutAttempts = 6;
 const initialBackoffMs = 50;
 
 /**

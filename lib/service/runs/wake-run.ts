@@ -37,7 +37,7 @@ export async function wakeRun(decider: Decider, run: RunAddress, nodeIds?: reado
 }
 
 /** Maximum number of nodes that one commit wakes; a code run may have thousands of concurrent sleeps. */
-const maxWakesPerCommit = 1_000;
+export const maxWakesPerCommit = 1_000;
 
 /**
  * Wakes sleeping nodes in batches until at most one batch is left, which the caller wakes. After a crash in between, a repeated request
