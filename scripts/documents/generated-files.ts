@@ -1,7 +1,9 @@
 /** Every file of the documents that is generated, with its text. `npm run documents` writes them; a test compares them. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import * as z from 'zod';
 import { limitsDocument } from '../limits/document.ts';
+import { drawWorkflow } from '../pictures/draw.ts';
 import { llmsFiles } from './llms.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -16,5 +18,20 @@ export function generatedFiles(): ReadonlyMap<string, string> {
       .toSorted(),
     read: (path: string): string => pages.get(path) ?? readFileSync(new URL(path, root), 'utf8'),
   };
-  return new Map([...pages, ...llmsFiles(documents)]);
+  return new Map([...pages, ...llmsFiles(documents), ...pictures()]);
 }
+
+/** A picture beside each graph of the examples. `others.json` has several graphs. */
+const pictures = (): readonly (readonly [string, string])[] =>
+  readdirSync(fileURLToPath(new URL('examples', root)), { recursive: true, encoding: 'utf8' })
+    .toSorted()
+    .flatMap((path): readonly (readonly [string, string])[] => {
+      const folder = `examples/${path.slice(0, path.lastIndexOf('/'))}`;
+      const body = (): unknown => JSON.parse(readFileSync(new URL(`examples/${path}`, root), 'utf8'));
+      if (path.endsWith('/workflow.json')) return [[`${folder}/workflow.svg`, drawWorkflow(body())]];
+      if (!path.endsWith('/others.json')) return [];
+      return z
+        .array(z.looseObject({ name: z.string() }))
+        .parse(body())
+        .map((graph) => [`${folder}/${graph.name}.svg`, drawWorkflow(graph)]);
+    });

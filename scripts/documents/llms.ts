@@ -57,6 +57,7 @@ const sections: readonly Section[] = [
     title: 'Writing workflows',
     pages: [
       page('docs/NODES.md', 'Nodes', 'every node type of a graph, with its settings, output and a tested example'),
+      page('examples/README.md', 'Examples', 'graphs with their pictures, inputs and results; a test runs each'),
       page('docs/LENSES.md', 'Lenses', 'prompt templates with contracts, and the configuration of models'),
       page('docs/SDK.md', 'Code workflows', 'the TypeScript SDK: steps, sleeps, signals, child runs, rollbacks, replay rules'),
       page('docs/OPENWORKFLOW.md', 'OpenWorkflow', 'run programs that were written for the package openworkflow'),

@@ -20,3 +20,12 @@ function firstDifference(actual: string, expected: string): object | undefined {
 test('llms.txt refuses a document without a section', () => {
   expect(() => llmsFiles({ paths: ['docs/NEW.md'], read })).toThrow('docs/NEW.md');
 });
+
+test('examples/README.md shows every picture', () => {
+  const pictures = [...generatedFiles().keys()]
+    .filter((path) => path.endsWith('.svg'))
+    .map((path) => path.replace('examples/', ''));
+  const page = read('examples/README.md');
+  expect(pictures.length).toBeGreaterThan(15);
+  expect(pictures.filter((path) => !page.includes(`](${path})`))).toEqual([]);
+});

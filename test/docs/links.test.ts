@@ -11,6 +11,7 @@ const pages = [
   'CONTRIBUTING.md',
   'AGENTS.md',
   'CHANGELOG.md',
+  'examples/README.md',
   'llms.txt',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))

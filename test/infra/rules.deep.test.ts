@@ -12,7 +12,8 @@ const report = z.object({
   pluginReports: z.array(z.object({ violations: z.array(z.looseObject({ ruleName: z.string(), severity: z.string() })) })),
 });
 
-test('the CDK’s validation rules report nothing for the templates', () => {
+// A single synchronous call of ten seconds of processor time, more on a loaded machine.
+test('the CDK’s validation rules report nothing for the templates', { timeout: 600_000 }, () => {
   const app = new App({ outdir: newFolder(), context: cdkContext });
   addCheckedStacks(app, emptyBundles(), parseSettings({}));
   const { directory } = app.synth();

@@ -127,7 +127,7 @@ const moduleRules = {
       'service',
       'webhooks',
     ],
-    packages: ['esbuild', 'zod'],
+    packages: ['@dagrejs/dagre', 'esbuild', 'zod'],
     node: 'any',
   },
 } as const satisfies Record<string, { modules: readonly string[]; packages: readonly string[]; node: readonly string[] | 'any' }>;
