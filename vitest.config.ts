@@ -17,7 +17,7 @@ interface ProjectOptions {
 const project = (name: string, include: string[], { exclude = [], ...options }: ProjectOptions = {}) => ({
   test: {
     name,
-    include: tier === 'quick' ? include : [...include.map(deepOf), ...(name === 'simulation' ? [inBothTiers] : [])],
+    include: tier === 'quick' ? include : [...include.map(deepOf), ...(inBothTiers[name] ?? [])],
     exclude: [...configDefaults.exclude, ...exclude, ...(tier === 'quick' ? [deepFiles] : [])],
     env: { [tierVariable]: tier },
     ...options,

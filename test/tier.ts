@@ -1,6 +1,6 @@
 /**
  * The two tiers of tests. `npm test` runs the quick tier: what a change can break at first order. `npm run test:deep` runs the deep tier:
- * files named `*.deep.test.ts`, and the files of `inBothTiers` with more seeds.
+ * files named `*.deep.test.ts`, and the files of `inBothTiers`.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,8 +12,24 @@ export const tierVariable = 'STEPWELL_TEST_TIER';
 
 export const tier: Tier = process.env[tierVariable] === 'deep' ? 'deep' : 'quick';
 
-/** The files whose tests take a number of seeds from `inTier`. */
-export const inBothTiers = 'test/simulation/{deaths,parts,places,slow-scripts}.test.ts';
+/** The files that the deep tier runs too, by project: with more seeds (`inTier`), or on other emulators. */
+export const inBothTiers: Readonly<Record<string, readonly string[]>> = {
+  simulation: [
+    'test/simulation/concurrency-slots.test.ts',
+    'test/simulation/parts.test.ts',
+    'test/simulation/slow-scripts.test.ts',
+    'test/simulation/worker-crashes.test.ts',
+  ],
+  unit: ['test/aws/code-runs.test.ts', 'test/aws/delete-run-items.test.ts'],
+  docs: ['test/docs/create-key.test.ts'],
+  infra: ['test/infra/forged-runs.test.ts'],
+  contract: [
+    'test/contract/dynamo.test.ts',
+    'test/contract/loops.test.ts',
+    'test/contract/openworkflow-backend.test.ts',
+    'test/contract/openworkflow-published.test.ts',
+  ],
+};
 
 export const inTier = (counts: Readonly<Record<Tier, number>>): number => counts[tier];
 

@@ -8,14 +8,11 @@ import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
 import { defined } from '../../lib/base/defined.ts';
 import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
-import { ThreadSlots } from '../../lib/bundles/thread-slots.ts';
+import { ThreadSlots, heapShare } from '../../lib/bundles/thread-slots.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
 import type { WorkQueue } from '../../lib/ports/work-queue.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';
-
-/** Share of the process memory that a thread's heap may use. The rest is for buffers outside the heap. */
-const heapShare = 0.6;
 
 export interface CodeHostOptions {
   /** of the process */

@@ -115,7 +115,7 @@ export const workflowRoutes = [
 ] as const satisfies readonly Route[];
 
 /** A version is stored in one DynamoDB item (at most 400 KB), even if it does not compress. */
-const lensLimitBytes = 262_144;
+export const lensLimitBytes = 262_144;
 
 const lensByName = { params: lenses.lensParams, invalidParamsCode: 'lens_not_found' } as const;
 
@@ -188,7 +188,7 @@ export const lensRoutes = [
 ] as const satisfies readonly Route[];
 
 /** A statement of maximum length and a default for each parameter. */
-const queryLimitBytes = 262_144;
+export const queryLimitBytes = 262_144;
 
 export const queryRoutes = [
   {

@@ -129,7 +129,7 @@ export const deploymentRoutes = [
 ] as const satisfies readonly Route[];
 
 /** A message is stored in the log of its run, or offloaded to the bucket. The queue contains only its name. */
-const messageLimitBytes = 262_144;
+export const messageLimitBytes = 262_144;
 
 export const worldRoutes = [
   {

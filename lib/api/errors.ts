@@ -357,7 +357,7 @@ export interface ErrorEnvelope {
 }
 
 /** Maximum number of error details, so that a response stays small. */
-const maxErrorDetails = 100;
+export const maxErrorDetails = 100;
 
 /** Builds the body of an error response. */
 export const createErrorEnvelope = (code: ErrorCode, correlationId: string, details: ErrorResponseFields = {}): ErrorEnvelope => {

@@ -15,9 +15,11 @@ export const bodyHash = (body: unknown): string => {
 
 /** draft-ietf-httpapi-idempotency-key-header requires a quoted string; a bare string is accepted too. */
 const quotedKeyPattern = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
-const keyPattern = /^[\x20-\x7e]{1,255}$/;
+/** in characters */
+export const maxIdempotencyKeyLength = 255;
+const keyPattern = new RegExp(`^[\\x20-\\x7e]{1,${maxIdempotencyKeyLength}}$`);
 
-/** The key, or undefined if it is empty, longer than 255 characters, or not printable ASCII. */
+/** The key, or undefined if it is empty, longer than the limit, or not printable ASCII. */
 export const parseIdempotencyKey = (header: string): string | undefined => {
   const text = header.trim();
   const key = quotedKeyPattern.exec(text)?.[1]?.replaceAll(/\\(["\\])/g, '$1') ?? text;

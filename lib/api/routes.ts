@@ -7,7 +7,7 @@ import { lensRoutes, queryRoutes, workflowRoutes } from './definition-routes.ts'
 import { deploymentRoutes, worldRoutes } from './deployment-routes.ts';
 import type { ErrorCode } from './errors.ts';
 import { auditRoutes, keyRoutes } from './key-routes.ts';
-import { ok, type Route } from './route.ts';
+import { type Route, ok } from './route.ts';
 import { runRoutes, signalRoutes, tagRoutes, testRunRoutes, ticketRoutes } from './run-routes.ts';
 import { scheduleRoutes } from './schedule-routes.ts';
 import { healthResponse, openApiResponse } from './schemas/service.ts';

@@ -6,12 +6,12 @@ import * as control from './schemas/run-control.ts';
 import { definitionLimits } from '../engine/graph/findings.ts';
 
 /** The input of a run is stored in its log, or offloaded to the bucket. */
-const inputLimitBytes = 1_048_576;
-const smallLimitBytes = 16_384;
+export const inputLimitBytes = 1_048_576;
+export const smallLimitBytes = 16_384;
 /** A thousand node ids of maximum length. */
-const wakeLimitBytes = 262_144;
+export const wakeLimitBytes = 262_144;
 /** The payload of a resume is stored in the log of its run. */
-const resumeLimitBytes = 65_536;
+export const resumeLimitBytes = 65_536;
 
 export const runRoutes = [
   {
@@ -175,7 +175,7 @@ export const ticketRoutes = [
 ] as const satisfies readonly Route[];
 
 /** The payload of a signal is stored in one item, and then in the log of the run that receives it. */
-const signalLimitBytes = 65_536;
+export const signalLimitBytes = 65_536;
 
 export const signalRoutes = [
   {
@@ -226,7 +226,7 @@ export const tagRoutes = [
 ] as const satisfies readonly Route[];
 
 /** The configuration of one widget. */
-const viewLimitBytes = 262_144;
+export const viewLimitBytes = 262_144;
 
 /** The body contains a graph and the fields of a start. */
 const canonicalTest = (body: unknown): unknown => canonicalStart(canonicalDefinition(body));

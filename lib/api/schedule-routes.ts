@@ -3,7 +3,7 @@ import { ok, type Route } from './route.ts';
 import * as schedules from './schemas/schedules.ts';
 
 /** A schedule is stored in one item with the input of its runs. */
-const scheduleLimitBytes = 65_536;
+export const scheduleLimitBytes = 65_536;
 
 const scheduleById = {
   servedBy: 'library',

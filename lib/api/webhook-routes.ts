@@ -3,7 +3,7 @@ import { type Route, ok } from './route.ts';
 import * as z from 'zod';
 
 /** Far more than webhook providers send. */
-const webhookLimitBytes = 1_048_576;
+export const webhookLimitBytes = 1_048_576;
 
 /** The provider's name in the configuration. */
 const webhookParams = z.strictObject({ provider: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/) });

@@ -1,7 +1,6 @@
 /** Reads a body up to a size and time limit: its content is only informative. */
 
-const maxBytes = 65_536;
-const timeoutMs = 2_000;
+export const bodyLimits = { bytes: 65_536, timeoutMs: 2_000 } as const;
 
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
@@ -20,7 +19,7 @@ export const readJsonBody = async (request: Request, sleep: Sleep): Promise<unkn
   const reader = request.body.getReader();
   const sleepController = new AbortController();
   try {
-    const text = await Promise.race([textOf(reader), sleep(timeoutMs, sleepController.signal)]);
+    const text = await Promise.race([textOf(reader), sleep(bodyLimits.timeoutMs, sleepController.signal)]);
     return typeof text === 'string' ? JSON.parse(text) : undefined;
   } catch {
     return undefined;
@@ -38,7 +37,7 @@ const textOf = async (reader: ReadableStreamDefaultReader<Uint8Array>): Promise<
     const { done, value } = await reader.read();
     if (done) return text + decoder.decode();
     bytes += value.byteLength;
-    if (bytes > maxBytes) return undefined;
+    if (bytes > bodyLimits.bytes) return undefined;
     text += decoder.decode(value, { stream: true });
   }
 };

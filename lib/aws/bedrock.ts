@@ -31,8 +31,6 @@ const inference = z.object({
   topP: z.number().exactOptional(),
   stopSequences: z.array(z.string()).exactOptional(),
 });
-/** in characters */
-const maxResponseLength = 4_194_304;
 
 /** Bedrock models through the streaming Converse API. */
 export class BedrockModel implements ModelProvider {

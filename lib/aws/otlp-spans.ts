@@ -12,7 +12,7 @@ import { Unavailable } from '../ports/unavailable.ts';
 const compressed = promisify(gzip);
 
 /** The time limit of a request to a collector that does not respond. */
-const requestTimeoutMs = 10_000;
+export const collectorTimeoutMs = 10_000;
 
 const spanKinds = { internal: 1 } as const;
 const statusCodes = { ok: 1, error: 2 } as const;
@@ -48,7 +48,7 @@ export class OtlpSpans implements Spans {
         body,
         // Never send credentials to another address.
         redirect: 'error',
-        signal: AbortSignal.timeout(requestTimeoutMs),
+        signal: AbortSignal.timeout(collectorTimeoutMs),
       }),
     );
     // Frees the connection. The body is not logged, because it may repeat sent data.

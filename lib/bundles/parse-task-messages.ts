@@ -11,7 +11,7 @@ import { findBodyError, jsonLimits } from '../engine/validate-json.ts';
 import { responseLimits } from './code-output.ts';
 
 /** Limit of one message as JSON text. The limit of a single value is checked when the value is stored. */
-const maxBatchCharacters = 67_108_864;
+export const maxBatchCharacters = 67_108_864;
 /** Nesting levels of a batch around a value: batch, entries, entry, command or failure, details. */
 const batchLevels = 6;
 

@@ -23,7 +23,7 @@ export interface ProgramHost extends BundleHost {
   readonly file?: URL;
 }
 
-const killTimeoutMs = seconds(1);
+export const killTimeoutMs = seconds(1);
 
 const isProgramThread = (thread: DeploymentThread): thread is ProgramThread => thread instanceof ProgramThread;
 

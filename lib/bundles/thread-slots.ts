@@ -25,6 +25,8 @@ export const threadSlotLimits: ThreadSlotLimits = {
   folders: { deployments: 8, bytes: 400 * 1_048_576 },
   importTimeoutMs: seconds(30),
 };
+/** Share of the process memory that a thread's heap may use. The rest is for buffers outside the heap. */
+export const heapShare = 0.6;
 
 export interface DeploymentThread {
   readonly isAlive: boolean;

@@ -5,7 +5,7 @@ import { Unreadable } from './unreadable.ts';
 export type Packed = { readonly text: string } | { readonly gzip: Uint8Array };
 
 /** A write is billed by whole KB, and the rest of an item has some hundred bytes. Above this size, compression can save a unit. */
-const packAboveBytes = 600;
+export const packAboveBytes = 600;
 
 export const pack = (value: unknown): Packed => {
   const text = JSON.stringify(value);

@@ -7,13 +7,13 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as z from 'zod';
 import { environmentNames } from '../contract/environment.ts';
 
-const maxBytes = 4_096;
+export const maxEnvironmentBytes = 4_096;
 
 /**
  * Assumed size of a token in bytes: names, URLs and ARNs are resolved during the deployment. The longest in use is a queue URL, with
  * at most 80 characters of name and 57 of host and account.
  */
-const tokenBytes = 140;
+export const tokenBytes = 140;
 
 const environmentShape = z.object({ variables: z.record(z.string(), z.unknown()) });
 
@@ -31,9 +31,9 @@ export function checkEnvironmentSize(fn: lambda.Function, name: string): void {
       // Two braces, and a comma between entries.
       const bytes = sizes.reduce((sum, entry) => sum + entry.bytes, 1 + Math.max(1, sizes.length));
       const largest = sizes.toSorted((one, other) => other.bytes - one.bytes)[0];
-      if (bytes <= maxBytes || largest === undefined) return [];
+      if (bytes <= maxEnvironmentBytes || largest === undefined) return [];
       return [
-        `The environment variables of the function ${name} take ${bytes} bytes as JSON; Lambda's limit is ${maxBytes}. ` +
+        `The environment variables of the function ${name} take ${bytes} bytes as JSON; Lambda's limit is ${maxEnvironmentBytes}. ` +
           `The largest is ${largest.key} with ${largest.bytes} bytes: shorten ${settingOf(largest.key)}`,
       ];
     },

@@ -20,7 +20,7 @@ export interface FirstKeyProps {
  * Maximum size of the properties as JSON. CloudFormation invokes the function asynchronously, with at most 1 MB, and an update
  * contains the old and the new properties. The limit also keeps each setting below the 400 KB of a DynamoDB item.
  */
-const maxBytes = 400_000;
+export const maxSettingsBytes = 400_000;
 
 export class FirstKey extends Construct {
   readonly resource: CustomResource;
@@ -32,7 +32,7 @@ export class FirstKey extends Construct {
     checkLength(this, {
       name: 'seedKeys, webhooks, secrets, models, moderation, databases and codeVariables together',
       text: JSON.stringify(largeProperties),
-      maxBytes,
+      maxBytes: maxSettingsBytes,
     });
     this.resource = new CustomResource(this, 'Keys', {
       resourceType: 'Custom::StepwellKeys',

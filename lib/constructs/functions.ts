@@ -17,6 +17,8 @@ import { join } from 'node:path';
 
 type CodeRunsIn = 'lambda' | 'worker' | 'both';
 
+export const stepwellDefaults = { maxProjectShare: 100, idempotencyHours: 24 } as const;
+
 /** How the functions run. */
 export interface ExecutionProps {
   /** Hours that an idempotency key is valid, 1 to 168. Default: 24. */
@@ -72,7 +74,7 @@ export interface ExecutionProps {
 
 /** The same with the defaults. */
 export const executionSettings = (props: ExecutionProps) => ({
-  idempotencyHours: props.idempotencyHours ?? 24,
+  idempotencyHours: props.idempotencyHours ?? stepwellDefaults.idempotencyHours,
   requireHttps: props.requireHttps ?? true,
   metrics: props.metrics ?? false,
   startedEvents: props.startedEvents ?? false,
@@ -88,7 +90,7 @@ export const executionSettings = (props: ExecutionProps) => ({
   /** undefined: deployed code has no role */
   codePermissions: props.codePermissions,
   nodeConcurrency: props.nodeConcurrency ?? defaultConcurrency.nodeConcurrency,
-  maxProjectShare: props.maxProjectShare ?? 100,
+  maxProjectShare: props.maxProjectShare ?? stepwellDefaults.maxProjectShare,
   resultConcurrency: props.resultConcurrency ?? defaultConcurrency.resultConcurrency,
   /** undefined: limited only by the account's concurrency */
   watchers: props.watchers === 'uncapped' ? undefined : (props.watchers ?? defaultConcurrency.watchers),

@@ -19,7 +19,7 @@ export interface QueuesProps {
 }
 
 /** The visibility timeout exceeds the consumer's timeout by this time: a poller can deliver a message late. */
-const visibilityMarginSeconds = 60;
+export const visibilityMarginSeconds = 60;
 /** Six times the collector's timeout, as AWS recommends for event source mappings. */
 const resultsVisibilitySeconds = 60;
 /** Above the timeout of the dead-letter function. */
@@ -29,9 +29,11 @@ const deadLetterVisibilitySeconds = 90;
  * receives, and a minute of throttling must not use them up. (docs/decisions/throttled-messages.md)
  */
 const minRetrySeconds = 3_600;
-const minReceives = 5;
+export const minReceives = 5;
 const maxReceiveCountOf = (visibilitySeconds: number): number =>
   Math.max(minReceives, Math.ceil(minRetrySeconds / visibilitySeconds));
+
+export const retentionDays = { messages: 4, deadLetters: 14 } as const;
 
 interface QueueShape {
   readonly fifo: boolean;
@@ -105,13 +107,13 @@ const deadLetterQueue = (scope: Construct, id: string, fifo: boolean, { encrypti
   new sqs.Queue(scope, id, {
     ...queueProps({ fifo, visibilitySeconds: deadLetterVisibilitySeconds, encryptionKey }),
     // A dead letter of a standard queue keeps its original timestamp, so this retention must exceed the source queue's.
-    retentionPeriod: Duration.days(14),
+    retentionPeriod: Duration.days(retentionDays.deadLetters),
   });
 
 const workingQueue = (scope: Construct, id: string, deadLetterQueues: DeadLetterQueues, shape: QueueShape): sqs.Queue =>
   new sqs.Queue(scope, id, {
     ...queueProps(shape),
-    retentionPeriod: Duration.days(4),
+    retentionPeriod: Duration.days(retentionDays.messages),
     deadLetterQueue: {
       queue: shape.fifo ? deadLetterQueues.fifo : deadLetterQueues.standard,
       maxReceiveCount: maxReceiveCountOf(shape.visibilitySeconds),

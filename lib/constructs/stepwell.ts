@@ -5,14 +5,14 @@ import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { grantCodeWorker } from './code-access.ts';
 import { FirstKey } from './first-key.ts';
-import { bundledFunctions, type ExecutionProps, executionSettings, Functions, functionsDirectory } from './functions.ts';
-import { createGateways, type GatewayProps } from './gateways.ts';
-import { createObservability, type ObservabilityProps } from './observability.ts';
+import { type ExecutionProps, bundledFunctions, executionSettings, Functions, functionsDirectory } from './functions.ts';
+import { type GatewayProps, createGateways } from './gateways.ts';
+import { type ObservabilityProps, createObservability } from './observability.ts';
 import type { NodeQueueKind } from './queues.ts';
-import { checkRanges, type Range } from './ranges.ts';
-import { createResources, type ProductResources } from './resources.ts';
-import { type ParsedSettings, parseSettings, type SettingProps } from './settings.ts';
-import { Storage, type StorageProps } from './storage.ts';
+import { type Range, checkRanges } from './ranges.ts';
+import { type ProductResources, createResources } from './resources.ts';
+import { type ParsedSettings, type SettingProps, parseSettings } from './settings.ts';
+import { type StorageProps, Storage } from './storage.ts';
 import { SweepSchedule } from './timers.ts';
 
 export interface StepwellProps extends SettingProps, ExecutionProps, GatewayProps, ObservabilityProps {

@@ -9,6 +9,8 @@ import { controlTableKeys, installationTag, runsTableKeys } from '../contract/en
 import { payloadLifetimeTag, payloadLifetimes } from '../contract/payload-lifetimes.ts';
 import { checkRanges } from './ranges.ts';
 
+export const defaultRetentionDays = 30;
+
 export interface StorageProps {
   /** Days that a run is retained after the last time it can end (its deadline plus one day): 1 to 3650. Default: 30. */
   readonly retentionDays?: number;
@@ -42,7 +44,7 @@ export class Storage extends Construct {
   constructor(scope: Construct, id: string, props: StorageProps = {}) {
     super(scope, id);
     this.encryptionKey = props.encryptionKey;
-    this.retentionDays = props.retentionDays ?? 30;
+    this.retentionDays = props.retentionDays ?? defaultRetentionDays;
     checkRanges(this, [{ name: 'retentionDays', value: this.retentionDays, from: 1, to: 3650 }]);
 
     this.runsTable = createRunsTable(this, props);
@@ -124,18 +126,7 @@ function createBucket(scope: Construct, props: StorageProps): s3.Bucket {
     ...(props.accessLogsBucket === undefined
       ? {}
       : { serverAccessLogsBucket: props.accessLogsBucket, serverAccessLogsPrefix: 'stepwell/' }),
-    lifecycleRules: [
-      { id: 'incomplete-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
-      // The writer of a payload tags it with a lifetime class. No rule depends on the setting for the retention, which can change.
-      ...payloadLifetimes.map((days) => ({
-        id: `payloads-${days}-days`,
-        prefix: payloadPrefix,
-        tagFilters: { [payloadLifetimeTag]: String(days) },
-        expiration: Duration.days(days),
-      })),
-      // Fallback for untagged objects. S3 applies the shortest matching lifetime, so this one shortens no other.
-      { id: 'payloads-without-lifetime', prefix: payloadPrefix, expiration: Duration.days(Math.max(...payloadLifetimes)) },
-    ],
+    lifecycleRules,
   });
   if (props.accessLogsBucket === undefined) {
     Validations.of(bucket).acknowledge({
@@ -149,5 +140,18 @@ function createBucket(scope: Construct, props: StorageProps): s3.Bucket {
 
 /** Prefix of offloaded payloads. */
 export const payloadPrefix = 'payloads/';
+/** Rules of the bucket. S3 allows 1,000. */
+export const lifecycleRules: s3.LifecycleRule[] = [
+  { id: 'incomplete-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
+  // The writer of a payload tags it with a lifetime class. No rule depends on the setting for the retention, which can change.
+  ...payloadLifetimes.map((days) => ({
+    id: `payloads-${days}-days`,
+    prefix: payloadPrefix,
+    tagFilters: { [payloadLifetimeTag]: String(days) },
+    expiration: Duration.days(days),
+  })),
+  // Fallback for untagged objects. S3 applies the shortest matching lifetime, so this one shortens no other.
+  { id: 'payloads-without-lifetime', prefix: payloadPrefix, expiration: Duration.days(Math.max(...payloadLifetimes)) },
+];
 /** Prefix of deployment artifacts. They never expire; removing a deployment deletes them. */
 export const artifactPrefix = 'artifacts/';

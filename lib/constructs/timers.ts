@@ -62,7 +62,7 @@ export interface SweepScheduleProps {
 }
 
 /** Lambda's minimum, and the time until the next sweep. */
-const maxEventAge = Duration.seconds(60);
+export const maxEventAgeSeconds = 60;
 
 /**
  * Starts the sweep every minute. A failed sweep is not retried, because the next one does its work. EventBridge Scheduler invokes
@@ -76,7 +76,7 @@ export class SweepSchedule extends Construct {
       assumedBy: schedulerPrincipal(group),
     });
     role.addToPolicy(new iam.PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [sweep.functionArn] }));
-    sweep.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: maxEventAge });
+    sweep.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.seconds(maxEventAgeSeconds) });
     new scheduler.Schedule(this, 'EveryMinute', {
       description: 'Starts the sweep, which recovers stale runs',
       schedule: scheduler.ScheduleExpression.rate(Duration.minutes(1)),

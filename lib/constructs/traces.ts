@@ -21,8 +21,10 @@ export interface TracesProps {
 }
 
 /** Maximum concurrency. With ten runs per invocation, about a hundred runs a second. */
-const maxSenders = 5;
+export const maxSenders = 5;
 const batchSize = 10;
+/** How long an ended run waits for its trace. */
+export const maxTraceHours = 1;
 
 export class Traces extends Construct {
   /** queue of ended runs */
@@ -34,7 +36,7 @@ export class Traces extends Construct {
       // Not the customer's KMS key: EventBridge would need access to it, and the messages contain only run ids.
       encryption: sqs.QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
-      retentionPeriod: Duration.hours(1),
+      retentionPeriod: Duration.hours(maxTraceHours),
       // AWS recommends six times the function's timeout.
       visibilityTimeout: Duration.seconds(6 * tracesTimeoutSeconds),
       removalPolicy: RemovalPolicy.DESTROY,

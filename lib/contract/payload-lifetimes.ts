@@ -16,3 +16,9 @@ export const payloadLifetimes: readonly number[] = [
     (_, index) => maxDailyLifetime + (index + 1) * longerLifetimes.stepDays,
   ),
 ];
+
+/**
+ * Days from the expiry of a run until the bucket has deleted its payloads, for daily and for longer lifetimes. S3 counts lifetimes
+ * from midnight (UTC), and the writer rounds up.
+ */
+export const daysUntilDeletion = { daily: 2, longer: longerLifetimes.stepDays + 2 } as const;

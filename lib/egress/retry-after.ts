@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../engine/json.ts';
 import { type DurationMs, durationMs, hours } from '../engine/time.ts';
 
 /** A longer `Retry-After` is cut to this. */
-const maxRetryAfterMs = hours(24);
+export const maxRetryAfterMs = hours(24);
 /**
  * `Retry-After` (RFC 9110, 10.2.3): seconds, or an HTTP date, which is compared with the server's `Date` header.
  * Undefined when it is absent or invalid.

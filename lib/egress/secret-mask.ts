@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Failure, Gate } from '../engine/log/events.ts';
 
 /** Shorter secrets are not masked, because they match unrelated text. */
-const minMaskedLength = 8;
+export const minMaskedLength = 8;
 
 export interface NamedText {
   readonly name: string;

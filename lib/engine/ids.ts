@@ -53,8 +53,10 @@ export const signalIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
 const connectionIdPattern = /^[A-Za-z0-9+/=_-]{1,128}$/;
 export const scheduleIdPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
+/** in characters */
+export const maxCorrelationIdLength = 128;
 /** Printable ASCII that fits a header, without a space at either end. */
-export const correlationIdPattern = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/;
+export const correlationIdPattern = new RegExp(`^[\\x21-\\x7e](?:[\\x20-\\x7e]{0,${maxCorrelationIdLength - 2}}[\\x21-\\x7e])?$`);
 
 /** Makes the constructor of a branded string. It throws; callers that parse requests test the pattern first. */
 const patternId =

@@ -29,13 +29,13 @@ export interface ContractError {
 export type Check = (value: JsonValue) => readonly ContractError[];
 
 /** Limits of the report: number of errors, and characters of field and details. A model may have chosen the field names. */
-const maxErrors = 20;
-const maxFieldLength = 256;
+export const maxContractErrors = 20;
+export const maxFieldLength = 256;
 const maxDetailsLength = 500;
 const maxPatternLength = 1_000;
 
 /** Limit of characters that the patterns of one check scan, weighted by pattern size. A check is synchronous; this bounds it to a few seconds. */
-const maxMatchedCharacters = 20_000_000;
+export const maxMatchedCharacters = 20_000_000;
 const typicalProgramSize = 100;
 let matchedCharacters = 0;
 
@@ -114,7 +114,7 @@ export function compileSchema(schema: JsonObject): { readonly check: Check } | {
       check: (value) => {
         matchedCharacters = 0;
         try {
-          return validate(value) ? [] : (validate.errors ?? []).slice(0, maxErrors).map(errorOf);
+          return validate(value) ? [] : (validate.errors ?? []).slice(0, maxContractErrors).map(errorOf);
         } catch (error) {
           if (error instanceof RangeError)
             return [{ field: '', reason: 'schema_violation', details: 'the check exceeds its limit of pattern matching' }];

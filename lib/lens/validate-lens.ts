@@ -113,10 +113,10 @@ interface SchemaFinding {
 }
 
 /** Subschemas, counted once per reference. A check of ten thousand takes milliseconds. */
-const maxExpanded = 10_000;
-const maxDepth = 64;
+export const maxSchemaParts = 10_000;
+export const maxSchemaDepth = 64;
 /** A pattern takes up to 10 ms to compile. */
-const maxPatterns = 100;
+export const maxPatterns = 100;
 /** The comparison of items is quadratic. */
 const maxUniqueItems = 1_000;
 const forbiddenKeywords = ['$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$vocabulary', '$async'];
@@ -129,7 +129,7 @@ function schemaFindings(schema: JsonObject): readonly SchemaFinding[] {
   const findings: SchemaFinding[] = [];
   let patterns = 0;
   const walk = (value: JsonValue, pointer: string, depth: number): void => {
-    if (depth > maxDepth) return void findings.push({ pointer, message: `a schema is at most ${maxDepth} levels deep` });
+    if (depth > maxSchemaDepth) return void findings.push({ pointer, message: `a schema is at most ${maxSchemaDepth} levels deep` });
     if (Array.isArray(value)) for (const [index, item] of value.entries()) walk(item, pointer + jsonPointer(index), depth + 1);
     if (!isJsonObject(value)) return;
     for (const key of forbiddenKeywords)
@@ -150,7 +150,7 @@ function schemaFindings(schema: JsonObject): readonly SchemaFinding[] {
   if (findings.length > 0) return findings;
   const size = expandedSize(schema);
   if (size === 'circular') return [{ pointer: '', message: 'refers to itself' }];
-  return size > maxExpanded ? [{ pointer: '', message: `has more than ${maxExpanded} parts, counted once per reference` }] : [];
+  return size > maxSchemaParts ? [{ pointer: '', message: `has more than ${maxSchemaParts} parts, counted once per reference` }] : [];
 }
 
 /** The number of parts after all references are expanded. */

@@ -1,15 +1,13 @@
 /** Reads a response of the chat completions API: a stream of chunks, or one JSON body from servers that do not stream. */
-import { defined } from '../base/defined.ts';
 import type { Response } from 'undici';
 import * as z from 'zod';
+import { defined } from '../base/defined.ts';
 import { EventStreamParser, EventTooLong } from '../event-stream/event-stream-parser.ts';
-import type { ModelCall, ProviderResponse, Tokens } from '../ports/models.ts';
+import { type ModelCall, type ProviderResponse, type Tokens, maxResponseLength } from '../ports/models.ts';
 import { textWithin } from './guarded-post.ts';
 
 export type ProviderFailure = Extract<ProviderResponse, { kind: 'failed' }>;
 
-/** Limit of an answer's text in characters, and of a JSON body in bytes. */
-const maxAnswerLength = 4_194_304;
 /** Limit of one event in characters. A chunk of an answer is a few words. */
 const maxEventLength = 1_048_576;
 
@@ -51,7 +49,7 @@ async function streamed(response: Response, { onText }: ModelCall): Promise<Prov
       const delta = choice?.delta?.content ?? '';
       if (delta === '') continue;
       text += delta;
-      if (text.length > maxAnswerLength) return tooLong;
+      if (text.length > maxResponseLength) return tooLong;
       onText?.(delta);
     }
   } catch (caught) {
@@ -65,7 +63,7 @@ async function streamed(response: Response, { onText }: ModelCall): Promise<Prov
 async function* emptyBody(): AsyncGenerator<Uint8Array> {}
 
 async function wholeAnswer(response: Response, { onText }: ModelCall): Promise<ProviderResponse> {
-  const body = await textWithin(response, maxAnswerLength);
+  const body = await textWithin(response, maxResponseLength);
   if (body === undefined) return tooLong;
   const parsed = whole.safeParse(jsonIn(body));
   const [choice] = parsed.success ? parsed.data.choices : [];
@@ -92,7 +90,7 @@ const tooLong: ProviderFailure = {
   kind: 'failed',
   cause: 'invalid',
   code: 'answer_too_large',
-  message: `the answer is longer than ${maxAnswerLength} characters`,
+  message: `the answer is longer than ${maxResponseLength} characters`,
 };
 
 const jsonIn = (text: string): unknown => {

@@ -4,7 +4,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 
-const cacheMs = minutes(5);
+export const providerKeyCacheMs = minutes(5);
 
 export class ProviderKeys {
   readonly #secrets: Pick<Secrets, 'value'>;
@@ -19,7 +19,7 @@ export class ProviderKeys {
   /** @throws Unavailable when the secret is empty: it may be set before the message is redelivered */
   async of(arn: string): Promise<string> {
     const cached = this.#cache.get(arn);
-    if (cached !== undefined && this.#clock.now() - cached.readAt < cacheMs) return cached.key;
+    if (cached !== undefined && this.#clock.now() - cached.readAt < providerKeyCacheMs) return cached.key;
     const key = (await this.#secrets.value(arn))?.trim();
     if (key === undefined || key === '') throw new Unavailable(`the secret ${arn}: it is empty`);
     this.#cache.set(arn, { key, readAt: this.#clock.now() });

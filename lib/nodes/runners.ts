@@ -22,7 +22,7 @@ export interface RunnerOptions {
   readonly scriptMemoryBytes?: number;
 }
 
-const defaultScriptMemoryBytes = 67_108_864;
+export const defaultScriptMemoryBytes = 67_108_864;
 
 /** Create one set per process, because the sandbox keeps a warm thread. */
 export function createRunners(options: RunnerOptions = {}): ReadonlyMap<string, Runner> {

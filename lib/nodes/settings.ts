@@ -31,9 +31,10 @@ export const graphDefaults = {
 } as const satisfies NodeDefaults;
 
 /** A Lambda function runs at most 15 minutes; one minute is reserved for the work around an attempt. */
-const maxTimeoutMs = minutes(14);
+export const maxTimeoutMs = minutes(14);
+export const maxAttempts = 100;
 const milliseconds = (maxMs: DurationMs) => z.int().min(0).max(maxMs).transform(durationMs);
-const maxBackoff = minutes(24 * 60);
+export const maxRetryBackoff = minutes(24 * 60);
 
 const variable = z
   .string()
@@ -70,9 +71,9 @@ const settings = {
   merge: setting(z.enum(mergeStrategies), 'merge'),
 } as const;
 const retrySettings = {
-  attempts: setting(z.int().min(1).max(100), 'attempts'),
-  backoffMs: setting(milliseconds(maxBackoff), 'backoffMs', 'backoff_ms'),
-  maxBackoffMs: setting(milliseconds(maxBackoff), 'maxBackoffMs', 'max_backoff_ms'),
+  attempts: setting(z.int().min(1).max(maxAttempts), 'attempts'),
+  backoffMs: setting(milliseconds(maxRetryBackoff), 'backoffMs', 'backoff_ms'),
+  maxBackoffMs: setting(milliseconds(maxRetryBackoff), 'maxBackoffMs', 'max_backoff_ms'),
   retryOn: setting(z.array(z.enum(retryableCauses)), 'retryOn', 'retry_on'),
 } as const;
 

@@ -3,6 +3,9 @@ import type { JsonObject, JsonValue } from '../engine/json.ts';
 import type { Failure } from '../engine/log/events.ts';
 import type { DurationMs } from '../engine/time.ts';
 
+/** Limit of the text of a response in characters, and of a JSON body in bytes. */
+export const maxResponseLength = 4_194_304;
+
 export type MediaType = 'text' | 'json' | 'image' | 'video' | 'audio' | 'pdf';
 
 export interface Attachment {

@@ -14,7 +14,7 @@ import { deepCopy } from './stored-value.ts';
 import { Rollback } from './rollback.ts';
 
 /** how long running step functions get to stop after their signal is aborted */
-const graceMs = seconds(5);
+export const graceMs = seconds(5);
 
 export async function executeWorkflowTask(context: ExecutionContext): Promise<WorkflowTaskEnd> {
   const { stepFunctions, interrupts, task } = context;

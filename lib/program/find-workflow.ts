@@ -50,7 +50,7 @@ export type WorkflowLookup =
   | { readonly kind: 'found'; readonly workflow: ProgramWorkflow }
   | { readonly kind: 'unloadable' | 'unknown_workflow'; readonly message: string };
 
-const defaultStepAttempts = 1_000;
+export const defaultStepAttempts = 1_000;
 
 export function findWorkflow(workflows: unknown, { workflowName, version }: RunFacts): WorkflowLookup {
   if (!Array.isArray(workflows)) return { kind: 'unloadable', message: 'the module exports no array `workflows`' };

@@ -21,7 +21,7 @@ import type { StepsInProgress, StepInProgress } from './steps-in-progress.ts';
 import { CommandBatchDraft } from './command-batch-draft.ts';
 
 /** The task waits for a retry that is due this soon. For a later one, the run suspends. */
-const maxInlineRetryWait = seconds(1);
+export const maxInlineRetryWait = seconds(1);
 
 /** What follows a command batch. */
 type NextAction =

@@ -1,9 +1,8 @@
 /** What authors' code prints: its logger, and the output of each step function. */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { printedLimits } from '../engine/log/printed-lines.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** Per attempt. Bytes are UTF-8, because counting UTF-16 units would let up to three times as much through */
-const maxPrinted = { lines: 200, bytes: 16_384 } as const;
 const truncationNotice = '… output truncated: the limit is reached';
 
 export class PrintedLines {
@@ -18,7 +17,7 @@ export class PrintedLines {
     this.#partialLine = parts.pop() ?? '';
     for (const line of parts) this.#store(line);
     // Bounds a line that never ends.
-    if (this.#partialLine.length > maxPrinted.bytes) this.#store(this.#partialLine);
+    if (this.#partialLine.length > printedLimits.bytes) this.#store(this.#partialLine);
   }
 
   /** An unfinished line counts as a line. */
@@ -31,7 +30,7 @@ export class PrintedLines {
   #store(line: string): void {
     if (this.#isFull) return;
     const bytes = new TextEncoder().encode(line).length;
-    if (this.#lines.length < maxPrinted.lines - 1 && this.#bytes + bytes <= maxPrinted.bytes) {
+    if (this.#lines.length < printedLimits.lines - 1 && this.#bytes + bytes <= printedLimits.bytes) {
       this.#lines.push(line.toWellFormed());
       this.#bytes += bytes;
       return;

@@ -29,7 +29,7 @@ export interface WorkflowTaskSettings {
   readonly stallTimeoutMs?: DurationMs;
 }
 
-const defaultStallTimeoutMs = seconds(30);
+export const defaultStallTimeoutMs = seconds(30);
 
 /** Never throws, and `ended` never rejects. */
 export function startWorkflowTask(

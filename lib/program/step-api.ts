@@ -27,11 +27,11 @@ export interface RequestedStep {
   readonly result: Promise<JsonValue>;
 }
 
-const maxNameLength = 256;
+export const maxStepNameLength = 256;
 /** the largest time value of a Date */
 const maxDateMs = 8.64e15;
 /** default timeout of `runWorkflow` */
-const defaultCallTimeout = days(365.25);
+export const defaultCallTimeout = days(365.25);
 
 export function createStepApi(
   { runId }: RunFacts,
@@ -119,8 +119,10 @@ function objectIn(options: unknown, shape: string): Given {
 }
 
 function nameIn(name: unknown): string {
-  if (typeof name !== 'string' || name === '' || name.length > maxNameLength || !name.isWellFormed())
-    throw new TypeError(`the name of a step must be a string of 1 to ${maxNameLength} characters, and is ${describeValue(name)}`);
+  if (typeof name !== 'string' || name === '' || name.length > maxStepNameLength || !name.isWellFormed())
+    throw new TypeError(
+      `the name of a step must be a string of 1 to ${maxStepNameLength} characters, and is ${describeValue(name)}`,
+    );
   if (name.startsWith(rollbackPrefix))
     throw new TypeError(`the name of a step must not start with ${rollbackPrefix}: ${describeValue(name)}`);
   return name;

@@ -6,7 +6,7 @@ import { jsonLimits } from '../engine/validate-json.ts';
 import { errorText } from '../engine/error-text.ts';
 
 /** limit of one stored value, as JSON text in UTF-8 */
-const maxBytes = 16 * 1_048_576;
+export const maxStoredBytes = 16 * 1_048_576;
 const maxLevels = jsonLimits.levels;
 
 export type StorableResult =
@@ -18,10 +18,10 @@ export function storedValue(input: unknown, what: 'result' | 'input' | 'data'): 
   try {
     const value = toJson(input, { path: '', key: '', ancestors: [] }) ?? null;
     const bytes = bytesOf(JSON.stringify(value));
-    if (bytes <= maxBytes) return { kind: 'stored', value };
-    return refused(`${what}_too_large`, `the ${what} has ${bytes} bytes as JSON; the limit is ${maxBytes}`, {
+    if (bytes <= maxStoredBytes) return { kind: 'stored', value };
+    return refused(`${what}_too_large`, `the ${what} has ${bytes} bytes as JSON; the limit is ${maxStoredBytes}`, {
       bytes,
-      maxBytes,
+      maxBytes: maxStoredBytes,
     });
   } catch (error) {
     if (error instanceof UnstorableError) {

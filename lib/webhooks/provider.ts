@@ -41,7 +41,8 @@ const common = {
 };
 
 /** In both directions. Less than ten seconds would refuse senders whose clocks are correct. */
-const toleranceSeconds = z.int().min(10).max(3_600).default(300);
+export const toleranceLimits = { min: 10, standard: 300, max: 3_600 } as const;
+const toleranceSeconds = z.int().min(toleranceLimits.min).max(toleranceLimits.max).default(toleranceLimits.standard);
 
 const provider = z.discriminatedUnion('scheme', [
   z.strictObject({ scheme: z.literal('standard-webhooks'), ...common, toleranceSeconds }),

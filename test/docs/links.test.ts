@@ -11,6 +11,8 @@ const pages = [
   'CONTRIBUTING.md',
   'AGENTS.md',
   'CHANGELOG.md',
+  'examples/README.md',
+  'llms.txt',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))
     .map((path) => `docs/${path}`),

@@ -5,7 +5,8 @@ import { defaultTargetWorld, hostFacts, modeVariable } from '../../lib/app-host/
 import { ownershipReport } from '../../lib/app-host/report.ts';
 import { markerHeaders } from '../../lib/app-host/unexpected-hit.ts';
 import { readConfig } from '../../lib/ownership/config.ts';
-import { numberIn, quotedIn, read, rowsIn } from './documents.ts';
+import { bodyLimits } from '../../lib/app-host/read-body.ts';
+import { quotedIn, read, rowsIn } from './documents.ts';
 
 const text = read('docs/OWNERSHIP.md');
 const firstCells = (section: string) =>
@@ -43,8 +44,7 @@ test('the page, its fields and the usual world', () => {
 });
 
 test('the limits of a body', () => {
-  expect(numberIn('lib/app-host/read-body.ts', 'const maxBytes = ')).toBe(64 * 1_024);
-  expect(numberIn('lib/app-host/read-body.ts', 'const timeoutMs = ')).toBe(2_000);
+  expect(bodyLimits).toEqual({ bytes: 64 * 1_024, timeoutMs: 2_000 });
 });
 
 test('the configuration has these places and defaults, and the example is valid', () => {

@@ -1,12 +1,20 @@
 /** docs/CLI.md as a session: runs every line with the real program against `npm start`. */
 import { execFile, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freshFolder, preparedFolder, root, startLocal, type LocalStart } from './local-start.ts';
 
 const folder = freshFolder();
+/** Before the real npx in the path: npx takes a second of each of the lines, and the program a tenth. */
+const npxFolder = join(folder, 'bin');
+mkdirSync(npxFolder);
+writeFileSync(
+  join(npxFolder, 'npx'),
+  `#!/bin/sh\n[ "$1" = stepwell ] && shift && exec '${process.execPath}' '${join(root, 'bin/stepwell-cli.mjs')}' "$@"\necho "npx $1 is no line of the page" >&2\nexit 1\n`,
+  { mode: 0o755 },
+);
 const env = {
   ...process.env,
   HOME: folder,
@@ -14,7 +22,7 @@ const env = {
   STEPWELL_DIR: join(folder, '.stepwell'),
   // Without this, npm checks its registry for updates.
   npm_config_update_notifier: 'false',
-  PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+  PATH: `${npxFolder}:${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
 };
 let local: LocalStart;
 beforeAll(async () => {
@@ -48,6 +56,12 @@ test('the whole session succeeds, with the output of the page', async () => {
   expect(stdout).toMatch(/1 done, 0 skipped, 0 failed, 0 not tried\.\n[^]*1 done, 0 skipped/);
   expect(stdout).toMatch(/^sw_local_\w+$/m);
   expect(stdout).toMatch(/runs\.cancel +run\/wrun_\w+ +✓ success/);
+});
+
+test('npx finds the program in a checkout', () => {
+  const PATH = `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
+  const { status, stdout } = spawnSync('npx', ['stepwell', '--help'], { cwd: root, env: { ...env, PATH }, encoding: 'utf8' });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/^Usage: stepwell /) });
 });
 
 test('exit code and output format are passed on', () => {

@@ -1,93 +1,13 @@
 /** Code workflows from the CLI to their ends in the embedded cloud: through the API, the queues and the function, as in AWS. */
-import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { cli, deploy, ended, hasEnded, node, project, rewrite, start, stepsIn, waits, when } from './code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
-import { freshFolder, type LocalStart, root, startLocal } from './local-start.ts';
-
-type Place = Pick<InProcessCloud, 'url' | 'apiKey' | 'call'>;
+import { freshFolder, type LocalStart, preparedFolder, root, startLocal } from './local-start.ts';
 
 const examples = join(root, 'examples/code-workflows');
-/** Runs `stepwell` in a project. @returns its output */
-async function cli({ url, apiKey }: Place, folder: string, ...given: readonly string[]): Promise<string> {
-  const env = { ...process.env, HOME: freshFolder(), STEPWELL_URL: url, STEPWELL_API_KEY: apiKey };
-  const program = [join(root, 'bin/stepwell-cli.mjs'), ...given];
-  return (await promisify(execFile)(process.execPath, program, { cwd: folder, env })).stdout;
-}
-const deploy = (place: Place, folder: string, ...options: readonly string[]): Promise<string> =>
-  cli(place, folder, 'deploy', ...options);
-
-/** A project with these workflows in one file, and a folder for their output. */
-function project(code: string): string {
-  const folder = freshFolder();
-  mkdirSync(join(folder, 'workflows'));
-  writeFileSync(join(folder, 'stepwell.config.json'), '{}');
-  rewrite(folder, code);
-  return folder;
-}
-function rewrite(folder: string, code: string): void {
-  const imports = [
-    `import { appendFileSync } from 'node:fs';`,
-    `import { setTimeout as wait } from 'node:timers/promises';`,
-    `import { defineWorkflow, NonRetryableError } from 'stepwell/sdk';`,
-    `const note = (file, text) => appendFileSync(file, text + '\\n');`,
-  ];
-  writeFileSync(join(folder, 'workflows/all.ts'), [...imports, code].join('\n'));
-}
-
-let starts = 0;
-async function start(place: Place, workflowName: string, input: unknown = {}, more: object = {}): Promise<string> {
-  const key = { 'idempotency-key': `start-${(starts += 1)}` };
-  const { status, body } = await place.call('POST', '/v1/runs', { workflowName, input, ...more }, key);
-  expect(status, JSON.stringify(body)).toBe(202);
-  return z.looseObject({ runId: z.string() }).parse(body).runId;
-}
-
-const failure = z.looseObject({ code: z.string().optional(), message: z.string() });
-const runShape = z.looseObject({
-  status: z.string(),
-  deploymentId: z.string(),
-  output: z.unknown().optional(),
-  error: failure.optional(),
-  nodes: z.array(
-    z.looseObject({
-      nodeId: z.string(),
-      status: z.string(),
-      attempt: z.int(),
-      childRunId: z.string().optional(),
-      error: failure.optional(),
-    }),
-  ),
-});
-type Run = z.output<typeof runShape>;
-
-/** Polls until the condition holds, or the test times out. */
-async function when(place: Place, id: string, holds: (found: Run) => boolean): Promise<Run> {
-  for (;;) {
-    const found = runShape.parse((await place.call('GET', `/v1/runs/${id}`)).body);
-    if (holds(found)) return found;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-const hasEnded = ({ status }: Run): boolean => status !== 'pending' && status !== 'running';
-const ended = (place: Place, id: string): Promise<Run> => when(place, id, hasEnded);
-const node = ({ nodes }: Run, id: string) => nodes.find(({ nodeId }) => nodeId === id);
-const waits =
-  (id: string) =>
-  (run: Run): boolean =>
-    node(run, id)?.status === 'waiting';
-
-const eventsShape = z.looseObject({
-  data: z.array(z.looseObject({ type: z.string(), payload: z.looseObject({ nodeId: z.string().optional() }) })),
-});
-/** The steps in the order of their events of this type. */
-async function stepsIn(place: Place, id: string, type: string): Promise<readonly (string | undefined)[]> {
-  const { data } = eventsShape.parse((await place.call('GET', `/v1/runs/${id}/events?limit=1000`)).body);
-  return data.flatMap((event) => (event.type === type ? [event.payload.nodeId] : []));
-}
 
 const exampleRuns = z
   .array(
@@ -219,8 +139,6 @@ export const exits = defineWorkflow({ name: 'exits' }, async ({ step }) => {
     return attempt;
   });
 });
-export const loops = defineWorkflow({ name: 'loops' }, async ({ step }) =>
-  step.run({ name: 'loop', retryPolicy: { maximumAttempts: 1 } }, () => { for (;;); }));
 export const unstorable = defineWorkflow({ name: 'unstorable' }, async ({ step }) =>
   step.run({ name: 'big' }, () => ({ of: 10n })));
 `;
@@ -291,11 +209,6 @@ describe('a project of one’s own', { timeout: 90_000 }, () => {
     expect(node(run, 'before')?.attempt).toBe(1);
   });
 
-  test('an endless loop fails its step shortly before the function’s timeout', async () => {
-    const id = await start(cloud, 'loops');
-    expect(await ended(cloud, id)).toMatchObject({ status: 'failed', error: { code: 'code_timed_out', cause: 'timeout' } });
-  });
-
   test('a result that has no JSON fails its step at once', async () => {
     const run = await ended(cloud, await start(cloud, 'unstorable'));
     expect(run.error).toMatchObject({ code: 'result_not_serialisable' });
@@ -308,7 +221,7 @@ describe('a kill of everything', () => {
   afterAll(() => local?.end('SIGTERM'));
 
   test('half-way through a run: completed steps do not run again', { timeout: 300_000 }, async () => {
-    const directory = freshFolder();
+    const directory = preparedFolder();
     const file = join(directory, 'noted');
     const folder = project(`
 export const slow = defineWorkflow({ name: 'slow' }, async ({ input, step }) => {

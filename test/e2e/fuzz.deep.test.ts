@@ -19,12 +19,14 @@ const threads = Math.min(8, Math.max(2, availableParallelism()));
 /** Below this share of successes the requests reach too little of the product. */
 const leastGood = 0.3;
 
+const replay = `replay: STEPWELL_FUZZ_SEED=${seed} STEPWELL_FUZZ_REQUESTS=${count} STEPWELL_FUZZ_HTTP_REQUESTS=${overHttp} STEPWELL_TEST_TIER=deep npx vitest run test/e2e/fuzz.deep.test.ts`;
+
 describe(`seed ${seed}`, () => {
   test(`${count} requests to the handlers`, async () => {
     const door = await openHandlers();
     onTestFinished(() => door.close());
     const { violations, succeeded, neverSucceeded } = await campaign(door, seed, count);
-    expect(violations.slice(0, 10), `${violations.length} of ${count}`).toEqual([]);
+    expect(violations.slice(0, 10), `${violations.length} of ${count}; ${replay}`).toEqual([]);
     expect(succeeded).toBeGreaterThan(leastGood);
     expect(neverSucceeded, 'operations that were never answered well').toEqual([]);
   });
@@ -39,7 +41,7 @@ describe(`seed ${seed}`, () => {
       seed,
       overHttp,
     );
-    expect(violations.slice(0, 10), `${violations.length} of ${overHttp}`).toEqual([]);
+    expect(violations.slice(0, 10), `${violations.length} of ${overHttp}; ${replay}`).toEqual([]);
     expect(succeeded).toBeGreaterThan(leastGood);
   }, 900_000);
 });

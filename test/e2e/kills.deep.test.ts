@@ -26,6 +26,8 @@ test('five kills under load: no effect is lost or repeated without a crash, and 
       await undo();
     }
     await checkAgain(rested);
+  }).catch((cause: unknown) => {
+    throw new Error(`a round of kills failed; replay: npm run kills -- --seed ${seed}`, { cause });
   });
   const { whole = 0, ...threads } = kills;
   expect(whole).toBe(3);

@@ -2,7 +2,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { S3Blobs, payloadLifetime } from '../../lib/aws/blobs.ts';
-import { payloadLifetimeTag } from '../../lib/contract/payload-lifetimes.ts';
+import { daysUntilDeletion, payloadLifetimeTag } from '../../lib/contract/payload-lifetimes.ts';
 import { environment, projectId } from '../../lib/engine/ids.ts';
 import { expiryOf, latestEndAfterDeadline } from '../../lib/engine/log/head.ts';
 import { type Instant, after, days, durationMs, instant, minutes } from '../../lib/engine/time.ts';
@@ -40,7 +40,7 @@ function faultsOf(given: readonly LifecycleRule[]): readonly string[] {
     const tags = tagged(payloadLifetime(expiresAt, writtenAt));
     const gone = deletedAt(given, { ...payload, tags, createdAt });
     const isDaily = expiresAt - createdAt <= days(728);
-    const latest = after(expiresAt, isDaily ? days(2) : days(17));
+    const latest = after(expiresAt, days(isDaily ? daysUntilDeletion.daily : daysUntilDeletion.longer));
     if (gone === undefined || gone >= latest) faults.add(`${name}: kept too long`);
     else if (gone < expiresAt) faults.add(`${name}: deleted before the run expires`);
   };

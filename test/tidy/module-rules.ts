@@ -122,10 +122,30 @@ const moduleRules = {
     node: 'any',
   },
   bin: { modules: ['stacks', 'scripts'], packages: ['aws-cdk-lib'], node: 'any' },
-  // Bundles include the sandbox's files. A key is created by the product's own code.
+  // Bundles include the sandbox's files. A key is created by the product's own code. The page of limits is generated from all modules.
   scripts: {
-    modules: ['cli', 'bundles', 'contract', 'nodes', 'api', 'aws', 'engine', 'ports'],
-    packages: ['esbuild', 'zod'],
+    modules: [
+      'api',
+      'app-host',
+      'artifact',
+      'aws',
+      'bundles',
+      'cli',
+      'codec',
+      'constructs',
+      'contract',
+      'engine',
+      'functions',
+      'lens',
+      'local',
+      'models',
+      'nodes',
+      'ports',
+      'program',
+      'service',
+      'webhooks',
+    ],
+    packages: ['@dagrejs/dagre', 'esbuild', 'zod'],
     node: 'any',
   },
 } as const satisfies Record<string, { modules: readonly string[]; packages: readonly string[]; node: readonly string[] | 'any' }>;

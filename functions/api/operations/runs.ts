@@ -1,16 +1,17 @@
 /** The routes that start, show and list runs. */
-import { defined } from '../../../lib/base/defined.ts';
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import type { BodyOf } from '../../../lib/api/routes.ts';
-import { type Instant, after, days, instant } from '../../../lib/engine/time.ts';
+import { defined } from '../../../lib/base/defined.ts';
+import { maxDeadline } from '../../../lib/engine/log/expiry.ts';
+import { type Instant, after, instant } from '../../../lib/engine/time.ts';
+import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { getRun } from '../../../lib/service/runs/get-run.ts';
 import { listRuns } from '../../../lib/service/runs/list-runs.ts';
 import { rerunRun } from '../../../lib/service/runs/rerun-run.ts';
 import { startRun } from '../../../lib/service/runs/start-run.ts';
-import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { type OperationTable, refuse } from '../operation.ts';
 import { runOf, runSummaryOf } from './run-view.ts';
 
@@ -18,8 +19,6 @@ type HandledOperations = 'startRun' | 'listRuns' | 'getRun' | 'rerunRun';
 
 /** The only supported version of the body of a start. */
 const knownSpecVersion = 1;
-/** The latest deadline and start time of a run, from now. */
-const maxWait = days(365);
 
 const cursorShape = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });
 
@@ -134,7 +133,7 @@ const notApplicable = (field: string): ErrorDetail => ({
  */
 const startRefusal = ({ specVersion, availableAt, deadlineAt }: BodyOf<'startRun'>, now: Instant) => {
   if (specVersion !== knownSpecVersion) return refuse('unsupported_spec_version');
-  const latest = after(now, maxWait);
+  const latest = after(now, maxDeadline);
   const errors: ErrorDetail[] = [];
   if (availableAt !== undefined && availableAt > latest) {
     errors.push({ pointer: '/availableAt', code: 'too_late', message: 'must be within 365 days from now' });

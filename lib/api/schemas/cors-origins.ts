@@ -4,9 +4,9 @@
  */
 import * as z from 'zod';
 
-const maxOrigins = 10;
+export const maxOrigins = 10;
 /** The origins are an environment variable of the function; all its variables together may have 4 KB. */
-const maxTotalCharacters = 500;
+export const maxOriginCharacters = 500;
 
 /** Origins on the developer's machine may use plain HTTP. */
 const isLocal = ({ hostname }: URL): boolean => hostname === 'localhost' || hostname === '127.0.0.1';
@@ -32,6 +32,6 @@ export const corsOrigins = z
   .max(maxOrigins, `must contain at most ${maxOrigins} origins`)
   .refine((origins) => new Set(origins).size === origins.length, 'contains an origin twice')
   .refine(
-    (origins) => origins.join().length <= maxTotalCharacters,
-    `must contain at most ${maxTotalCharacters} characters in total`,
+    (origins) => origins.join().length <= maxOriginCharacters,
+    `must contain at most ${maxOriginCharacters} characters in total`,
   );

@@ -1,15 +1,17 @@
 /** Schemas of deployments, and of the routes for their code. */
 import * as z from 'zod';
-import type { ErrorCode, ErrorDetail } from '../errors.ts';
 import { findPathError, archiveLimits } from '../../artifact/archive-rules.ts';
+import { queueNamePattern } from '../../engine/bundle/message.ts';
 import { workflowNamePattern } from '../../engine/ids.ts';
 import { runtimes } from '../../ports/deployments.ts';
-import { cursor, deploymentId, jsonObject, limit, page, utcTimestamp } from './parts.ts';
-import { queueNamePattern } from '../../engine/bundle/message.ts';
+import type { ErrorCode, ErrorDetail } from '../errors.ts';
+import { cursor, deploymentId, jsonObject, limit, page, utcTimestamp, pageSize } from './parts.ts';
 
 /** Maximum size of a manifest, and of a form with its artifact. The function receives the form in base64. */
 export const manifestLimitBytes = 262_144;
 export const formLimitBytes = 4_194_304;
+export const maxWorkflows = 100;
+export const maxSteps = 1_000;
 
 /** Path segments of other routes below `/v1/deployments`. */
 const reservedDeploymentIds: readonly string[] = ['active', 'rollback'];
@@ -51,10 +53,10 @@ export const manifestParts = z.strictObject({
     description:
       '`bundle`: bundles that export POST(Request) → Response. `code`: the module workflows.mjs, which exports `workflows`.',
   }),
-  workflows: z.array(workflow).max(100),
+  workflows: z.array(workflow).max(maxWorkflows),
   steps: z
     .array(step)
-    .max(1_000)
+    .max(maxSteps)
     .refine((rows) => areDistinct(namesOf(rows)), duplicateMessage)
     .default([]),
   files: z
@@ -99,7 +101,7 @@ export const manifestErrorCode = (details: readonly ErrorDetail[]): ErrorCode =>
 };
 
 export const deploymentParams = z.strictObject({ deploymentId });
-export const listDeploymentsQuery = z.strictObject({ limit: limit.default(50), cursor: cursor.exactOptional() });
+export const listDeploymentsQuery = z.strictObject({ limit: limit.default(pageSize.standard), cursor: cursor.exactOptional() });
 export const rollbackBody = z.strictObject({ deploymentId: deploymentId.exactOptional() }).meta({ id: 'Rollback' });
 
 const status = z.enum(['created', 'active', 'inactive']);
@@ -157,7 +159,7 @@ export const verifiedDeploymentResponse = z.strictObject({ deploymentId: z.strin
 export const removedDeploymentResponse = z.strictObject({ deploymentId: z.string(), removedAt: utcTimestamp });
 
 /** For longer waits the code returns a delay, and is called again after it. */
-const maxDelaySeconds = 86_400;
+export const maxMessageDelaySeconds = 86_400;
 
 export const publishBody = z
   .strictObject({
@@ -174,7 +176,7 @@ export const publishBody = z
           .regex(/^[\x20-\x7e]{1,255}$/, 'must be 1 to 255 printable ASCII characters')
           .exactOptional()
           .meta({ description: 'calls with the same key send one message; without a key each call sends one' }),
-        delaySeconds: z.int().min(0).max(maxDelaySeconds).exactOptional(),
+        delaySeconds: z.int().min(0).max(maxMessageDelaySeconds).exactOptional(),
       })
       .exactOptional(),
   })

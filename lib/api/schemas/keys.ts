@@ -1,23 +1,11 @@
 /** Schemas of keys and of the audit trail. */
 import * as z from 'zod';
 import { keyScopes } from '../../ports/control.ts';
-import {
-  correlationId,
-  cursor,
-  environment,
-  jsonObject,
-  keyId,
-  limit,
-  page,
-  projectId,
-  runId,
-  timestampInput,
-  utcTimestamp,
-} from './parts.ts';
+import { correlationId, cursor, environment, jsonObject, keyId, limit, page, projectId, runId, timestampInput, utcTimestamp, pageSize } from './parts.ts';
 
 /** A week: long enough for all deployments of a caller to use the new key. */
-const maxOverlapSeconds = 604_800;
-const defaultOverlapSeconds = 86_400;
+export const maxOverlapSeconds = 604_800;
+export const defaultOverlapSeconds = 86_400;
 
 export const createKeyBody = z
   .strictObject({
@@ -30,7 +18,7 @@ export const createKeyBody = z
   .meta({ id: 'CreateKey' });
 
 export const keyParams = z.strictObject({ keyId });
-export const listKeysQuery = z.strictObject({ limit: limit.default(50), cursor: cursor.exactOptional() });
+export const listKeysQuery = z.strictObject({ limit: limit.default(pageSize.standard), cursor: cursor.exactOptional() });
 export const rotateKeyBody = z
   .strictObject({ overlapSeconds: z.int().min(0).max(maxOverlapSeconds).default(defaultOverlapSeconds) })
   .meta({ id: 'RotateKey' });
@@ -67,7 +55,7 @@ export const keyList = page(keySummary);
 const results = ['success', 'failure'] as const;
 
 export const listAuditQuery = z.strictObject({
-  limit: limit.default(50),
+  limit: limit.default(pageSize.standard),
   cursor: cursor.exactOptional(),
   action: z.string().min(1).max(64).exactOptional(),
   result: z.enum(results).exactOptional(),

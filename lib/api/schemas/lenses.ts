@@ -41,9 +41,12 @@ const input = z.union([
 ]);
 const output = z.union([z.strictObject({ ...fields, ...artifactKind }), z.strictObject({ ...schema, ...artifactKind })]);
 
+/** in characters */
+export const maxTemplateLength = 131_072;
+
 const lens = {
   kind: z.enum(lensKinds).default('text'),
-  template: z.string().min(1).max(131_072),
+  template: z.string().min(1).max(maxTemplateLength),
   description: z.string().max(4_096).exactOptional(),
   input: input.exactOptional(),
   output: output.exactOptional(),

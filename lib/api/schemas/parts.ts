@@ -33,8 +33,12 @@ export const cursorTime = z.int().min(0).max(253_402_300_799_999).transform(inst
 /** A time in a response, in UTC. */
 export const utcTimestamp = z.string().meta({ format: 'date-time' });
 
-/** Page size. */
-export const limit = z.coerce.number().int().min(1).max(100);
+/** Page size of most lists. */
+export const pageSize = { standard: 50, max: 100 } as const;
+export const limit = z.coerce.number().int().min(1).max(pageSize.max);
+/** Page size of events and tags, which are small. */
+export const eventPageSize = { standard: 200, max: 1_000 } as const;
+export const eventLimit = z.coerce.number().int().min(1).max(eventPageSize.max).default(eventPageSize.standard);
 export const cursor = z.string().min(1).max(2_048);
 
 export const page = <Row extends z.ZodType>(row: Row) =>

@@ -8,7 +8,7 @@ import { runStatuses } from '../../engine/log/head.ts';
 import { graph } from './workflows.ts';
 
 const signalText = z.string().min(1).max(maxSignalTextLength);
-const maxExpirySeconds = days(30) / 1_000;
+export const maxSignalTtlSeconds = days(30) / 1_000;
 
 const signalFields = {
   name: signalText,
@@ -17,7 +17,7 @@ const signalFields = {
   expiresInSeconds: z
     .int()
     .min(1)
-    .max(maxExpirySeconds)
+    .max(maxSignalTtlSeconds)
     .exactOptional()
     .meta({ description: 'how long the signal is stored until a node waits for it; absent: one day' }),
 };

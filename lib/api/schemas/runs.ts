@@ -3,6 +3,7 @@ import * as z from 'zod';
 import {
   cursor,
   deploymentId,
+  eventLimit,
   failure,
   json,
   jsonObject,
@@ -73,8 +74,10 @@ export const rerunRunBody = z
   .meta({ id: 'RerunRun' });
 export const rerunResponse = startedResponse.extend({ rerunOf: z.string() });
 
+export const runsPerPage = 25;
+
 export const listRunsQuery = z.strictObject({
-  limit: limit.default(25),
+  limit: limit.default(runsPerPage),
   cursor: cursor.exactOptional(),
   status: z.enum(runStatuses).exactOptional(),
   workflowName: workflowName.exactOptional(),
@@ -224,7 +227,7 @@ export const listEventsQuery = z.strictObject({
     .max(maxReaderNameLength)
     .exactOptional()
     .meta({ description: 'the name of the reader: opening a stream closes its previous stream of this run' }),
-  limit: z.coerce.number().int().min(1).max(1_000).default(200),
+  limit: eventLimit,
 });
 
 /** Common fields of events and deltas. */

@@ -2,12 +2,12 @@
 import * as z from 'zod';
 import { runStatuses } from '../../engine/log/head.ts';
 import { overlapPolicies } from '../../engine/schedule/timing.ts';
-import { cursor, json, limit, utcTimestamp, page, scheduleId, timestampInput, workflowName } from './parts.ts';
+import { cursor, json, limit, utcTimestamp, page, scheduleId, timestampInput, workflowName, pageSize } from './parts.ts';
 
 /** EventBridge Scheduler can be a minute late, and the message waits in a queue. */
-const minCatchUpSeconds = 120;
+export const minCatchUpSeconds = 120;
 /** EventBridge Scheduler retries a delivery for at most a day. */
-const maxCatchUpSeconds = 86_400;
+export const maxCatchUpSeconds = 86_400;
 
 const cron = z.string().min(1).max(256).meta({
   description: 'six fields as in EventBridge Scheduler: minutes, hours, day of month, month, day of week, year',
@@ -55,7 +55,7 @@ export const updateScheduleBody = z
   .meta({ id: 'UpdateSchedule' });
 
 export const scheduleParams = z.strictObject({ scheduleId });
-export const listSchedulesQuery = z.strictObject({ limit: limit.default(50), cursor: cursor.exactOptional() });
+export const listSchedulesQuery = z.strictObject({ limit: limit.default(pageSize.standard), cursor: cursor.exactOptional() });
 
 const fire = z
   .strictObject({

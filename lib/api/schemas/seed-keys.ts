@@ -29,7 +29,7 @@ const seedKey = z
 export type SeedKeySetting = z.output<typeof seedKey>;
 
 /** Create further keys with the API, not in the template. */
-const maxSeedKeys = 50;
+export const maxSeedKeys = 50;
 
 export const seedKeys = z
   .array(seedKey)

@@ -1,10 +1,10 @@
 /** Schemas that workflows, lenses and queries share: each is published under a name, in versions. */
 import * as z from 'zod';
-import { cursor, limit, utcTimestamp } from './parts.ts';
+import { cursor, limit, pageSize, utcTimestamp } from './parts.ts';
 
 export const versionQuery = z.strictObject({ version: z.coerce.number().int().min(1).exactOptional() });
 export const summariesQuery = z.strictObject({
-  limit: limit.default(50),
+  limit: limit.default(pageSize.standard),
   cursor: cursor.exactOptional(),
   archived: z
     .enum(['true', 'false'])

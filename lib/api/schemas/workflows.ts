@@ -1,12 +1,12 @@
 /** Schemas for workflows. Unknown keys are refused with their pointer. */
 import * as z from 'zod';
 import { mergeStrategies } from '../../engine/graph/definition.ts';
+import { maxDeadline } from '../../engine/log/expiry.ts';
 import { json, jsonObject, utcTimestamp, nodeId, page, workflowName } from './parts.ts';
 import { finding, summaryFields } from './versions.ts';
 
-const day = 86_400;
 /** A workflow can declare up to one year. */
-const maxDeadlineSeconds = 365 * day;
+const maxDeadlineSeconds = maxDeadline / 1_000;
 const label = z.string().max(256);
 
 const node = z
@@ -63,8 +63,10 @@ const budget = z
   })
   .meta({ id: 'Budget' });
 
+export const maxArguments = 200;
+
 const options = z.strictObject({
-  args: z.array(argument).max(200).exactOptional(),
+  args: z.array(argument).max(maxArguments).exactOptional(),
   deadlineSeconds: z.int().min(1).max(maxDeadlineSeconds).exactOptional(),
   budget: budget.exactOptional(),
   maxConcurrentRuns: z

@@ -17,7 +17,7 @@ export type ImportResult = { readonly value: unknown } | { readonly error: strin
 export type ImportContext = Pick<CommandContext, 'log' | 'sleep' | 'signal'>;
 
 /** Equal to the limit for importing a deployment. */
-const importTimeoutMs = 30_000;
+export const buildImportTimeoutMs = 30_000;
 
 const shape = z.union([z.strictObject({ error: z.string() }), z.strictObject({ value: z.unknown() })]);
 
@@ -44,8 +44,8 @@ export async function importInThread(
         worker.once('messageerror', () => resolve({ error: 'its result cannot be cloned between threads' }));
         worker.once('exit', (code) => resolve({ error: `it exited with code ${code}` }));
       }),
-      sleep(importTimeoutMs, AbortSignal.any([signal, done.signal])).then(() => ({
-        error: `it was not imported within ${importTimeoutMs} ms`,
+      sleep(buildImportTimeoutMs, AbortSignal.any([signal, done.signal])).then(() => ({
+        error: `it was not imported within ${buildImportTimeoutMs} ms`,
       })),
     ]);
     signal.throwIfAborted();

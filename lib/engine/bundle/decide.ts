@@ -4,23 +4,7 @@
  */
 import { defined } from '../../base/defined.ts';
 import { type Backoff, backoffMs } from '../../base/retry.ts';
-import {
-  type CommonFact,
-  type Decision,
-  type DecisionTools,
-  type NodeLost,
-  deadlineExceeded,
-  decideCommonFact,
-  emit,
-  endRun,
-  findOpenNode,
-  hasEnded,
-  isPastDeadline,
-  markRunning,
-  openDecision,
-  recordResumption,
-  startRun,
-} from '../decision.ts';
+import { type CommonFact, type Decision, type DecisionTools, type NodeLost, deadlineExceeded, decideCommonFact, emit, endRun, findOpenNode, hasEnded, isPastDeadline, markRunning, openDecision, recordResumption, startRun } from '../decision.ts';
 import { type Attempt, type NodeId, type NodeRef, firstAttempt, nodeKey, topLevel } from '../ids.ts';
 import { type JsonValue, type Payload, inline } from '../json.ts';
 import type { Failure, RunEvent } from '../log/events.ts';
@@ -70,8 +54,9 @@ type Draft = Decision<BundleTools>;
 export const maxDeliveries = 50;
 /** An artifact that could not be loaded several times will not load later. */
 const maxLoads = 5;
+export const maxDeliveryBackoffMs = 900_000;
 /** 1, 2, 4 … seconds, at most 15 minutes. A part is random, so that messages that failed together are not retried together. */
-const deliveryBackoff: Backoff = { baseMs: 1_000, maxMs: 900_000, jitter: 0.25 };
+const deliveryBackoff: Backoff = { baseMs: 1_000, maxMs: maxDeliveryBackoffMs, jitter: 0.25 };
 
 /** The first commit: the input, and the first message. */
 export function decideBundleStart(

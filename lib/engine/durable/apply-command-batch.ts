@@ -20,7 +20,7 @@ type CommandBatchFact = Extract<CodeFact, { kind: 'command-batch' }>;
 export const maxStepAttempts = 25_000;
 
 /** Workflow tasks in a row that may stall. The code then awaits something that is not a step, so nothing will wake the run. */
-const maxStalls = 5;
+export const maxStalls = 5;
 
 export function applyCommandBatch(draft: Draft, fact: CommandBatchFact): void {
   const workflowTask = findOpenNode(draft, fact.node, fact.attempt);

@@ -37,7 +37,7 @@ import { workflowExpiredCode } from './step.ts';
 import { applyCommandBatch } from './apply-command-batch.ts';
 
 /** A rollback may continue for this long after the run's deadline. */
-const rollbackGrace = hours(1);
+export const rollbackGrace = hours(1);
 
 /** The first commit: the input, and the first workflow task. */
 export function decideCodeStart(
@@ -159,7 +159,7 @@ function loseWorkflowTask(draft: Draft, { node: ref, attempt, failure }: FactOf<
 }
 
 /** Workflow tasks that may diverge during a rollback: nondeterministic code may still replay correctly on a later attempt. */
-const maxDivergedRollbacks = 5;
+export const maxDivergedRollbacks = 5;
 
 /** A caller may wait for the end of a rollback: what diverging code cannot roll back is left, and the run's error names it. */
 function deferOrEndRollback(

@@ -66,7 +66,7 @@ type WorkflowTaskCrash = Extract<CodeFact, { kind: 'workflow-task-crashed' }>;
 type AttemptFailure = Pick<WorkflowTaskCrash, 'failure' | 'startedAt' | 'endedAt'>;
 
 /** Workflow tasks in a row that may crash without a running step; then the run fails. */
-const maxCrashes = 10;
+export const maxTaskCrashes = 10;
 
 /** The author's code crashed its thread. Running steps fail with it; if none ran, the workflow task itself crashed. */
 export function crashWorkflowTask(draft: Draft, fact: WorkflowTaskCrash): void {
@@ -110,7 +110,7 @@ export function loseSteps(draft: Draft, workflowTask: OpenNode, { message, detai
 }
 
 function crashWorkflow(draft: Draft, workflowTask: OpenNode, fact: WorkflowTaskCrash): void {
-  if (workflowTask.attempt < maxCrashes) return deferWorkflowTask(draft, workflowTask, fact);
+  if (workflowTask.attempt < maxTaskCrashes) return deferWorkflowTask(draft, workflowTask, fact);
   endWorkflowTask(draft, workflowTask, fact);
   endOrRollBack(draft, failedWith(fact.failure));
   if (!hasEnded(draft)) requestWorkflowTask(draft);
@@ -148,7 +148,7 @@ export const divergedCode = 'replay_diverged';
 
 /** Delays that the code document specifies for workers without the definition: 5 s, doubled up to 5 minutes. */
 const minDelay = seconds(5);
-const maxDelay = minutes(5);
+export const maxTaskDeferral = minutes(5);
 
 /** Defers a workflow task that cannot run now, with growing delay and without a limit, because the run has not failed. */
 export function deferWorkflowTask(
@@ -157,7 +157,7 @@ export function deferWorkflowTask(
   { failure, startedAt, endedAt }: { readonly failure: Failure; readonly startedAt: Instant; readonly endedAt: Instant },
 ): void {
   const { now, deadlineAt } = draft.tools;
-  const delayMs = durationMs(backoffMs({ baseMs: minDelay, maxMs: maxDelay }, attempt));
+  const delayMs = durationMs(backoffMs({ baseMs: minDelay, maxMs: maxTaskDeferral }, attempt));
   // The deadline is handled at its time in any case.
   const retryAt = instant(Math.min(after(now, delayMs), Math.max(now, deadlineAt)));
   emit(draft, { type: 'NODE_RETRIED', nodeId, iteration, attempt, failure, delayMs, retryAt, via: 'queue', startedAt, endedAt });

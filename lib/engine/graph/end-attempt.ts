@@ -96,7 +96,7 @@ function retryAttempt(
 }
 
 /** Shorter delays happen in the worker; queues delay by whole seconds. */
-const minQueueDelayMs = 1_000;
+export const minQueueDelayMs = 1_000;
 
 function planRetry(draft: Draft, node: PlanNode, open: OpenNode, failure: Failure, requestedDelayMs: number = 0) {
   const { retry } = node.policy;

@@ -64,7 +64,7 @@ const maxStoredDeliveries = 16;
 const maxReasonLength = 500;
 
 const minRedeliveryPause: DurationMs = seconds(100);
-const maxRedeliveryPause: DurationMs = minutes(10);
+export const maxRedeliveryPause: DurationMs = minutes(10);
 
 export const beginDelivery = ({ lost }: Deliveries, now: Instant, endedSteps: number, resends: number): Deliveries => ({
   begun: { at: now, lastHeartbeatAt: now, endedSteps, resends },

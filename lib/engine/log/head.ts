@@ -106,6 +106,9 @@ export function creationOf<Of extends RunCreation>(head: Of & Projected): Omit<O
  */
 export const latestEndAfterDeadline: DurationMs = days(1);
 
+/** The longest time from now to the deadline of a run, and so the longest wait inside a run. */
+export const maxDeadline: DurationMs = days(365);
+
 interface Lifetime {
   readonly createdAt: Instant;
   readonly deadlineAt: Instant;

@@ -37,18 +37,18 @@ export const belongsToAttempt = ({ at, attempt }: Heartbeat, node: OpenNode): bo
   at >= node.dispatchedAt && (attempt === undefined || attempt === node.attempt);
 
 /** Timeout without a heartbeat, dispatch or resend; doubled with each resend, at most an hour. */
-const baseHeartbeatTimeout: DurationMs = seconds(100);
-const maxHeartbeatTimeout: DurationMs = minutes(60);
+export const baseHeartbeatTimeout: DurationMs = seconds(100);
+export const maxHeartbeatTimeout: DurationMs = minutes(60);
 /** A timer may be this late: the precision of EventBridge Scheduler is 60 s. */
-const timerGrace: DurationMs = seconds(60);
+export const timerGrace: DurationMs = seconds(60);
 /** Interval of the sweep's checks of a run that makes progress. */
-const workingCheckInterval: DurationMs = minutes(2);
+export const workingCheckInterval: DurationMs = minutes(2);
 /** Interval while a signal is awaited, where matching may have stopped half way; it grows with the wait. */
-const minSignalCheckInterval: DurationMs = minutes(10);
-const maxSignalCheckInterval: DurationMs = hours(6);
+export const minSignalCheckInterval: DurationMs = minutes(10);
+export const maxSignalCheckInterval: DurationMs = hours(6);
 
 /** Interval while a run waits for a concurrency slot, because the message that a slot is free may be lost. */
-const maxSlotCheckInterval: DurationMs = minutes(10);
+export const maxSlotCheckInterval: DurationMs = minutes(10);
 
 export type HeartbeatState =
   /** no heartbeat is expected before its time */
@@ -139,7 +139,7 @@ function laterHeartbeat(existing: Heartbeat | undefined, { attempt: _attempt, ..
 const recheckNode: NodeRef = { nodeId: nodeId('.recheck'), iteration: topLevel };
 export const recheckKey: NodeKey = nodeKey({ ...recheckNode, iteration: iterationKeyOf(recheckNode, 0) });
 /** A recheck comes this much later than the base heartbeat timeout. */
-const recheckLead: DurationMs = seconds(50);
+export const recheckLead: DurationMs = seconds(50);
 
 /** Whether a recheck was sent so recently that every node now within its timeout has passed the base timeout when it arrives. */
 export function isRecheckPending(heartbeats: readonly Heartbeat[], now: Instant): boolean {
@@ -172,7 +172,7 @@ export function nextCheck(state: RunState, deadlineAt: Instant, now: Instant): I
 }
 
 /** The sweep processes a minute after it has passed, and may start a minute late: it checks the run at least two minutes before. */
-const deadlineLead: DurationMs = minutes(4);
+export const deadlineLead: DurationMs = minutes(4);
 
 const deadlineCheckAt = (deadlineAt: Instant, now: Instant): Instant =>
   instant(deadlineAt - deadlineLead > now ? deadlineAt - deadlineLead : deadlineAt);

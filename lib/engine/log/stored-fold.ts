@@ -62,7 +62,7 @@ export function restoreFold(stored: StoredFold): RunState {
 }
 
 /** The first snapshot pays for its write here; a shorter log is one cheap query. */
-const firstSnapshotAt = 64;
+export const firstSnapshotAt = 64;
 /** The next snapshot is due when the log has grown by half, so that all snapshots together cost a small multiple of the log. */
 const snapshotGrowth = 1.5;
 

@@ -8,7 +8,9 @@ import { jsonValue } from '../config-values.ts';
 import { comparisonNames, comparisons } from './operators.ts';
 
 const operator = z.enum(comparisonNames);
-const expressionText = z.string().min(1).max(65_536);
+/** an expression in characters; the conditions of one branch */
+export const branchLimits = { expression: 65_536, conditions: 100 } as const;
+const expressionText = z.string().min(1).max(branchLimits.expression);
 
 const comparison = z.object({ leftValue: jsonValue.default(null), operator, rightValue: jsonValue.default(null) });
 /** A script expression over `ctx` and `inputs`; its truthiness counts. Forms store it in `leftValue`. */
@@ -44,7 +46,7 @@ export const branch = z
     id: z.string({ error: 'a branch without an id can never be taken' }).min(1).max(128),
     label: z.string().max(256).optional(),
     conditionLogic: z.enum(['AND', 'OR']).default('AND'),
-    conditions: z.array(condition).max(100).optional(),
+    conditions: z.array(condition).max(branchLimits.conditions).optional(),
     // older forms: a single expression, or a single comparison
     condition: expressionText.optional(),
     expression: expressionText.optional(),

@@ -97,7 +97,7 @@ function contains(left: JsonValue, right: JsonValue, work: NodeWork): boolean {
 const isEmpty = (value: JsonValue): boolean => value === null || value === '' || (isJsonArray(value) && value.length === 0);
 
 /** In characters. The largest pattern takes about 500 ms for the longest text, a typical pattern 20 ms. */
-const maxLengths = { pattern: 1_000, text: 100_000 } as const;
+export const regexLimits = { pattern: 1_000, text: 100_000 } as const;
 
 /**
  * Regular expressions use RE2: matching takes linear time for every pattern, so an author's `(a+)+$` cannot block a commit. Validation
@@ -107,7 +107,7 @@ const maxLengths = { pattern: 1_000, text: 100_000 } as const;
  */
 function matchesRegex(value: JsonValue, pattern: JsonValue, work: NodeWork): boolean {
   const text = typeof value === 'string' ? value : countedText(value, work);
-  if (typeof pattern !== 'string' || pattern.length > maxLengths.pattern || text.length > maxLengths.text) return false;
+  if (typeof pattern !== 'string' || pattern.length > regexLimits.pattern || text.length > regexLimits.text) return false;
   work.matching(pattern.length * compileStepsPerCharacter);
   const compiled = compileRegex(pattern);
   if (!('regex' in compiled)) return false;
@@ -125,8 +125,8 @@ const compileStepsPerCharacter = 40;
 export function compileRegex(
   pattern: string,
 ): { readonly regex: RE2JS } | { readonly code: 'regex_unsupported' | 'config_invalid'; readonly message: string } {
-  if (pattern.length > maxLengths.pattern)
-    return { code: 'config_invalid', message: `a pattern has at most ${maxLengths.pattern} characters` };
+  if (pattern.length > regexLimits.pattern)
+    return { code: 'config_invalid', message: `a pattern has at most ${regexLimits.pattern} characters` };
   try {
     return { regex: RE2JS.compile(pattern) };
   } catch (error) {

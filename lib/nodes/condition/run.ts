@@ -9,7 +9,7 @@ import { type Sandbox, type ScriptEnd, withinSlice, scriptFailure, scriptWith } 
 import { chooseBranch, condition, expressionsOf } from './shape.ts';
 
 /** An expression should only decide, so its limit is short. */
-const expressionLimitMs = seconds(5);
+export const expressionLimitMs = seconds(5);
 
 export const runCondition = (sandbox: Sandbox, memoryBytes: number): Runner =>
   runner(condition, async (config, input, { signal, timeoutMs, firstSlice }) => {

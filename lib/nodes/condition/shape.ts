@@ -18,8 +18,10 @@ import { graphDefaults } from '../settings.ts';
 import { type Branch, branch, isTaken } from './branch.ts';
 import { compileRegex } from './operators.ts';
 
+export const maxBranches = 100;
+
 const schema = z.object({
-  branches: z.array(branch).min(1, 'a condition needs at least one branch').max(100),
+  branches: z.array(branch).min(1, 'a condition needs at least one branch').max(maxBranches),
   defaultBranch: z.string().min(1).max(128).default('default'),
 });
 type Config = z.output<typeof schema>;

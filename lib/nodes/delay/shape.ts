@@ -1,23 +1,23 @@
 /** Delay node: waits for a fixed duration, a duration from the context, or until a time. A wait uses no compute. */
 import * as z from 'zod';
-import type { Outcome } from '../../engine/graph/outcome.ts';
-import { mainHandle } from '../../engine/graph/outcome.ts';
+import { type Outcome, mainHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import { type JsonValue, inline } from '../../engine/json.ts';
-import { type Instant, after, days, durationMs } from '../../engine/time.ts';
+import { maxDeadline } from '../../engine/log/expiry.ts';
+import { type Instant, after, durationMs } from '../../engine/time.ts';
 import { type ConfigFinding, shownValue, lookUpText } from '../config-values.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 
-/** the longest deadline of a run */
-const maxDelayMs = days(365);
+/** the parts of a fixed delay */
+export const fixedDelayLimits = { minutes: 1_440, seconds: 59, ms: 999 } as const;
 
 const schema = z.object({
   delayType: z.enum(['fixed', 'dynamic', 'until']).default('fixed'),
-  delayMinutes: z.int().min(0).max(1_440).default(0),
-  delaySeconds: z.int().min(0).max(59).default(0),
-  delayMs: z.int().min(0).max(999).default(0),
+  delayMinutes: z.int().min(0).max(fixedDelayLimits.minutes).default(0),
+  delaySeconds: z.int().min(0).max(fixedDelayLimits.seconds).default(0),
+  delayMs: z.int().min(0).max(fixedDelayLimits.ms).default(0),
   delayVariable: lookUpText.optional(),
   untilTime: z
     .union(
@@ -49,7 +49,7 @@ export const delay: NodeShape<typeof schema> = {
       ),
     );
     if (typeof wait === 'string') return invalid('delay_invalid', wait);
-    if (wait > maxDelayMs) return invalid('delay_too_long', `a delay is at most 365 days; this one is ${wait} ms`);
+    if (wait > maxDeadline) return invalid('delay_too_long', `a delay is at most 365 days; this one is ${wait} ms`);
     const output = inline({ delayedMs: wait, delayType: config.delayType });
     if (wait === 0) return { kind: 'finished', output, handle: mainHandle };
     return { kind: 'sleeping', wakeAt: after(now, durationMs(wait)), output };

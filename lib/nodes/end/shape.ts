@@ -7,11 +7,13 @@ import { type ConfigFinding, lookUpText } from '../config-values.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 
+export const maxOutputs = 200;
+
 const schema = z.object({
   status: z.enum(['success', 'error']).default('success'),
   outputParameters: z
     .array(z.object({ name: z.string().min(1).max(256), sourceVariable: lookUpText }))
-    .max(200)
+    .max(maxOutputs)
     .default([]),
 });
 

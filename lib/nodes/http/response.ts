@@ -60,7 +60,7 @@ const textOf = (bytes: Buffer, type: string): string | undefined => {
 };
 
 /** In characters: enough to see the server's error message. */
-const maxBodyExcerpt = 2_000;
+export const maxBodyExcerpt = 2_000;
 
 /** 429 is a rate limit; 408, 425 and 5xx are server errors; a retry of any other status would fail again. */
 export const statusFailure = (answer: HttpResponse): Failure => {

@@ -11,9 +11,15 @@ import { graphDefaults } from '../settings.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
+export const requestLimits = {
+  urlCharacters: 16_384,
+  redirects: 5,
+  responseBytes: { standard: 1_048_576, max: 5_242_880 },
+} as const;
+
 const schema = z.object({
   method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).default('GET'),
-  url: z.string().min(1).max(16_384),
+  url: z.string().min(1).max(requestLimits.urlCharacters),
   headers: z.record(z.string(), z.string().max(16_384)).default({}),
   /** null is omitted; an array repeats its name */
   query: z.record(z.string(), z.union([scalar, z.array(scalar)])).default({}),
@@ -21,8 +27,8 @@ const schema = z.object({
   body: jsonValue.default(null),
   /** the node fails from this status on; false: never */
   failOnStatus: z.union([z.literal(false), z.int().min(400).max(599)], 'must be false, or a status from 400 to 599').default(400),
-  maxRedirects: z.int().min(0).max(5).default(5),
-  maxResponseBytes: z.int().min(1).max(5_242_880).default(1_048_576),
+  maxRedirects: z.int().min(0).max(requestLimits.redirects).default(requestLimits.redirects),
+  maxResponseBytes: z.int().min(1).max(requestLimits.responseBytes.max).default(requestLimits.responseBytes.standard),
   /** POST and PATCH carry an Idempotency-Key, so that the server can detect a repeated request */
   sendIdempotencyKey: z.boolean().default(true),
   /** off by default, because the correlation id may reveal something about the caller; the trace header is always sent */

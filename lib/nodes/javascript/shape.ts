@@ -9,7 +9,7 @@ import { graphDefaults } from '../settings.ts';
 import { scriptSyntaxError } from './syntax.ts';
 
 /** In characters. Longer code belongs in a code workflow. */
-const maxCodeLength = 262_144;
+export const maxCodeLength = 262_144;
 
 const schema = z.object({
   code: z

@@ -63,7 +63,7 @@ export class LensVersions {
 }
 
 /** The lens document's limit of a rendered template. */
-const maxPromptBytes = 524_288;
+export const maxPromptBytes = 524_288;
 
 /** Renders the template and checks its size and the input contract. Returns the prompt, or the failure of the node. */
 export function promptOf(lens: CompiledLens, config: LensConfig, input: NodeInput): { readonly prompt: string } | RunResult {

@@ -3,6 +3,7 @@
  * prompt, call the model, moderate the answer, check the output contract. All of it is one attempt, so each step can cause a retry.
  */
 import { defined } from '../../base/defined.ts';
+import { MaskingStreamWriter } from '../../egress/secret-mask.ts';
 import { mainHandle } from '../../engine/graph/outcome.ts';
 import { checkPayload } from '../../engine/graph/payload-limits.ts';
 import type { NodeInput } from '../../engine/graph/plan.ts';
@@ -12,10 +13,9 @@ import { envelopeJson, envelopeOf } from '../../lens/envelope.ts';
 import type { Attachment, ModelResponse, Models } from '../../ports/models.ts';
 import type { Moderation, ModerationPhase } from '../../ports/moderation.ts';
 import type { Lenses } from '../../ports/versions.ts';
-import { MaskingStreamWriter } from '../../egress/secret-mask.ts';
 import { type NodeTools, type RunResult, type Runner, failed, runner, unlessAborted } from '../runner.ts';
 import * as failure from './failure.ts';
-import { LensVersions, type CompiledLens, promptOf } from './prompt.ts';
+import { type CompiledLens, LensVersions, promptOf } from './prompt.ts';
 import { type LensConfig, lens } from './shape.ts';
 
 /** Ports of lens nodes. */

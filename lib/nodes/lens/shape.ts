@@ -11,7 +11,7 @@ import type { NodeDefaults } from '../settings.ts';
 import { jsonValue } from '../config-values.ts';
 
 /** Defaults of the lens document: one attempt, and no retry of contract violations unless `retryOn` says so. */
-const lensDefaults = {
+export const lensDefaults = {
   retry: {
     attempts: 1,
     backoffMs: seconds(0.5),

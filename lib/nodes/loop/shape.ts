@@ -11,7 +11,9 @@ import type { ConfigFinding } from '../config-values.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 
-const maxDelayMs = 60_000;
+export const maxItemDelayMs = 60_000;
+export const defaultMaxIterations = 1_000;
+export const defaultIterationsAtOnce = 1;
 
 const variable = z
   .string()
@@ -25,9 +27,9 @@ const schema = z.object({
     .regex(/^\{\{[^{}]*\}\}$/, 'must be a single template, such as {{ctx.input.orders}}'),
   itemVariable: variable.default('item'),
   indexVariable: variable.default('index'),
-  maxIterations: z.int().min(1).max(loopLimits.items).default(1_000),
-  delayBetweenItems: z.int().min(0).max(maxDelayMs).default(0),
-  concurrency: z.int().min(1).max(loopLimits.concurrency).default(1),
+  maxIterations: z.int().min(1).max(loopLimits.items).default(defaultMaxIterations),
+  delayBetweenItems: z.int().min(0).max(maxItemDelayMs).default(0),
+  concurrency: z.int().min(1).max(loopLimits.concurrency).default(defaultIterationsAtOnce),
   onItemFailure: z.enum(itemFailurePolicies).default('fail'),
 });
 type Config = z.output<typeof schema>;

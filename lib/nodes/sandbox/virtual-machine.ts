@@ -12,7 +12,7 @@ import { type Script, type ScriptEnd, type StopReason, scriptLimits, sliceSpent,
 import { type ScriptResult, truncateMessage, fileName, scriptPrefix, parseScriptResult } from './script-result.ts';
 
 /** Less than the 1 MiB stack of the WebAssembly module, so that deep recursion is an exception and not a crash. */
-const stackBytes = 262_144;
+export const stackBytes = 262_144;
 
 /** Monotonic time. It bounds this process and is not recorded. */
 const elapsedSince = (start: bigint): number => Number((process.hrtime.bigint() - start) / 1_000_000n);

@@ -1,18 +1,19 @@
 /** Signal node: waits for an external signal, such as an approval or a payment. A wait uses no compute. */
-import { defined } from '../../base/defined.ts';
 import * as z from 'zod';
+import { defined } from '../../base/defined.ts';
 import { type Outcome, errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
-import type { JsonValue } from '../../engine/json.ts';
 import { maxSignalTextLength } from '../../engine/ids.ts';
-import { after, days, seconds } from '../../engine/time.ts';
+import type { JsonValue } from '../../engine/json.ts';
+import { maxDeadline } from '../../engine/log/expiry.ts';
+import { after, seconds } from '../../engine/time.ts';
+import { shownValue } from '../config-values.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
-import { shownValue } from '../config-values.ts';
 
 /** the longest deadline of a run */
-const maxSeconds = days(365) / 1_000;
+const maxSeconds = maxDeadline / 1_000;
 const expiredHandle = 'expired';
 
 const schema = z.object({

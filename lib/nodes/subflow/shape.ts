@@ -6,12 +6,13 @@ import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import { workflowNamePattern } from '../../engine/ids.ts';
 import { inline } from '../../engine/json.ts';
-import { after, days, seconds } from '../../engine/time.ts';
+import { maxDeadline } from '../../engine/log/expiry.ts';
+import { after, seconds } from '../../engine/time.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 
 /** the longest deadline of a run */
-const maxSeconds = days(365) / 1_000;
+const maxSeconds = maxDeadline / 1_000;
 
 const schema = z.object({
   workflowName: z.string().regex(workflowNamePattern, 'must be the name of a workflow'),

@@ -19,11 +19,11 @@ export type Authentication =
   | { readonly kind: 'unauthorized'; readonly why: 'unknown' | 'wrong' | 'revoked' | 'expired'; readonly key?: ApiKey };
 
 /** A revocation takes effect within 30 s; half of that leaves time for a slow read. */
-const cacheTtlMs = seconds(15);
+export const keyCacheTtlMs = seconds(15);
 /** Keys cached by one warm function. Unknown keys are not cached, so that guessed ids cannot fill the cache. */
 const maxCachedKeys = 1_000;
 /** Resolution of a key's last use: one write for each hour in which the key is used. */
-const lastUseResolution = hours(1);
+export const lastUseResolution = hours(1);
 
 export class Authenticator {
   readonly #deps: Pick<Deps, 'keys' | 'clock'>;
@@ -68,7 +68,7 @@ export class Authenticator {
 
   async #key(keyId: KeyId, now: Instant): Promise<ApiKey | undefined> {
     const cached = this.#cached.get(keyId);
-    if (cached !== undefined && now - cached.readAt < cacheTtlMs) return cached.key;
+    if (cached !== undefined && now - cached.readAt < keyCacheTtlMs) return cached.key;
     this.#cached.delete(keyId);
     const key = await this.#deps.keys.key(keyId);
     if (key === undefined) return undefined;

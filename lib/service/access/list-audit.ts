@@ -18,8 +18,8 @@ export interface AuditFilters {
 }
 
 /** Pages that one request reads if its filters match few entries; the caller continues with the cursor. */
-const maxPages = 10;
-const entriesPerPage = 100;
+export const maxPages = 10;
+export const entriesPerPage = 100;
 /** An entry that another function has just recorded may be ahead of this function's clock. */
 const maxClockSkew = minutes(1);
 

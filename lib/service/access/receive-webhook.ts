@@ -41,9 +41,9 @@ export type WebhookResult =
 type Verified<Result> = Result & { readonly deliveryId: string };
 
 /** A delivery id is stored for at least a day, because most senders do not sign a timestamp that would expire. */
-const minIdempotencyTtl = hours(24);
+export const minIdempotencyTtl = hours(24);
 /** The limit of `POST /v1/runs/resume` and `POST /v1/signals`. */
-const payloadLimitBytes = 65_536;
+export const payloadLimitBytes = 65_536;
 
 /** Headers in the run's input: no signatures, no routing headers. */
 const exposedHeaders = ['content-type', 'user-agent', 'x-github-event', 'x-github-hook-id', 'webhook-id', 'webhook-timestamp'];

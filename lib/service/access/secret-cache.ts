@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 
 /** A changed secret takes effect within this time. */
-const cacheTtlMs = minutes(5);
+export const secretCacheTtlMs = minutes(5);
 
 export class SecretCache {
   readonly #secrets: Secrets;
@@ -19,7 +19,7 @@ export class SecretCache {
   /** Undefined if the secret does not exist or has no text. */
   async text(arn: string): Promise<string | undefined> {
     const cached = this.#cached.get(arn);
-    return cached !== undefined && this.#clock.now() - cached.readAt < cacheTtlMs ? cached.text : this.#read(arn);
+    return cached !== undefined && this.#clock.now() - cached.readAt < secretCacheTtlMs ? cached.text : this.#read(arn);
   }
 
   /** Reads the secret again; undefined if the cached text is younger than `minAgeMs`. */

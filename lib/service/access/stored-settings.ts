@@ -8,7 +8,7 @@ import type { SettingVersion, StoredSettings } from '../../ports/stored-settings
 import { Unavailable } from '../../ports/unavailable.ts';
 
 /** How long a version stays readable after the last deployment that names it, for processes that still use it. */
-const expiryGrace = days(30);
+export const expiryGrace = days(30);
 
 /**
  * Writes the versions of a deployment, then sets older versions to expire. The previous deployment's versions stay, because

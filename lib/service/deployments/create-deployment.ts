@@ -22,7 +22,7 @@ export type CreateDeploymentResult =
   | ArchiveRefused;
 
 /** Enough for 50 MB at 0.5 Mbit/s. */
-const uploadUrlLifetime = minutes(15);
+export const uploadUrlLifetime = minutes(15);
 
 type Needs = Pick<Deps, 'deployments' | 'artifacts' | 'notices' | 'clock'>;
 

@@ -20,7 +20,7 @@ export type RemoveDeploymentResult =
 type Needs = Pick<Deps, 'deployments' | 'artifacts' | 'log' | 'notices' | 'clock'>;
 
 /** A start pins the deployment before it creates the run. A run that does not exist after this time is never created. */
-const maxStartTime = hours(1);
+export const maxStartTime = hours(1);
 const pinsPerPage = 25;
 const maxConflicts = 20;
 

@@ -13,7 +13,7 @@ import type { Deps } from '../deps.ts';
 import { sendHeartbeat } from '../run-log/attempt-heartbeats.ts';
 
 /** Well within the shortest heartbeat timeout (`engine/log/heartbeat-timeout.ts`). */
-const heartbeatInterval = seconds(60);
+export const attemptHeartbeatInterval = seconds(60);
 
 export interface WatchedAttempt {
   readonly head: Pick<Head, 'address' | 'deadlineAt' | 'expiresAt'>;
@@ -58,7 +58,7 @@ export async function watchWithHeartbeats(
       const checked = await check();
       if (checked === 'ended') return;
       const now = clock.now();
-      if (between(lastHeartbeatAt, now) < heartbeatInterval || checked === 'ending') continue;
+      if (between(lastHeartbeatAt, now) < attemptHeartbeatInterval || checked === 'ending') continue;
       await sendHeartbeat(deps, head, open, deliveries);
       lastHeartbeatAt = now;
     } catch (error) {

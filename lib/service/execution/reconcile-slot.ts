@@ -23,7 +23,7 @@ import { sendJobAt } from '../commit/schedule-message.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 
 /** Waiting runs read at once. The others are woken after these have their slots. */
-const maxNotifiedRuns = 25;
+export const maxNotifiedRuns = 25;
 /** Rounds in which other runs may take every slot that was free, before the job is left to redelivery. */
 const maxChecks = 10;
 

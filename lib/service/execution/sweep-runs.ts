@@ -37,7 +37,7 @@ const firstSweepMinutes = 10;
  * Minutes until the second check of a due run that does not exist. The starting function writes the due item before the head, and may be
  * suspended in between for as long as its time limit of 15 minutes.
  */
-const secondCheckMinutes = 20;
+export const secondCheckMinutes = 20;
 
 /** A check is a few reads, and most checks find nothing to do. */
 const maxConcurrentChecks = 16;

@@ -30,9 +30,10 @@ export type AppendResult =
   | { readonly kind: 'nothing' };
 
 /** Lost puts before the caller's message is redelivered. `collect` limits contention, so in practice a writer loses far fewer. */
-const maxLostPuts = 50;
+export const maxLostPuts = 50;
 /** Attempts at one put while its outcome is unknown. */
-const unknownOutcomeLimits: RetryLimits = { attempts: 6, backoff: { baseMs: 50 } };
+export const maxPutAttempts = 6;
+const unknownOutcomeLimits: RetryLimits = { attempts: maxPutAttempts, backoff: { baseMs: 50 } };
 
 /**
  * Commits the events that `decide` returns for the run, and advances the fold to the last known commit.

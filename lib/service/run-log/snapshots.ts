@@ -15,7 +15,7 @@ import { blobPrefixOf } from './payloads.ts';
 import type { RunReadDeps, RunFold } from './read-run-fold.ts';
 
 /** Compressed. An item holds 400 KB; the rest is a margin. */
-const maxSnapshotItemBytes = 350_000;
+export const maxSnapshotItemBytes = 350_000;
 /** Most UTF-8 bytes per UTF-16 unit. A text that is small by this bound need not be compressed to measure it. */
 const maxBytesPerCharacter = 3;
 

@@ -47,7 +47,7 @@ export interface RunView {
 export type GetRunResult = { readonly kind: 'found'; readonly run: RunView } | { readonly kind: 'not_found' };
 
 /** A Lambda response has at most 6 MB; the difference is enough for the rest of the run. */
-const maxValuesBytes = 4_194_304;
+export const maxValuesBytes = 4_194_304;
 
 /** @param withValues false omits input and outputs, and does not read them */
 export async function getRun(

@@ -1,12 +1,12 @@
 /** Wakes sleeping nodes of a run before their time. Their timers still fire, but change nothing. */
 import { defined } from '../../base/defined.ts';
-import { sleepersOf } from '../../engine/log/open-nodes.ts';
 import type { NodeId, RunAddress } from '../../engine/ids.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
+import { sleepersOf } from '../../engine/log/open-nodes.ts';
+import { notifyRun } from '../commit/commit-facts.ts';
 import { commitWithRecheck, endStatusOf } from '../commit/commit-with-recheck.ts';
 import { type Decider, kindOf } from '../decider.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
-import { notifyRun } from '../commit/commit-facts.ts';
 
 export type WakeResult =
   /** the nodes that this request woke, each once */

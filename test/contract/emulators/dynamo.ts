@@ -6,6 +6,7 @@ import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from '@aws-s
 import { Table } from '../../../lib/aws/table.ts';
 import { withoutLogging } from '../../../lib/aws/client-config.ts';
 import { controlTableKeys, runsTableKeys } from '../../../lib/contract/environment.ts';
+import { tier } from '../../tier.ts';
 import { type Emulator, startEmulator } from './emulator-process.ts';
 import { startDynoxideServer } from './dynoxide-server.ts';
 
@@ -33,19 +34,27 @@ const dynamodbLocal = (): readonly Implementation[] => {
 /** A running DynamoDB-compatible service that is tested too. */
 const endpoint = process.env['STEPWELL_TEST_DYNAMODB_ENDPOINT'];
 
+const dynaliteServer: Implementation = {
+  name: 'dynalite',
+  start: () =>
+    startEmulator(process.execPath, (port) => [dynalite, '--port', `${port}`, '--host', '127.0.0.1', '--createTableMs', '0']),
+};
+
+/** A binary for some platforms only: with its own server, and as the embedded cloud uses it. */
+const dynoxideServer: Implementation = {
+  name: 'dynoxide',
+  start: () => startEmulator(dynoxide, (port) => ['serve', '--port', `${port}`]),
+};
+const dynoxideOverPipe: Implementation = { name: 'dynoxide over a pipe', start: () => startDynoxideServer(dynoxide) };
+
+/** The quick tier runs the contracts on what the embedded cloud uses here. The deep tier runs them on the other emulators. */
+const emulators = (): readonly Implementation[] => {
+  if (!existsSync(dynoxide)) return tier === 'quick' ? [dynaliteServer] : [];
+  return tier === 'quick' ? [dynoxideOverPipe] : [dynaliteServer, dynoxideServer];
+};
+
 export const dynamoImplementations: readonly Implementation[] = [
-  {
-    name: 'dynalite',
-    start: () =>
-      startEmulator(process.execPath, (port) => [dynalite, '--port', `${port}`, '--host', '127.0.0.1', '--createTableMs', '0']),
-  },
-  // A binary for some platforms only. It is tested with its own server and as the embedded cloud uses it.
-  ...(existsSync(dynoxide)
-    ? [
-        { name: 'dynoxide', start: () => startEmulator(dynoxide, (port) => ['serve', '--port', `${port}`]) },
-        { name: 'dynoxide over a pipe', start: () => startDynoxideServer(dynoxide) },
-      ]
-    : []),
+  ...emulators(),
   ...dynamodbLocal(),
   ...(endpoint ? [{ name: endpoint, start: async () => ({ endpoint, close: async () => {} }) }] : []),
 ];

@@ -14,6 +14,9 @@ import { createCodeRun } from './create-code-run.ts';
 import { codeDecision } from './decide-code-run.ts';
 import { runWorkflowTask } from './run-workflow-task.ts';
 
+/** A code run may have thousands of concurrent sleeps. */
+export const maxWakesPerCommit = 1_000;
+
 export const codeKind: RunKind<'code'> = {
   create: createCodeRun,
   decide: async (decider, fold) => codeDecision(decider, fold),
@@ -29,8 +32,7 @@ export const codeKind: RunKind<'code'> = {
   hasSlots: false,
   resume: resumeSleepers,
   wake: wakeSleepers,
-  // A code run may have thousands of concurrent sleeps.
-  maxWakesPerCommit: 1_000,
+  maxWakesPerCommit,
   resolveRerun: resolveDeployedRerun,
   present: async (_decider, { state }) => latestOf(state, stepsOf(state)),
   versionsOf: ({ workflow }) => ({ workflowVersion: null, version: workflow.version ?? null }),

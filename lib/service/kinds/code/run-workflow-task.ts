@@ -30,7 +30,7 @@ import { type WorkflowTaskEnding, WorkflowTaskLog } from './workflow-task-log.ts
 /** Time reserved at the end of an invocation for the last commit and its effects. */
 const reserveMs = seconds(5);
 /** A step starts only if at least this much time remains, or a quarter of the invocation's time if that is less. */
-const minStepTimeMs = seconds(60);
+export const minStepTimeMs = seconds(60);
 /** A message that is early by less than this waits here: a resend within 5 minutes would be dropped as a duplicate. */
 const maxEarlyWaitMs = seconds(5);
 

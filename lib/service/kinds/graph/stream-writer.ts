@@ -15,9 +15,9 @@ import type { Deps } from '../../deps.ts';
  */
 export const minWriteInterval = durationMs(334);
 /** In UTF-16 units, of one delta: far below the size of an item. */
-const maxDeltaLength = 65_536;
+export const maxDeltaLength = 65_536;
 /** Appended but not yet written. A longer backlog means that writes fail, so the writer stops instead of using more memory. */
-const maxPendingLength = 1_048_576;
+export const maxPendingLength = 1_048_576;
 /** Attempts at one put while its outcome is unknown. */
 const putLimits: RetryLimits = { attempts: 5, backoff: { baseMs: minWriteInterval, factor: 1 } };
 /** Rounds in which the old owner may write before the new owner does. */

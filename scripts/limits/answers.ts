@@ -1,0 +1,120 @@
+/** Limits of what the API responds with: pages of lists, answers about a run, views. */
+import { viewLimitBytes } from '../../lib/api/run-routes.ts';
+import { eventPageSize, pageSize } from '../../lib/api/schemas/parts.ts';
+import { runsPerPage } from '../../lib/api/schemas/runs.ts';
+import { entriesPerPage, maxPages } from '../../lib/service/access/list-audit.ts';
+import { maxShownIterationNodes, maxShownSteps, maxValuesBytes } from '../../lib/service/runs/get-run.ts';
+import { maxPageBytes } from '../../lib/service/runs/list-events.ts';
+import { commitsPerBatchRead, maxRowsRead } from '../../lib/service/runs/list-runs.ts';
+import { maxTemplates, maxViewBytes } from '../../lib/service/runs/view-run.ts';
+import { type LimitSection, bytes, count, phrase } from './limit.ts';
+
+export const answers: LimitSection = {
+  title: 'Lists and answers',
+  per: 'response',
+  limits: [
+    {
+      name: 'Page of workflows, lenses or queries',
+      value: phrase`${count(pageSize.standard)}, at most ${count(pageSize.max)}`,
+      atLimit: 'a larger `limit` is refused with `invalid_request`; continue with `cursor`',
+      definedIn: ['lib/api/schemas/parts.ts'],
+    },
+    {
+      name: 'Page of runs',
+      value: phrase`${count(runsPerPage)}, at most ${count(pageSize.max)}`,
+      atLimit: 'a larger `limit` is refused with `invalid_request`; continue with `cursor`',
+      definedIn: ['lib/api/schemas/runs.ts', 'lib/api/schemas/parts.ts'],
+    },
+    {
+      name: 'Page of schedules',
+      value: phrase`${count(pageSize.standard)}, at most ${count(pageSize.max)}`,
+      atLimit: 'a larger `limit` is refused with `invalid_request`; continue with `cursor`',
+      definedIn: ['lib/api/schemas/parts.ts'],
+    },
+    {
+      name: 'Page of keys',
+      value: phrase`${count(pageSize.standard)}, at most ${count(pageSize.max)}`,
+      atLimit: 'a larger `limit` is refused with `invalid_request`; continue with `cursor`',
+      definedIn: ['lib/api/schemas/parts.ts'],
+    },
+    {
+      name: 'Page of the audit trail',
+      value: phrase`${count(pageSize.standard)}, at most ${count(pageSize.max)}`,
+      atLimit: 'a larger `limit` is refused with `invalid_request`; continue with `cursor`',
+      definedIn: ['lib/api/schemas/parts.ts'],
+    },
+    {
+      name: 'Entries searched for one page',
+      value: count(maxPages * entriesPerPage),
+      atLimit: 'the page ends early, with `hasMore`, if filters match few entries',
+      definedIn: ['lib/service/access/list-audit.ts'],
+    },
+    {
+      name: 'Page of events',
+      value: phrase`${count(eventPageSize.standard)}, at most ${count(eventPageSize.max)}`,
+      atLimit: 'a larger `limit` is refused with `invalid_request`; continue with `after`',
+      definedIn: ['lib/api/schemas/parts.ts'],
+    },
+    {
+      name: 'Page of tags',
+      value: phrase`${count(eventPageSize.standard)}, at most ${count(eventPageSize.max)}`,
+      atLimit: 'a larger `limit` is refused with `invalid_request`; continue with `after`',
+      definedIn: ['lib/api/schemas/parts.ts'],
+    },
+    {
+      name: 'Page of events, in bytes',
+      value: bytes(maxPageBytes),
+      atLimit: 'the page ends early, with `hasMore`',
+      definedIn: ['lib/service/runs/list-events.ts'],
+    },
+    {
+      name: 'Runs read for a page of a list',
+      value: count(maxRowsRead),
+      atLimit: 'a page can be short or empty although more runs follow; continue with its cursor',
+      definedIn: ['lib/service/runs/list-runs.ts'],
+    },
+    {
+      name: 'Commits of open runs read together',
+      value: count(commitsPerBatchRead),
+      atLimit: 'a list reads the log separately for a run that is further ahead of its head',
+      definedIn: ['lib/service/runs/list-runs.ts'],
+    },
+    {
+      name: 'Values in the answer about a run',
+      value: bytes(maxValuesBytes),
+      atLimit: 'Stepwell omits further values; `outputOmitted` has their size',
+      definedIn: ['lib/service/runs/get-run.ts'],
+    },
+    {
+      name: 'Nodes of passes in one answer',
+      value: count(maxShownIterationNodes),
+      atLimit: 'the response shows the nodes of the iterations that began first',
+      definedIn: ['lib/service/runs/get-run.ts'],
+    },
+    {
+      name: 'Steps of code in one answer',
+      value: count(maxShownSteps),
+      atLimit: 'the response shows the open steps and the most recent ones; `nodesOmitted` counts the others',
+      definedIn: ['lib/service/runs/get-run.ts'],
+    },
+    {
+      name: "Body of a widget's configuration",
+      value: bytes(viewLimitBytes),
+      per: 'request',
+      atLimit: '`payload_too_large` (413)',
+      definedIn: ['lib/api/run-routes.ts'],
+    },
+    {
+      name: 'Templates of a view',
+      value: count(maxTemplates),
+      atLimit: '`invalid_request` (400), `too_many_templates`',
+      definedIn: ['lib/service/runs/view-run.ts'],
+    },
+    {
+      name: 'A view, resolved',
+      value: bytes(maxViewBytes),
+      atLimit: '`invalid_request` (400), `view_too_large`',
+      definedIn: ['lib/service/runs/view-run.ts'],
+    },
+  ],
+};

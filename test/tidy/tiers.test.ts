@@ -1,0 +1,20 @@
+/** Each file runs in the tiers that it is written for. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { inBothTiers } from '../tier.ts';
+
+const root = new URL('../../', import.meta.url);
+const files = readdirSync(fileURLToPath(new URL('test', root)), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.test.ts'))
+  .map((path) => ({ path: `test/${path}`, text: readFileSync(new URL(`test/${path}`, root), 'utf8') }));
+const both = Object.values(inBothTiers).flat();
+
+test('every file of both tiers exists', () => {
+  expect(both.filter((path) => !files.some((file) => file.path === path))).toEqual([]);
+});
+
+test('a file whose tests differ between the tiers runs in both', () => {
+  const differing = files.filter(({ text }) => /\b(inTier\(|dynamoImplementations\b)/.test(text)).map(({ path }) => path);
+  expect(differing.filter((path) => path !== 'test/tidy/tiers.test.ts' && !both.includes(path))).toEqual([]);
+});
