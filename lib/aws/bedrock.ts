@@ -9,14 +9,15 @@ import {
 import * as z from 'zod';
 import { defined } from '../base/defined.ts';
 import type { JsonObject } from '../engine/json.ts';
-import type {
-  Attachment,
-  ModelCall,
-  ModelFailureCause,
-  ModelProvider,
-  ModelRequest,
-  ProviderResponse,
-  Tokens,
+import {
+  type Attachment,
+  type ModelCall,
+  type ModelFailureCause,
+  type ModelProvider,
+  type ModelRequest,
+  type ProviderResponse,
+  type Tokens,
+  maxResponseLength,
 } from '../ports/models.ts';
 import type { Decision, Moderation, ModerationPhase } from '../ports/moderation.ts';
 

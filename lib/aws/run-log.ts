@@ -12,7 +12,19 @@ import { projectionUpdate } from './head-item.ts';
 import { number, text } from './item-schema.ts';
 import { type RunHeads, StoredHeads } from './run-heads.ts';
 import { nonceIn, commitItem, attachmentItem, heartbeatItem, snapshotItem } from './run-items.ts';
-import { type Side, attachmentKey, heartbeatKey, heartbeatSorts, headKey, lastLogSort, logKey, logSort, projectionKey, runPartition, snapshotKey } from './run-keys.ts';
+import {
+  type Side,
+  attachmentKey,
+  heartbeatKey,
+  heartbeatSorts,
+  headKey,
+  lastLogSort,
+  logKey,
+  logSort,
+  projectionKey,
+  runPartition,
+  snapshotKey,
+} from './run-keys.ts';
 import { type Put, type Table, allOf, ifNotExists, partitionName } from './table.ts';
 
 export class DynamoRunLog implements RunLog {

@@ -129,7 +129,8 @@ function schemaFindings(schema: JsonObject): readonly SchemaFinding[] {
   const findings: SchemaFinding[] = [];
   let patterns = 0;
   const walk = (value: JsonValue, pointer: string, depth: number): void => {
-    if (depth > maxSchemaDepth) return void findings.push({ pointer, message: `a schema is at most ${maxSchemaDepth} levels deep` });
+    if (depth > maxSchemaDepth)
+      return void findings.push({ pointer, message: `a schema is at most ${maxSchemaDepth} levels deep` });
     if (Array.isArray(value)) for (const [index, item] of value.entries()) walk(item, pointer + jsonPointer(index), depth + 1);
     if (!isJsonObject(value)) return;
     for (const key of forbiddenKeywords)
@@ -150,7 +151,9 @@ function schemaFindings(schema: JsonObject): readonly SchemaFinding[] {
   if (findings.length > 0) return findings;
   const size = expandedSize(schema);
   if (size === 'circular') return [{ pointer: '', message: 'refers to itself' }];
-  return size > maxSchemaParts ? [{ pointer: '', message: `has more than ${maxSchemaParts} parts, counted once per reference` }] : [];
+  return size > maxSchemaParts
+    ? [{ pointer: '', message: `has more than ${maxSchemaParts} parts, counted once per reference` }]
+    : [];
 }
 
 /** The number of parts after all references are expanded. */

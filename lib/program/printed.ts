@@ -1,6 +1,6 @@
 /** What authors' code prints: its logger, and the output of each step function. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { printedLimits } from '../engine/log/printed-lines.ts';
+import { printedLimits } from '../engine/log/event-limits.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 const truncationNotice = '… output truncated: the limit is reached';

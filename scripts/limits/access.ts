@@ -5,7 +5,7 @@ import { maxSeedKeys } from '../../lib/api/schemas/seed-keys.ts';
 import { webhookLimitBytes } from '../../lib/api/webhook-routes.ts';
 import { maxEnvironmentBytes, tokenBytes } from '../../lib/constructs/environment-size.ts';
 import { maxSettingsBytes } from '../../lib/constructs/first-key.ts';
-import { minMaskedLength } from '../../lib/nodes/secret-mask.ts';
+import { minMaskedLength } from '../../lib/egress/secret-mask.ts';
 import { keyCacheTtlMs, lastUseResolution } from '../../lib/service/access/authenticator.ts';
 import { maxFailuresRecorded } from '../../lib/service/access/failure-budget.ts';
 import { minIdempotencyTtl, payloadLimitBytes } from '../../lib/service/access/receive-webhook.ts';
@@ -94,7 +94,7 @@ export const access: LimitSection = {
       value: characters(minMaskedLength),
       per: 'secret',
       atLimit: 'Stepwell does not remove a shorter one from outputs and errors',
-      definedIn: ['lib/nodes/secret-mask.ts'],
+      definedIn: ['lib/egress/secret-mask.ts'],
     },
     {
       name: 'Large settings of the configuration',

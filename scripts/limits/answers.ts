@@ -1,11 +1,12 @@
 /** Limits of what the API responds with: pages of lists, answers about a run, views. */
+import { commitsFoundInThreeReads } from '../../lib/service/run-log/find-newest-commits.ts';
 import { viewLimitBytes } from '../../lib/api/run-routes.ts';
 import { eventPageSize, pageSize } from '../../lib/api/schemas/parts.ts';
 import { runsPerPage } from '../../lib/api/schemas/runs.ts';
 import { entriesPerPage, maxPages } from '../../lib/service/access/list-audit.ts';
 import { maxShownIterationNodes, maxShownSteps, maxValuesBytes } from '../../lib/service/runs/get-run.ts';
 import { maxPageBytes } from '../../lib/service/runs/list-events.ts';
-import { commitsPerBatchRead, maxRowsRead } from '../../lib/service/runs/list-runs.ts';
+import { maxRowsRead } from '../../lib/service/runs/list-runs.ts';
 import { maxTemplates, maxViewBytes } from '../../lib/service/runs/view-run.ts';
 import { type LimitSection, bytes, count, phrase } from './limit.ts';
 
@@ -74,10 +75,11 @@ export const answers: LimitSection = {
       definedIn: ['lib/service/runs/list-runs.ts'],
     },
     {
-      name: 'Commits of open runs read together',
-      value: count(commitsPerBatchRead),
-      atLimit: 'a list reads the log separately for a run that is further ahead of its head',
-      definedIn: ['lib/service/runs/list-runs.ts'],
+      name: 'Commits found in three reads',
+      value: count(commitsFoundInThreeReads),
+      atLimit:
+        'a list of runs that are further ahead of their heads needs more reads ([why](decisions/lists-read-in-batches.md))',
+      definedIn: ['lib/service/run-log/find-newest-commits.ts'],
     },
     {
       name: 'Values in the answer about a run',

@@ -1,9 +1,9 @@
 /** Limits of code workflows and their steps. */
 import { maxStalls, maxStepAttempts } from '../../lib/engine/durable/apply-command-batch.ts';
-import { maxTaskCrashes } from '../../lib/engine/durable/crash-workflow-task.ts';
+import { maxTaskCrashes } from '../../lib/engine/durable/workflow-task.ts';
 import { maxDivergedRollbacks, rollbackGrace } from '../../lib/engine/durable/decide.ts';
-import { maxTaskDeferral } from '../../lib/engine/durable/defer-workflow-task.ts';
-import { printedLimits } from '../../lib/engine/log/printed-lines.ts';
+import { maxTaskDeferral } from '../../lib/engine/durable/workflow-task.ts';
+import { printedLimits } from '../../lib/engine/log/event-limits.ts';
 import { jsonLimits } from '../../lib/engine/validate-json.ts';
 import { graceMs } from '../../lib/program/execute-workflow-task.ts';
 import { defaultStepAttempts } from '../../lib/program/find-workflow.ts';
@@ -11,7 +11,7 @@ import { maxInlineRetryWait } from '../../lib/program/live-execution.ts';
 import { defaultStallTimeoutMs } from '../../lib/program/start-workflow-task.ts';
 import { defaultCallTimeout, maxStepNameLength } from '../../lib/program/step-api.ts';
 import { maxStoredBytes } from '../../lib/program/stored-value.ts';
-import { minStepTimeMs } from '../../lib/service/execution/run-workflow-task.ts';
+import { minStepTimeMs } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { type LimitSection, bytes, characters, count, days, hours, levels, minutes, phrase, seconds } from './limit.ts';
 
 export const codeWorkflows: LimitSection = {
@@ -57,7 +57,7 @@ export const codeWorkflows: LimitSection = {
       value: phrase`${count(printedLimits.lines)}, at most ${bytes(printedLimits.bytes)}`,
       per: 'attempt',
       atLimit: 'Stepwell drops the rest, and the last line says so',
-      definedIn: ['lib/engine/log/printed-lines.ts'],
+      definedIn: ['lib/engine/log/event-limits.ts'],
     },
     {
       name: 'Code that asks for nothing',
@@ -82,14 +82,14 @@ export const codeWorkflows: LimitSection = {
       name: 'Workflow tasks that crash their thread',
       value: count(maxTaskCrashes),
       atLimit: 'the run fails with `code_crashed`. Only crashes without a running step count',
-      definedIn: ['lib/engine/durable/crash-workflow-task.ts'],
+      definedIn: ['lib/engine/durable/workflow-task.ts'],
     },
     {
-      name: 'Wait before a drive is tried again',
+      name: 'Wait before a workflow task is retried',
       value: minutes(maxTaskDeferral),
       per: 'workflow task',
       atLimit: 'the wait begins at 5 s and doubles up to this. The retries never stop',
-      definedIn: ['lib/engine/durable/defer-workflow-task.ts'],
+      definedIn: ['lib/engine/durable/workflow-task.ts'],
     },
     {
       name: 'Time that a step has at least',
@@ -97,7 +97,7 @@ export const codeWorkflows: LimitSection = {
       per: 'step',
       atLimit:
         "no step begins in the last minute of a function's time, or in its last quarter if that is less; another workflow task continues",
-      definedIn: ['lib/service/execution/run-workflow-task.ts'],
+      definedIn: ['lib/service/kinds/code/run-workflow-task.ts'],
     },
     {
       name: 'Retry that is waited for in place',

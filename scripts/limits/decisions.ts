@@ -1,5 +1,5 @@
 /** Limits of what one decision of the engine evaluates before it hands work over. */
-import { minQueueDelayMs } from '../../lib/engine/graph/decide.ts';
+import { minQueueDelayMs } from '../../lib/engine/graph/end-attempt.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { workLimits } from '../../lib/engine/graph/work-limits.ts';
 import { maxQueueDelayMs } from '../../lib/ports/jobs.ts';
@@ -65,7 +65,7 @@ export const decisions: LimitSection = {
       value: seconds(minQueueDelayMs),
       per: 'attempt',
       atLimit: 'a retry that is due later uses the delay queue',
-      definedIn: ['lib/engine/graph/decide.ts'],
+      definedIn: ['lib/engine/graph/end-attempt.ts'],
     },
   ],
 };

@@ -4,9 +4,9 @@ import { maxTemplateLength } from '../../lib/api/schemas/lenses.ts';
 import { maxArguments } from '../../lib/api/schemas/workflows.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { maxMatchedCharacters } from '../../lib/lens/check.ts';
-import { maxPatterns, maxSchemaDepth, maxSchemaParts } from '../../lib/lens/schema-rules.ts';
+import { maxPatterns, maxSchemaDepth, maxSchemaParts } from '../../lib/lens/validate-lens.ts';
 import { branchLimits } from '../../lib/nodes/condition/branch.ts';
-import { regexLimits } from '../../lib/nodes/condition/regex.ts';
+import { regexLimits } from '../../lib/nodes/condition/operators.ts';
 import { maxBranches } from '../../lib/nodes/condition/shape.ts';
 import { maxOutputs } from '../../lib/nodes/end/shape.ts';
 import { requestLimits } from '../../lib/nodes/http/shape.ts';
@@ -111,14 +111,14 @@ export const definitions: LimitSection = {
       value: count(maxSchemaParts, 'parts'),
       per: 'contract',
       atLimit: '`contract_invalid`. Each part counts once for each reference to it',
-      definedIn: ['lib/lens/schema-rules.ts'],
+      definedIn: ['lib/lens/validate-lens.ts'],
     },
     {
       name: 'Patterns of a contract',
       value: count(maxPatterns),
       per: 'contract',
       atLimit: '`contract_invalid`',
-      definedIn: ['lib/lens/schema-rules.ts'],
+      definedIn: ['lib/lens/validate-lens.ts'],
     },
     {
       name: 'Text matched by a contract’s patterns',
@@ -132,14 +132,14 @@ export const definitions: LimitSection = {
       value: levels(maxSchemaDepth),
       per: 'contract',
       atLimit: '`contract_invalid`',
-      definedIn: ['lib/lens/schema-rules.ts'],
+      definedIn: ['lib/lens/validate-lens.ts'],
     },
     {
       name: 'Regular expression',
       value: characters(regexLimits.pattern),
       per: 'expression',
       atLimit: '`config_invalid`. A longer one that is resolved when the node runs matches nothing',
-      definedIn: ['lib/nodes/condition/regex.ts'],
+      definedIn: ['lib/nodes/condition/operators.ts'],
     },
     {
       name: 'Regular expressions of a workflow',

@@ -1,9 +1,9 @@
 /** Limits of deployed code: threads, messages, responses. */
 import { messageLimitBytes } from '../../lib/api/deployment-routes.ts';
-import { maxMessageDelaySeconds } from '../../lib/api/schemas/world.ts';
+import { maxMessageDelaySeconds } from '../../lib/api/schemas/deployments.ts';
 import { maxBatchCharacters } from '../../lib/bundles/parse-task-messages.ts';
-import { printLimits } from '../../lib/bundles/printed-lines.ts';
-import { responseLimits } from '../../lib/bundles/response-limits.ts';
+import { printLimits } from '../../lib/bundles/code-output.ts';
+import { responseLimits } from '../../lib/bundles/code-output.ts';
 import { killTimeoutMs } from '../../lib/bundles/thread-programs.ts';
 import { heapShare, threadSlotLimits } from '../../lib/bundles/thread-slots.ts';
 import { buildImportTimeoutMs } from '../../lib/cli/project/import-in-thread.ts';
@@ -35,7 +35,7 @@ export const deployedCode: LimitSection = {
       value: bytes(responseLimits.bodyBytes),
       per: 'response',
       atLimit: 'the response is invalid, and Stepwell retries the message',
-      definedIn: ['lib/bundles/response-limits.ts'],
+      definedIn: ['lib/bundles/code-output.ts'],
     },
     {
       name: 'Nesting of a response',
@@ -48,14 +48,14 @@ export const deployedCode: LimitSection = {
       name: 'Text printed during a message',
       value: characters(printLimits.characters),
       atLimit: 'Stepwell drops the rest, and the last line says so',
-      definedIn: ['lib/bundles/printed-lines.ts'],
+      definedIn: ['lib/bundles/code-output.ts'],
     },
     {
       name: 'Line that code prints',
       value: characters(printLimits.lineCharacters),
       per: 'line',
       atLimit: 'Stepwell splits it into several lines',
-      definedIn: ['lib/bundles/printed-lines.ts'],
+      definedIn: ['lib/bundles/code-output.ts'],
     },
     {
       name: 'Warm deployments of a function',
@@ -122,7 +122,7 @@ export const deployedCode: LimitSection = {
       name: 'Delay of a published message',
       value: seconds(maxMessageDelaySeconds * 1_000),
       atLimit: 'a larger one is refused with `invalid_request`',
-      definedIn: ['lib/api/schemas/world.ts'],
+      definedIn: ['lib/api/schemas/deployments.ts'],
     },
     {
       name: 'Messages with code at once',

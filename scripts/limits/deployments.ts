@@ -1,7 +1,7 @@
 /** Limits of artifacts and manifests of deployments. */
 import { formLimitBytes, manifestLimitBytes, maxSteps, maxWorkflows } from '../../lib/api/schemas/deployments.ts';
 import { pageSize } from '../../lib/api/schemas/parts.ts';
-import { archiveLimits } from '../../lib/artifact/limits.ts';
+import { archiveLimits } from '../../lib/artifact/archive-rules.ts';
 import { maxActivationHistory } from '../../lib/ports/deployments.ts';
 import { uploadUrlLifetime } from '../../lib/service/deployments/create-deployment.ts';
 import { maxStartTime } from '../../lib/service/deployments/remove-deployment.ts';
@@ -15,26 +15,26 @@ export const deployments: LimitSection = {
       name: 'Artifact',
       value: bytes(archiveLimits.archiveBytes),
       atLimit: '`invalid_manifest` (400)',
-      definedIn: ['lib/artifact/limits.ts'],
+      definedIn: ['lib/artifact/archive-rules.ts'],
     },
     {
       name: 'Artifact, unpacked',
       value: bytes(archiveLimits.unpackedBytes),
       atLimit: '`artifact_invalid` (409) with `unpacked_too_large`; Stepwell stops unpacking',
-      definedIn: ['lib/artifact/limits.ts'],
+      definedIn: ['lib/artifact/archive-rules.ts'],
     },
     {
       name: 'Entries of an artifact',
       value: count(archiveLimits.entries),
       atLimit: '`artifact_invalid` (409) with `too_many_entries`; directories count too',
-      definedIn: ['lib/artifact/limits.ts'],
+      definedIn: ['lib/artifact/archive-rules.ts'],
     },
     {
       name: 'Path in an artifact',
       value: bytes(archiveLimits.pathBytes),
       per: 'file',
       atLimit: '`invalid_manifest` (400), or `artifact_invalid` (409) with `path_too_long`',
-      definedIn: ['lib/artifact/limits.ts'],
+      definedIn: ['lib/artifact/archive-rules.ts'],
     },
     {
       name: 'Manifest',

@@ -1,7 +1,7 @@
 /** Limits of lens nodes and of the models that they call. */
 import { maxContractErrors, maxFieldLength } from '../../lib/lens/check.ts';
 import { providerKeyCacheMs } from '../../lib/models/provider-keys.ts';
-import { maxPromptBytes } from '../../lib/nodes/lens/run.ts';
+import { maxPromptBytes } from '../../lib/nodes/lens/prompt.ts';
 import { lensDefaults } from '../../lib/nodes/lens/shape.ts';
 import { maxAttempts, maxTimeoutMs } from '../../lib/nodes/settings.ts';
 import { maxResponseLength } from '../../lib/ports/models.ts';
@@ -15,7 +15,7 @@ export const lenses: LimitSection = {
       name: 'Prompt of a lens',
       value: bytes(maxPromptBytes),
       atLimit: '`context_too_large`, cause `invalid`',
-      definedIn: ['lib/nodes/lens/run.ts'],
+      definedIn: ['lib/nodes/lens/prompt.ts'],
     },
     {
       name: 'Attempts of a lens',

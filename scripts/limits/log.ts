@@ -11,7 +11,7 @@ import {
   maxInputInHeadBytes,
 } from '../../lib/service/run-log/payloads.ts';
 import { maxSnapshotItemBytes } from '../../lib/service/run-log/snapshots.ts';
-import { maxWakesPerCommit } from '../../lib/service/runs/wake-run.ts';
+import { maxWakesPerCommit } from '../../lib/service/kinds/code/code-kind.ts';
 import { type LimitSection, bytes, characters, count } from './limit.ts';
 
 export const log: LimitSection = {
@@ -70,7 +70,7 @@ export const log: LimitSection = {
       name: 'Sleeps woken by one commit',
       value: count(maxWakesPerCommit),
       atLimit: 'further commits wake the others. Applies to code runs',
-      definedIn: ['lib/service/runs/wake-run.ts'],
+      definedIn: ['lib/service/kinds/code/code-kind.ts'],
     },
     {
       name: 'Input in the head',

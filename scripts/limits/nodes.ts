@@ -1,11 +1,11 @@
 /** Limits of every type of node, and of the nodes that wait, call and repeat. */
-import { maxSignalTtlSeconds } from '../../lib/api/schemas/signals.ts';
-import { loopLimits } from '../../lib/engine/graph/loop-limits.ts';
+import { maxSignalTtlSeconds } from '../../lib/api/schemas/run-control.ts';
+import { loopLimits } from '../../lib/engine/graph/loop-values.ts';
 import { payloadLimits } from '../../lib/engine/graph/payload-limits.ts';
-import { maxDeadline } from '../../lib/engine/log/expiry.ts';
-import { failureLimits } from '../../lib/engine/log/failure-limits.ts';
-import { printedLimits } from '../../lib/engine/log/printed-lines.ts';
-import { maxSignalTextLength } from '../../lib/engine/signal-key.ts';
+import { maxDeadline } from '../../lib/engine/log/head.ts';
+import { failureLimits } from '../../lib/engine/log/event-limits.ts';
+import { printedLimits } from '../../lib/engine/log/event-limits.ts';
+import { maxSignalTextLength } from '../../lib/engine/ids.ts';
 import { jsonLimits } from '../../lib/engine/validate-json.ts';
 import { fixedDelayLimits } from '../../lib/nodes/delay/shape.ts';
 import { defaultIterationsAtOnce, defaultMaxIterations, maxItemDelayMs } from '../../lib/nodes/loop/shape.ts';
@@ -61,14 +61,14 @@ export const nodes: LimitSection = {
       value: characters(failureLimits.message),
       per: 'failure',
       atLimit: 'Stepwell truncates the message',
-      definedIn: ['lib/engine/log/failure-limits.ts'],
+      definedIn: ['lib/engine/log/event-limits.ts'],
     },
     {
       name: 'Details of a failure',
       value: characters(failureLimits.details),
       per: 'failure',
       atLimit: 'as JSON: Stepwell truncates a long text or list; `omitted` names what still does not fit',
-      definedIn: ['lib/engine/log/failure-limits.ts'],
+      definedIn: ['lib/engine/log/event-limits.ts'],
     },
     {
       name: 'Output of a node, or of a run',
@@ -96,14 +96,14 @@ export const nodes: LimitSection = {
       value: count(printedLimits.lines),
       per: 'attempt',
       atLimit: 'Stepwell drops the rest, and the last line says so. Applies to every type of node',
-      definedIn: ['lib/engine/log/printed-lines.ts'],
+      definedIn: ['lib/engine/log/event-limits.ts'],
     },
     {
       name: 'Text that an attempt prints',
       value: bytes(printedLimits.bytes),
       per: 'attempt',
       atLimit: 'Stepwell drops the rest, and the last line says so. Applies to every type of node',
-      definedIn: ['lib/engine/log/printed-lines.ts'],
+      definedIn: ['lib/engine/log/event-limits.ts'],
     },
     {
       name: 'Fixed delay',
@@ -115,27 +115,27 @@ export const nodes: LimitSection = {
       name: 'Any delay',
       value: days(maxDeadline),
       atLimit: 'the node fails with `delay_too_long`. A delay that ends after the deadline fails with `sleep_past_deadline`',
-      definedIn: ['lib/engine/log/expiry.ts'],
+      definedIn: ['lib/engine/log/head.ts'],
     },
     {
       name: 'Name or correlation of a signal',
       value: characters(maxSignalTextLength),
       per: 'signal',
       atLimit: 'the node fails with `signal_invalid`. A longer one in a sent signal is refused with `invalid_request`',
-      definedIn: ['lib/engine/signal-key.ts'],
+      definedIn: ['lib/engine/ids.ts'],
     },
     {
       name: 'Wait for a signal',
       value: days(maxDeadline),
       atLimit: '`config_invalid`. A wait that would end after the deadline ends with it',
-      definedIn: ['lib/engine/log/expiry.ts'],
+      definedIn: ['lib/engine/log/head.ts'],
     },
     {
       name: 'Signal without a wait',
       value: phrase`${days(defaultSignalTtl)}, at most ${days(maxSignalTtlSeconds * 1_000)}`,
       per: 'signal',
       atLimit: 'Stepwell stores it for this time, or for `expiresInSeconds`, and then deletes it',
-      definedIn: ['lib/service/runs/send-signal.ts', 'lib/api/schemas/signals.ts'],
+      definedIn: ['lib/service/runs/send-signal.ts', 'lib/api/schemas/run-control.ts'],
     },
     {
       name: 'Nested calls of workflows',
@@ -148,21 +148,21 @@ export const nodes: LimitSection = {
       name: 'Wait for a subflow',
       value: days(maxDeadline),
       atLimit: '`config_invalid`. A wait that would end after the deadline ends with it',
-      definedIn: ['lib/engine/log/expiry.ts'],
+      definedIn: ['lib/engine/log/head.ts'],
     },
     {
       name: 'Items of a loop',
       value: phrase`${count(defaultMaxIterations)}, at most ${count(loopLimits.items)}`,
       per: 'loop',
       atLimit: 'the loop fails with `loop_too_many_items`; `maxIterations` sets another number',
-      definedIn: ['lib/nodes/loop/shape.ts', 'lib/engine/graph/loop-limits.ts'],
+      definedIn: ['lib/nodes/loop/shape.ts', 'lib/engine/graph/loop-values.ts'],
     },
     {
       name: 'Iterations at a time',
       value: phrase`${count(defaultIterationsAtOnce)}, at most ${count(loopLimits.concurrency)}`,
       per: 'loop',
       atLimit: '`config_invalid`; field `concurrency`',
-      definedIn: ['lib/nodes/loop/shape.ts', 'lib/engine/graph/loop-limits.ts'],
+      definedIn: ['lib/nodes/loop/shape.ts', 'lib/engine/graph/loop-values.ts'],
     },
     {
       name: 'Wait between items',
@@ -176,14 +176,14 @@ export const nodes: LimitSection = {
       value: count(loopLimits.depth),
       per: 'workflow',
       atLimit: '`loop_too_deep`',
-      definedIn: ['lib/engine/graph/loop-limits.ts'],
+      definedIn: ['lib/engine/graph/loop-values.ts'],
     },
     {
       name: 'Results of a loop',
       value: bytes(loopLimits.resultsBytes),
       per: 'loop',
       atLimit: 'as JSON, all results together: the loop fails with `loop_results_too_large`',
-      definedIn: ['lib/engine/graph/loop-limits.ts'],
+      definedIn: ['lib/engine/graph/loop-values.ts'],
     },
   ],
 };

@@ -1,8 +1,8 @@
 /** Limits of queues and of the functions that consume them. */
 import { defaultWorkerTimeoutSeconds, functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { minReceives, retentionDays, visibilityMarginSeconds } from '../../lib/constructs/queues.ts';
-import { stepwellDefaults } from '../../lib/constructs/stepwell.ts';
-import { maxEventAgeSeconds } from '../../lib/constructs/sweep-schedule.ts';
+import { stepwellDefaults } from '../../lib/constructs/functions.ts';
+import { maxEventAgeSeconds } from '../../lib/constructs/timers.ts';
 import { defaultConcurrency } from '../../lib/contract/concurrency.ts';
 import { maxBackoff, maxHops } from '../../lib/engine/hops.ts';
 import { maxInvocationsPerChain } from '../../lib/local/lambda/lineage.ts';
@@ -25,7 +25,7 @@ export const queues: LimitSection = {
       value: seconds(maxEventAgeSeconds * 1_000),
       per: 'sweep',
       atLimit: 'Lambda drops a start that was throttled for this long. The next minute has a start of its own',
-      definedIn: ['lib/constructs/sweep-schedule.ts'],
+      definedIn: ['lib/constructs/timers.ts'],
       quota: pages.lambdaAsync,
     },
     {
@@ -94,7 +94,7 @@ export const queues: LimitSection = {
       value: percent(stepwellDefaults.maxProjectShare),
       per: 'project and environment',
       atLimit: 'its further jobs wait; setting `maxProjectShare`',
-      definedIn: ['lib/constructs/stepwell.ts'],
+      definedIn: ['lib/constructs/functions.ts'],
     },
     {
       name: 'Collectors at once',

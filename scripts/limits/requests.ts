@@ -1,15 +1,19 @@
 /** Limits of requests to the API: sizes, rates, idempotency. */
-import { maxErrorDetails } from '../../lib/api/error-body.ts';
+import { maxErrorDetails } from '../../lib/api/errors.ts';
 import { maxIdempotencyKeyLength } from '../../lib/api/idempotency.ts';
-import { inputLimitBytes, resumeLimitBytes, smallLimitBytes, wakeLimitBytes } from '../../lib/api/routes.ts';
-import { signalLimitBytes } from '../../lib/api/run-routes.ts';
+import {
+  inputLimitBytes,
+  resumeLimitBytes,
+  signalLimitBytes,
+  smallLimitBytes,
+  wakeLimitBytes,
+} from '../../lib/api/run-routes.ts';
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
-import { stepwellDefaults } from '../../lib/constructs/stepwell.ts';
+import { stepwellDefaults } from '../../lib/constructs/functions.ts';
 import { defaultConcurrency } from '../../lib/contract/concurrency.ts';
 import { maxCorrelationIdLength } from '../../lib/engine/ids.ts';
 import { jsonLimits } from '../../lib/engine/validate-json.ts';
-import { limits as gateway } from '../../lib/local/http/limits.ts';
-import { limits as lambda } from '../../lib/local/lambda/limits.ts';
+import { apiLimits as gateway, lambdaLimits as lambda } from '../../lib/local/limits.ts';
 import { defaultRateLimit } from '../../lib/service/access/rate-limiter.ts';
 import { pages } from './aws-quotas.ts';
 import { type LimitSection, bytes, characters, count, hour, hours, levels, phrase, seconds } from './limit.ts';
@@ -23,21 +27,21 @@ export const requests: LimitSection = {
       value: bytes(gateway.headBytes),
       atLimit:
         '414 or 431, `invalid_request`. The request line and the values of the headers count together. A quota of API Gateway',
-      definedIn: ['lib/local/http/limits.ts'],
+      definedIn: ['lib/local/limits.ts'],
       quota: pages.apiGateway,
     },
     {
       name: 'Gateway body',
       value: bytes(gateway.payloadBytes),
       atLimit: 'the gateway responds with `payload_too_large` (413). A quota of API Gateway',
-      definedIn: ['lib/local/http/limits.ts'],
+      definedIn: ['lib/local/limits.ts'],
       quota: pages.apiGateway,
     },
     {
       name: 'Function body',
       value: bytes(lambda.payloadBytes),
       atLimit: 'the gateway responds with `payload_too_large` (413). A quota of Lambda, which counts the envelope too',
-      definedIn: ['lib/local/lambda/limits.ts'],
+      definedIn: ['lib/local/limits.ts'],
       quota: pages.lambda,
     },
     {
@@ -57,25 +61,25 @@ export const requests: LimitSection = {
       name: 'Body that starts a run',
       value: bytes(inputLimitBytes),
       atLimit: '`payload_too_large` (413)',
-      definedIn: ['lib/api/routes.ts'],
+      definedIn: ['lib/api/run-routes.ts'],
     },
     {
       name: 'Body that cancels a run',
       value: bytes(smallLimitBytes),
       atLimit: '`payload_too_large` (413)',
-      definedIn: ['lib/api/routes.ts'],
+      definedIn: ['lib/api/run-routes.ts'],
     },
     {
       name: 'Body that wakes a run',
       value: bytes(wakeLimitBytes),
       atLimit: '`payload_too_large` (413); it names at most 1,000 nodes',
-      definedIn: ['lib/api/routes.ts'],
+      definedIn: ['lib/api/run-routes.ts'],
     },
     {
       name: 'Body that resumes a run',
       value: bytes(resumeLimitBytes),
       atLimit: '`payload_too_large` (413)',
-      definedIn: ['lib/api/routes.ts'],
+      definedIn: ['lib/api/run-routes.ts'],
     },
     {
       name: 'Body that sends a signal',
@@ -94,7 +98,7 @@ export const requests: LimitSection = {
       value: hours(stepwellDefaults.idempotencyHours * hour),
       per: 'idempotency key',
       atLimit: 'after it, the same key starts a new run; setting `idempotencyHours`',
-      definedIn: ['lib/constructs/stepwell.ts'],
+      definedIn: ['lib/constructs/functions.ts'],
     },
     {
       name: 'Correlation id',
@@ -106,7 +110,7 @@ export const requests: LimitSection = {
       name: 'Errors in one response',
       value: count(maxErrorDetails),
       atLimit: 'the response does not report the others',
-      definedIn: ['lib/api/error-body.ts'],
+      definedIn: ['lib/api/errors.ts'],
     },
     {
       name: 'Requests of a key',

@@ -2,9 +2,9 @@
 import { defaultRetentionDays, lifecycleRules } from '../../lib/constructs/storage.ts';
 import { daysUntilDeletion } from '../../lib/contract/payload-lifetimes.ts';
 import { maxSlots } from '../../lib/engine/concurrency-slots.ts';
-import { maxDirectSiblings } from '../../lib/engine/graph/advance.ts';
+import { maxDirectSiblings } from '../../lib/engine/graph/dispatch.ts';
 import { maxBudget } from '../../lib/engine/graph/validate.ts';
-import { latestEndAfterDeadline, maxDeadline } from '../../lib/engine/log/expiry.ts';
+import { latestEndAfterDeadline, maxDeadline } from '../../lib/engine/log/head.ts';
 import { auditRetention } from '../../lib/service/access/record-audit.ts';
 import { defaultDeadline, maxTestDuration, testRetention } from '../../lib/service/runs/create-run.ts';
 import { pages } from './aws-quotas.ts';
@@ -36,13 +36,13 @@ export const runs: LimitSection = {
       name: 'Latest end after the deadline',
       value: days(latestEndAfterDeadline),
       atLimit: 'the retention counts from this moment, so every item outlives the end of its run by the full retention',
-      definedIn: ['lib/engine/log/expiry.ts'],
+      definedIn: ['lib/engine/log/head.ts'],
     },
     {
       name: 'Longest deadline',
       value: days(maxDeadline),
       atLimit: '`invalid_request` (400); also for `availableAt`',
-      definedIn: ['lib/engine/log/expiry.ts'],
+      definedIn: ['lib/engine/log/head.ts'],
     },
     {
       name: 'Retention of a run',
@@ -98,7 +98,7 @@ export const runs: LimitSection = {
       value: count(maxDirectSiblings),
       per: 'node',
       atLimit: 'with more siblings, results go to the results queue, and the collector commits up to ten at a time',
-      definedIn: ['lib/engine/graph/advance.ts'],
+      definedIn: ['lib/engine/graph/dispatch.ts'],
     },
   ],
   outro: ['The number of runs has no limit, except the one that a workflow sets itself.'],

@@ -1,8 +1,9 @@
 /** Limits of scripts, conditions and HTTP requests of nodes. */
 import { firstTimeSlice, repeatTimeSlice } from '../../lib/engine/fair-shares.ts';
-import { regexLimits } from '../../lib/nodes/condition/regex.ts';
+import { regexLimits } from '../../lib/nodes/condition/operators.ts';
 import { expressionLimitMs } from '../../lib/nodes/condition/run.ts';
-import { maxBodyExcerpt, maxRetryAfterMs } from '../../lib/nodes/http/failure.ts';
+import { maxBodyExcerpt } from '../../lib/nodes/http/response.ts';
+import { maxRetryAfterMs } from '../../lib/egress/retry-after.ts';
 import { requestLimits } from '../../lib/nodes/http/shape.ts';
 import { defaultScriptMemoryBytes } from '../../lib/nodes/runners.ts';
 import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
@@ -59,7 +60,7 @@ export const scriptsAndRequests: LimitSection = {
       value: characters(regexLimits.text),
       per: 'comparison',
       atLimit: 'the regular expression matches nothing',
-      definedIn: ['lib/nodes/condition/regex.ts'],
+      definedIn: ['lib/nodes/condition/operators.ts'],
     },
     {
       name: 'Redirects of a request',
@@ -77,13 +78,13 @@ export const scriptsAndRequests: LimitSection = {
       name: 'Body kept of a failed request',
       value: characters(maxBodyExcerpt),
       atLimit: 'Stepwell drops the rest',
-      definedIn: ['lib/nodes/http/failure.ts'],
+      definedIn: ['lib/nodes/http/response.ts'],
     },
     {
       name: 'Wait that a server requests',
       value: hours(maxRetryAfterMs),
       atLimit: 'a longer `Retry-After` counts as 24 hours',
-      definedIn: ['lib/nodes/http/failure.ts'],
+      definedIn: ['lib/egress/retry-after.ts'],
     },
   ],
   outro: [

@@ -3,8 +3,8 @@ import { maxReaderNameLength } from '../../lib/api/schemas/runs.ts';
 import { socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { defaultConcurrency } from '../../lib/contract/concurrency.ts';
-import { socketLimits } from '../../lib/local/sockets/limits.ts';
-import { maxDeltaLength, maxPendingLength, minWriteInterval } from '../../lib/service/execution/stream-writer.ts';
+import { socketLimits } from '../../lib/local/limits.ts';
+import { maxDeltaLength, maxPendingLength, minWriteInterval } from '../../lib/service/kinds/graph/stream-writer.ts';
 import { maxBroadcastDuration, socketHeartbeatInterval } from '../../lib/service/watching/broadcast-run.ts';
 import { maxSubscriptions } from '../../lib/service/watching/delta-subscriptions.ts';
 import { maxJoinedRuns } from '../../lib/service/watching/join-run.ts';
@@ -56,21 +56,21 @@ export const watching: LimitSection = {
       value: seconds(minWriteInterval),
       per: 'node',
       atLimit: 'output that a node writes in between is in the next delta',
-      definedIn: ['lib/service/execution/stream-writer.ts'],
+      definedIn: ['lib/service/kinds/graph/stream-writer.ts'],
     },
     {
       name: 'A delta',
       value: characters(maxDeltaLength),
       per: 'delta',
       atLimit: 'the rest is in the next delta',
-      definedIn: ['lib/service/execution/stream-writer.ts'],
+      definedIn: ['lib/service/kinds/graph/stream-writer.ts'],
     },
     {
       name: 'Output of a node not written yet',
       value: characters(maxPendingLength),
       per: 'node',
       atLimit: 'Stepwell streams no more; the completion has the whole output',
-      definedIn: ['lib/service/execution/stream-writer.ts'],
+      definedIn: ['lib/service/kinds/graph/stream-writer.ts'],
     },
     {
       name: 'A ticket to watch a run',
@@ -105,7 +105,7 @@ export const watching: LimitSection = {
       value: bytes(socketLimits.frameBytes),
       per: 'frame',
       atLimit: 'the gateway closes the socket with 1009, and so does the embedded cloud',
-      definedIn: ['lib/local/sockets/limits.ts'],
+      definedIn: ['lib/local/limits.ts'],
       quota: pages.apiGateway,
     },
     {
@@ -113,7 +113,7 @@ export const watching: LimitSection = {
       value: bytes(Math.min(maxFrameBytes, socketLimits.messageBytes)),
       per: 'message',
       atLimit: 'Stepwell omits a larger value and states its size',
-      definedIn: ['lib/service/watching/socket-frames.ts', 'lib/local/sockets/limits.ts'],
+      definedIn: ['lib/service/watching/socket-frames.ts', 'lib/local/limits.ts'],
       quota: pages.apiGateway,
     },
     {

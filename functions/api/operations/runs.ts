@@ -5,7 +5,7 @@ import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import type { BodyOf } from '../../../lib/api/routes.ts';
 import { defined } from '../../../lib/base/defined.ts';
-import { maxDeadline } from '../../../lib/engine/log/expiry.ts';
+import { maxDeadline } from '../../../lib/engine/log/head.ts';
 import { type Instant, after, instant } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { getRun } from '../../../lib/service/runs/get-run.ts';

@@ -1,7 +1,20 @@
 /** Schemas of keys and of the audit trail. */
 import * as z from 'zod';
 import { keyScopes } from '../../ports/control.ts';
-import { correlationId, cursor, environment, jsonObject, keyId, limit, page, projectId, runId, timestampInput, utcTimestamp, pageSize } from './parts.ts';
+import {
+  correlationId,
+  cursor,
+  environment,
+  jsonObject,
+  keyId,
+  limit,
+  page,
+  projectId,
+  runId,
+  timestampInput,
+  utcTimestamp,
+  pageSize,
+} from './parts.ts';
 
 /** A week: long enough for all deployments of a caller to use the new key. */
 export const maxOverlapSeconds = 604_800;

@@ -1,7 +1,7 @@
 /** Schemas for workflows. Unknown keys are refused with their pointer. */
 import * as z from 'zod';
 import { mergeStrategies } from '../../engine/graph/definition.ts';
-import { maxDeadline } from '../../engine/log/expiry.ts';
+import { maxDeadline } from '../../engine/log/head.ts';
 import { json, jsonObject, utcTimestamp, nodeId, page, workflowName } from './parts.ts';
 import { finding, summaryFields } from './versions.ts';
 

@@ -4,7 +4,23 @@
  */
 import { defined } from '../../base/defined.ts';
 import { type Backoff, backoffMs } from '../../base/retry.ts';
-import { type CommonFact, type Decision, type DecisionTools, type NodeLost, deadlineExceeded, decideCommonFact, emit, endRun, findOpenNode, hasEnded, isPastDeadline, markRunning, openDecision, recordResumption, startRun } from '../decision.ts';
+import {
+  type CommonFact,
+  type Decision,
+  type DecisionTools,
+  type NodeLost,
+  deadlineExceeded,
+  decideCommonFact,
+  emit,
+  endRun,
+  findOpenNode,
+  hasEnded,
+  isPastDeadline,
+  markRunning,
+  openDecision,
+  recordResumption,
+  startRun,
+} from '../decision.ts';
 import { type Attempt, type NodeId, type NodeRef, firstAttempt, nodeKey, topLevel } from '../ids.ts';
 import { type JsonValue, type Payload, inline } from '../json.ts';
 import type { Failure, RunEvent } from '../log/events.ts';

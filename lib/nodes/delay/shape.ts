@@ -4,7 +4,7 @@ import { type Outcome, mainHandle } from '../../engine/graph/outcome.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import { type JsonValue, inline } from '../../engine/json.ts';
-import { maxDeadline } from '../../engine/log/expiry.ts';
+import { maxDeadline } from '../../engine/log/head.ts';
 import { type Instant, after, durationMs } from '../../engine/time.ts';
 import { type ConfigFinding, shownValue, lookUpText } from '../config-values.ts';
 import type { NodeShape } from '../node-type.ts';

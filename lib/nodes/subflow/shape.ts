@@ -6,7 +6,7 @@ import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import { workflowNamePattern } from '../../engine/ids.ts';
 import { inline } from '../../engine/json.ts';
-import { maxDeadline } from '../../engine/log/expiry.ts';
+import { maxDeadline } from '../../engine/log/head.ts';
 import { after, seconds } from '../../engine/time.ts';
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';

@@ -4,7 +4,16 @@
  */
 import type { RetryLimits } from '../../base/retry.ts';
 import { type NodeRef, nodeKey } from '../../engine/ids.ts';
-import { type Deliveries, recordHeartbeat, firstHeartbeatAt, loseDelivery, failureIfLost, needsOtherCrashes, noDeliveries, releaseDelivery } from '../../engine/log/deliveries.ts';
+import {
+  type Deliveries,
+  recordHeartbeat,
+  firstHeartbeatAt,
+  loseDelivery,
+  failureIfLost,
+  needsOtherCrashes,
+  noDeliveries,
+  releaseDelivery,
+} from '../../engine/log/deliveries.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import type { Head } from '../../engine/log/head.ts';
 import { type Heartbeat, belongsToAttempt } from '../../engine/log/heartbeat-timeout.ts';

@@ -4,7 +4,14 @@
  */
 import { defined } from '../../../base/defined.ts';
 import type { BundleFact } from '../../../engine/bundle/decide.ts';
-import { type Message, type InvocationResult, laneOf, parseMessage, messageKey, messageResultOf } from '../../../engine/bundle/message.ts';
+import {
+  type Message,
+  type InvocationResult,
+  laneOf,
+  parseMessage,
+  messageKey,
+  messageResultOf,
+} from '../../../engine/bundle/message.ts';
 import type { NodeRef } from '../../../engine/ids.ts';
 import { invariant } from '../../../engine/invariant.ts';
 import type { JsonValue } from '../../../engine/json.ts';
