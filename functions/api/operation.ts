@@ -2,7 +2,16 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import type { ErrorCode, ErrorResponseFields } from '../../lib/api/errors.ts';
 import type { Route } from '../../lib/api/route.ts';
-import type { BodyOf, ErrorOf, OperationId, OperationOf, ParamsOf, QueryOf, ResponseOf, StreamingOperation } from '../../lib/api/routes.ts';
+import type {
+  BodyOf,
+  ErrorOf,
+  OperationId,
+  OperationOf,
+  ParamsOf,
+  QueryOf,
+  ResponseOf,
+  StreamingOperation,
+} from '../../lib/api/routes.ts';
 import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
 import type { KeyId, Scope } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';

@@ -9,7 +9,15 @@ import type { LensSummary } from '../../../lib/ports/versions.ts';
 import { createLens, publishLens } from '../../../lib/service/definitions/publish-lens.ts';
 import type { Published } from '../../../lib/service/definitions/publish-version.ts';
 import { type OperationTable, type CommonTools, refuse } from '../operation.ts';
-import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationIn, publicationOf, summaryOf } from './versions.ts';
+import {
+  archiveVersioned,
+  getVersioned,
+  listVersioned,
+  nameDiffers,
+  publicationIn,
+  publicationOf,
+  summaryOf,
+} from './versions.ts';
 
 type HandledOperations = 'createLens' | 'listLenses' | 'getLens' | 'publishLens' | 'archiveLens';
 

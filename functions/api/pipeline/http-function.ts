@@ -8,7 +8,15 @@ import type { Route } from '../../../lib/api/route.ts';
 import { type OperationId, routes } from '../../../lib/api/routes.ts';
 import { runIdPattern } from '../../../lib/engine/ids.ts';
 import { traceFields } from '../../../lib/engine/trace.ts';
-import { type AnyOperation, type AnyOperations, type AnyResponse, type Operations, type CommonTools, asAnyOperations, refuse } from '../operation.ts';
+import {
+  type AnyOperation,
+  type AnyOperations,
+  type AnyResponse,
+  type Operations,
+  type CommonTools,
+  asAnyOperations,
+  refuse,
+} from '../operation.ts';
 import { handleRoute } from './handle-route.ts';
 import { type HttpCall, type HttpResponse, type RoutedResponse, callOf, respond } from './http-call.ts';
 import { cors, errorEnvelope, isPreflight, preflight, securityHeaders, traceIn, tracing } from './middleware.ts';

@@ -7,7 +7,15 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { type CorrelationId, correlationId, correlationIdPattern } from '../../../lib/engine/ids.ts';
-import { type Trace, readTraceparent, spanIdOf, traceFields, traceIdOf, traceparent, withSpan } from '../../../lib/engine/trace.ts';
+import {
+  type Trace,
+  readTraceparent,
+  spanIdOf,
+  traceFields,
+  traceIdOf,
+  traceparent,
+  withSpan,
+} from '../../../lib/engine/trace.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { requestSpanId } from '../../../lib/service/runs/span-ids.ts';
 import type { CommonTools } from '../operation.ts';
