@@ -93,7 +93,7 @@ test('every code that the code says is in the table', () => {
       (file) => `lib/program/${file}`,
     ),
     ...['decide.ts', 'apply-command-batch.ts', 'step.ts'].map((file) => `lib/engine/durable/${file}`),
-    'lib/service/execution/run-workflow-task.ts',
+    'lib/service/kinds/code/run-workflow-task.ts',
   ];
   const said = files.flatMap((file) => [
     ...[...read(file).matchAll(/\bcode: '([a-z_]+)'/g)].map(([, code]) => code),

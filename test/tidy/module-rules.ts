@@ -134,6 +134,7 @@ const moduleRules = {
       'codec',
       'constructs',
       'contract',
+      'egress',
       'engine',
       'functions',
       'lens',
