@@ -65,8 +65,7 @@ describe('docs/TUTORIAL.md', () => {
   });
 
   test('a code run continues after a crash, and counted shelves keep their results', async () => {
-    const [deploy, kill, result, ...others] = under('4. A workflow as code');
-    expect(others).toEqual([]);
+    const [deploy, kill, result] = under('4. A workflow as code');
     if (deploy === undefined || kill === undefined || result === undefined) throw new Error('the tutorial has no code workflow');
     expect(await paste(deploy)).toContain('count-stock');
     const { pid } = local;
@@ -78,6 +77,16 @@ describe('docs/TUTORIAL.md', () => {
     expect(counted.map(([shelf]) => shelf)).toEqual(['tea', 'rice', 'salt', 'oats']);
     expect(counted.slice(0, 2).map(([, by]) => by)).toEqual([pid, pid]);
     expect(counted.at(-1)?.[1]).toBe(local.pid);
+  });
+
+  test('a run that sleeps while the cloud is killed wakes and completes', async () => {
+    const [kill, result, ...others] = under('4. A workflow as code').slice(3);
+    expect(others).toEqual([]);
+    if (kill === undefined || result === undefined) throw new Error('the tutorial kills no sleeping run');
+    expect(await paste(kill)).toContain('sleeping');
+    await expect.poll(() => local.end('SIGKILL'), { timeout: 5_000 }).toBeNull();
+    local = await startLocal(state);
+    expect(await paste(result)).toContain('Remember: water the plants');
   });
 
   test('the template synthesizes: the last block is the one that npm run synth runs', () => {
