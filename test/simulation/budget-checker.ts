@@ -17,12 +17,16 @@ interface Counted {
 export class BudgetChecker {
   readonly #budget: Budget;
   readonly #runs = new Map<string, Counted>();
+  readonly #codeRuns = new Set<string>();
 
   constructor(budget: Budget = {}) {
     this.#budget = budget;
   }
 
   committed({ runId }: RunAddress, { events }: Commit): void {
+    // Only graphs have budgets. A graph may call a code workflow, whose run retries its steps as its code says.
+    if (events.some((event) => event.type === 'NODE_DISPATCHED' && event.step !== undefined)) this.#codeRuns.add(runId);
+    if (this.#codeRuns.has(runId)) return;
     const run = this.#runs.get(runId) ?? { asked: new Set<string>(), tokens: new Map<string, number>() };
     this.#runs.set(runId, run);
     const { maxNodeExecutions = Infinity, maxTokens = Infinity } = this.#budget;
