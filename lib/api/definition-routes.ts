@@ -1,7 +1,7 @@
 /** The routes for workflows, lenses and stored queries, as entries of the route table. */
 import type * as z from 'zod';
 import { canonicalDefinition } from './aliases.ts';
-import { ok, type Route } from './route.ts';
+import { ok, type Route, smallLimitBytes } from './route.ts';
 import * as lenses from './schemas/lenses.ts';
 import * as queries from './schemas/queries.ts';
 import * as versions from './schemas/versions.ts';
@@ -13,8 +13,6 @@ const definitionBody = <Schema extends z.ZodObject>(schema: Schema) => ({
   limitBytes: definitionLimits.bytes,
   normalizeBody: canonicalDefinition,
 });
-
-const deletionLimitBytes = 16_384;
 
 export const workflowRoutes = [
   {
@@ -91,7 +89,7 @@ export const workflowRoutes = [
     scope: 'admin',
     params: workflows.workflowParams,
     invalidParamsCode: 'workflow_not_found',
-    body: { schema: workflows.deleteWorkflowBody, limitBytes: deletionLimitBytes },
+    body: { schema: workflows.deleteWorkflowBody, limitBytes: smallLimitBytes },
     idempotencyKey: 'none',
     action: 'workflows.delete',
     responses: { 202: ok('The deletion has started', workflows.deletingResponse) },

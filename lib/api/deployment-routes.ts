@@ -1,10 +1,7 @@
 /** The routes for deployments and for messages to their bundle runs, as entries of the route table. */
-import { ok, type Route } from './route.ts';
+import { ok, type Route, smallLimitBytes } from './route.ts';
 import * as deployments from './schemas/deployments.ts';
 import * as world from './schemas/deployments.ts';
-
-/** The body contains at most one id. */
-const smallLimitBytes = 16_384;
 
 export const deploymentRoutes = [
   {

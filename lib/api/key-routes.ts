@@ -1,8 +1,6 @@
 /** The routes for API keys and the audit trail, as entries of the route table. */
-import { ok, type Route } from './route.ts';
+import { ok, type Route, smallLimitBytes } from './route.ts';
 import * as keys from './schemas/keys.ts';
-
-const smallLimitBytes = 16_384;
 
 export const keyRoutes = [
   {

@@ -47,6 +47,9 @@ export interface RouteBody {
   readonly form?: { readonly text: string; readonly file: string; readonly limitBytes: number };
 }
 
+/** Maximum body, in bytes, of a request that carries only a few settings. */
+export const smallLimitBytes = 16_384;
+
 /** A response of a route, for the route table. */
 export const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
 

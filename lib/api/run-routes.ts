@@ -1,13 +1,12 @@
 /** The routes for runs, tickets, signals, tags, test runs and views of runs, as entries of the route table. */
 import { canonicalDefinition, canonicalStart } from './aliases.ts';
-import { ok, type Route } from './route.ts';
+import { ok, type Route, smallLimitBytes } from './route.ts';
 import * as runs from './schemas/runs.ts';
 import * as control from './schemas/run-control.ts';
 import { definitionLimits } from '../engine/graph/findings.ts';
 
 /** The input of a run is stored in its log, or offloaded to the bucket. */
 export const inputLimitBytes = 1_048_576;
-export const smallLimitBytes = 16_384;
 /** A thousand node ids of maximum length. */
 export const wakeLimitBytes = 262_144;
 /** The payload of a resume is stored in the log of its run. */

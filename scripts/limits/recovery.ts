@@ -15,8 +15,7 @@ import { recheckDelay } from '../../lib/service/commit/schedule-message.ts';
 import { deletionTimeBudget, settlingTime } from '../../lib/service/deletions/continue-deletions.ts';
 import { maxNotifiedRuns } from '../../lib/service/execution/reconcile-slot.ts';
 import { secondCheckMinutes } from '../../lib/service/execution/sweep-runs.ts';
-import { attemptHeartbeatInterval } from '../../lib/service/execution/heartbeat-loop.ts';
-import { cancelCheckInterval } from '../../lib/service/kinds/graph/watch-attempt.ts';
+import { attemptHeartbeatInterval, cancelCheckInterval } from '../../lib/service/execution/heartbeat-loop.ts';
 import { type LimitSection, count, hours, minute, minutes, seconds } from './limit.ts';
 
 export const recovery: LimitSection = {
@@ -35,7 +34,7 @@ export const recovery: LimitSection = {
       value: seconds(cancelCheckInterval),
       per: 'attempt',
       atLimit: 'a running node sees a cancel within this time, and stops',
-      definedIn: ['lib/service/kinds/graph/watch-attempt.ts'],
+      definedIn: ['lib/service/execution/heartbeat-loop.ts'],
     },
     {
       name: 'First heartbeat timeout',

@@ -1,13 +1,8 @@
 /** Limits of requests to the API: sizes, rates, idempotency. */
 import { maxErrorDetails } from '../../lib/api/errors.ts';
 import { maxIdempotencyKeyLength } from '../../lib/api/idempotency.ts';
-import {
-  inputLimitBytes,
-  resumeLimitBytes,
-  signalLimitBytes,
-  smallLimitBytes,
-  wakeLimitBytes,
-} from '../../lib/api/run-routes.ts';
+import { smallLimitBytes } from '../../lib/api/route.ts';
+import { inputLimitBytes, resumeLimitBytes, signalLimitBytes, wakeLimitBytes } from '../../lib/api/run-routes.ts';
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { stepwellDefaults } from '../../lib/constructs/functions.ts';
 import { defaultConcurrency } from '../../lib/contract/concurrency.ts';
@@ -67,7 +62,7 @@ export const requests: LimitSection = {
       name: 'Body that cancels a run',
       value: bytes(smallLimitBytes),
       atLimit: '`payload_too_large` (413)',
-      definedIn: ['lib/api/run-routes.ts'],
+      definedIn: ['lib/api/route.ts'],
     },
     {
       name: 'Body that wakes a run',

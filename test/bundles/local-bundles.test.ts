@@ -47,7 +47,7 @@ describe('a bundle', () => {
     expect(await host.ask(manifest)).toEqual(ok('well/'));
   });
 
-  test('is an ES module, whatever package.json is in a parent folder', async () => {
+  test('is an ES module, with any package.json in a parent folder', async () => {
     const host = hostOf();
     writeFileSync(join(dirname(host.folder), 'package.json'), '{"type":"commonjs"}');
     expect(await host.ask(await host.deploy('dpl_1', answering('typeof require')))).toEqual(ok('undefined'));

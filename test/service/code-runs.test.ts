@@ -20,6 +20,7 @@ import {
 } from './code-test-env.ts';
 import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
 import { functionCommand } from './scripted-programs.ts';
+import { overrideMethods } from './override-methods.ts';
 
 describe('a workflow task', () => {
   test('commits a chain of three steps in four commits after the head', async () => {
@@ -102,6 +103,37 @@ describe('waits', () => {
     ]);
     expect(code.startedSteps).toEqual(['a#1', 'b#1']);
     expect(env.ports.clock.now()).toBeGreaterThanOrEqual(at);
+  });
+
+  test('a redelivered wake-up dispatches the workflow task of the late put of its crashed worker', async () => {
+    const at = after(await newYear(), minutes(5));
+    let late: (() => Promise<unknown>) | undefined;
+    const { env, run } = await startCodeRun([[{ kind: 'sleep', key: 'nap', wakeAt: at }]], {
+      wrap: (deps) => ({
+        ...deps,
+        log: overrideMethods(deps.log, {
+          put: async (...given) => {
+            const [, { events }] = given;
+            if (!events.some((event) => event.type === 'NODE_COMPLETED' && event.nodeId === 'nap')) return deps.log.put(...given);
+            if (late === undefined) {
+              late = () => deps.log.put(...given);
+              throw new Error('crashed here, its put in flight');
+            }
+            await late();
+            return deps.log.put(...given);
+          },
+        }),
+      }),
+    });
+    await handleAllMessages(env);
+    env.ports.clock.advance(minutes(5));
+    const wake = env.ports.jobs.takeDue().find(({ kind }) => kind === 'wake');
+    if (wake === undefined) throw new Error('no wake-up was sent');
+    await expect(env.take(wake)).rejects.toThrow('its put in flight');
+    env.ports.clock.advance(seconds(100));
+    await env.take(wake, { isRedelivered: true });
+    expect([...(await env.fold(run)).state.open.keys()]).toEqual(['.workflow-task.2']);
+    expect(env.ports.jobs.takeMessages()).toMatchObject([{ kind: 'workflow_task', nodeId: '.workflow-task.2', resend: 1 }]);
   });
 
   test('a wake-up ends a sleep early, and a resume gives its reason and dispatches a workflow task', async () => {

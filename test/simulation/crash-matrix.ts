@@ -76,7 +76,7 @@ export async function runCrashMatrix(
       if (!isByChance) row.compared += 1;
       return run;
     } catch (thrown) {
-      // The crash came first, whatever error followed.
+      // The crash happened first. A later error does not matter.
       row.struck += crashPoints.length;
       row.violations.push(`${fixed.name}: ${where}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
       return undefined;

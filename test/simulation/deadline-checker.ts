@@ -1,6 +1,6 @@
 /**
- * Checks that each run ends, or starts its rollback, at its deadline or soon after. No commit decided after the deadline may
- * do anything else, whatever faults occur.
+ * Checks that each run ends, or starts its rollback, at its deadline or soon after. No fault changes
+ * this: a commit decided after the deadline may do nothing else.
  */
 import { type RunAddress, firstCommit } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';

@@ -195,7 +195,7 @@ const isByChance = (part: Part): boolean => {
 
 export type Expected = { readonly status: 'completed'; readonly output: string } | { readonly status: 'failed' };
 
-/** The result of a run that is not cancelled, whatever faults occur; undefined where it depends on timing. */
+/** The result of a run that is not cancelled: the same with all faults. Undefined where it depends on timing. */
 export async function expectedOf({ part, isIdempotent }: CodeWorkflow): Promise<Expected | undefined> {
   if (isByChance(part)) return undefined;
   try {

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { maxSignalTextLength } from '../../engine/ids.ts';
 import { days } from '../../engine/time.ts';
-import { json, jsonObject, signalId, utcTimestamp, workflowName } from './parts.ts';
+import { eventLimit, json, jsonObject, signalId, utcTimestamp, workflowName } from './parts.ts';
 import { tagNames, tagSeverities } from '../../engine/log/tags.ts';
 import { runStatuses } from '../../engine/log/head.ts';
 import { graph } from './workflows.ts';
@@ -41,7 +41,7 @@ export const listTagsQuery = z.strictObject({
     .max(32)
     .exactOptional()
     .meta({ description: 'the id of the last event seen; only tags of later events are returned' }),
-  limit: z.coerce.number().int().min(1).max(1_000).default(200),
+  limit: eventLimit,
 });
 
 export const tagList = z.strictObject({

@@ -6,7 +6,8 @@ import { defined } from '../../base/defined.ts';
 import { type NodeId, type RunId, nodeId } from '../ids.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
 import type { Failure } from '../log/events.ts';
-import { type DurationMs, days, durationMs } from '../time.ts';
+import { maxDeadline } from '../log/head.ts';
+import { type DurationMs, durationMs } from '../time.ts';
 
 /** The bundle of the artifact that receives a message. */
 export type Lane = 'workflow' | 'step';
@@ -82,9 +83,6 @@ export type MessageResult =
   /** retry the message */
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** The maximum lifetime of a run. */
-const maxRedeliveryDelay = days(365);
-
 /** Interprets the response of the deployed code to a message. */
 export function messageResultOf(invocation: InvocationResult): MessageResult {
   switch (invocation.kind) {
@@ -105,7 +103,7 @@ export function messageResultOf(invocation: InvocationResult): MessageResult {
 function resultOfResponse(status: number, body: JsonValue | undefined): MessageResult {
   const requestedSeconds = isJsonObject(body) ? body['timeoutSeconds'] : undefined;
   if ((status === 200 || status === 503) && typeof requestedSeconds === 'number' && requestedSeconds >= 0) {
-    return { kind: 'redeliver', afterMs: durationMs(Math.min(requestedSeconds * 1_000, maxRedeliveryDelay)) };
+    return { kind: 'redeliver', afterMs: durationMs(Math.min(requestedSeconds * 1_000, maxDeadline)) };
   }
   if (status !== 200) {
     return {

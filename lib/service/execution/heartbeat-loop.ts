@@ -15,6 +15,11 @@ import { sendHeartbeat } from '../run-log/attempt-heartbeats.ts';
 /** Well within the shortest heartbeat timeout (`engine/log/heartbeat-timeout.ts`). */
 export const attemptHeartbeatInterval = seconds(60);
 
+/** How often a worker reads the log during an attempt, to see whether the run has ended. */
+export const cancelCheckInterval = seconds(5);
+/** An attempt is shown as running after this time. For a shorter one, the completion contains the start. */
+export const announceAfter = seconds(1);
+
 export interface WatchedAttempt {
   readonly head: Pick<Head, 'address' | 'deadlineAt' | 'expiresAt'>;
   readonly open: NodeRef & Pick<OpenNode, 'attempt'>;

@@ -2,16 +2,11 @@
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
 import type { OpenNode } from '../../../engine/log/node-state.ts';
-import { seconds } from '../../../engine/time.ts';
 import { isPastDeadline } from '../../commit/deadline.ts';
 import { decideBundleRun } from './decide-bundle-run.ts';
 import type { Decider } from '../../decider.ts';
 import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
-import { type CheckedAttempt, watchWithHeartbeats } from '../../execution/heartbeat-loop.ts';
-
-const checkInterval = seconds(5);
-/** A delivery is shown as running after this time. For a shorter one, the completion contains the start. */
-const announceAfter = seconds(1);
+import { type CheckedAttempt, announceAfter, cancelCheckInterval, watchWithHeartbeats } from '../../execution/heartbeat-loop.ts';
 
 /**
  * Aborts the delivery through `stop` at the deadline of its run, or when its run has ended.
@@ -48,7 +43,7 @@ export async function watchDelivery(
     // The port that delivers the message enforces its time limit.
     untilLimit: () => Infinity,
     stopAtLimit: () => stop.abort(),
-    checkInterval: () => (isAnnounced ? checkInterval : announceAfter),
+    checkInterval: () => (isAnnounced ? cancelCheckInterval : announceAfter),
     check,
   };
   return watchWithHeartbeats(deps, watched, done);

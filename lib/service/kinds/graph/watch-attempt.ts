@@ -4,19 +4,15 @@ import { nodeKey } from '../../../engine/ids.ts';
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
-import { between, seconds } from '../../../engine/time.ts';
+import { between } from '../../../engine/time.ts';
 import { isPastDeadline } from '../../commit/deadline.ts';
 import type { Decider } from '../../decider.ts';
-import { type CheckedAttempt, watchWithHeartbeats } from '../../execution/heartbeat-loop.ts';
+import { type CheckedAttempt, announceAfter, cancelCheckInterval, watchWithHeartbeats } from '../../execution/heartbeat-loop.ts';
 import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
 import { decideRun } from './decide-run.ts';
 
 /** Added to the time limit. A node runner should enforce the limit itself, because its error names the interrupted operation. */
 const graceMs = 2_000;
-/** How often a worker reads the log during an attempt, to see whether the run has ended. */
-export const cancelCheckInterval = seconds(5);
-/** A queued node is shown as running after this time. For a shorter one, the completion contains the start. */
-const announceAfter = seconds(1);
 
 interface Watched {
   readonly fold: RunFold;
