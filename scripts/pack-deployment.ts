@@ -12,7 +12,7 @@ if (folder === undefined || deploymentId === undefined || more.length > 0) {
   process.exit(2);
 }
 try {
-  const { manifest, archive } = await packDirectory(process.cwd(), folder, deploymentId);
+  const { manifest, archive } = await packDirectory(process.cwd(), folder, { deploymentId });
   const target = join('.stepwell', 'dist', deploymentId);
   mkdirSync(target, { recursive: true });
   const files = { manifest: join(target, 'manifest.json'), artifact: join(target, 'artifact.tgz') };

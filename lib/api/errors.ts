@@ -248,7 +248,26 @@ export const errorCatalogue = {
     status: 409,
     category: 'caller',
     message: 'The deployment is active: new runs start on it.',
-    recovery: 'Activate another one first.',
+    recovery: 'Activate another one of its app first, or deactivate it: POST /v1/deployments/{deploymentId}/deactivate.',
+  },
+  app_required: {
+    status: 409,
+    category: 'caller',
+    message: 'Several apps have an active deployment, and the request names none.',
+    recovery: 'Name the app: GET /v1/apps lists them.',
+  },
+  workflows_in_use: {
+    status: 409,
+    category: 'caller',
+    message: 'The change would remove workflows that open runs or schedules use.',
+    recovery:
+      'Open runs would end on their own deployment, and the schedules would start nothing. To do it all the same, send {"allowRemoval": true}.',
+  },
+  too_many_apps: {
+    status: 409,
+    category: 'caller',
+    message: 'The environment has no room for the workflows of another app.',
+    recovery: 'Deactivate an app that is no longer used: POST /v1/deployments/{deploymentId}/deactivate.',
   },
   deployment_in_use: {
     status: 409,

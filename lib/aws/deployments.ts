@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import type { Makers } from '../base/lazy.ts';
 import { storedManifest } from '../codec/deployment.ts';
-import { runId as storedRunId, deploymentId, instant, keyId } from '../codec/ids.ts';
+import { runId as storedRunId, appName, deploymentId, instant, keyId } from '../codec/ids.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { DeploymentId, RunId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
@@ -187,11 +187,18 @@ const deploymentIn = (item: Item): Deployment | undefined => {
 
 const entryItem = itemSchema('a list entry of a deployment', { deploymentId: stringOf(deploymentId), createdAt: anyInstant });
 
-const pointerItem = itemSchema('the active deployment', {
+const activation = z.object({ deploymentId, at: instant, by: keyId.nullable(), isRollback: z.literal(true).exactOptional() });
+const pointerItem = itemSchema('the active deployments', {
   revision: anyNumber,
-  history: jsonOf(
+  apps: jsonOf(
     z
-      .array(z.object({ deploymentId, at: instant, by: keyId.nullable(), isRollback: z.literal(true).exactOptional() }))
+      .array(
+        z.object({
+          app: appName,
+          workflows: z.array(z.string()).readonly(),
+          history: z.tuple([activation], activation).readonly(),
+        }),
+      )
       .readonly(),
   ),
 });

@@ -5,6 +5,8 @@ import * as z from 'zod';
 import { parseIdempotencyKey } from '../api/idempotency.ts';
 import { type CommandLine, usageError } from './command.ts';
 import {
+  appName as toAppName,
+  appNamePattern,
   deploymentIdPattern,
   keyIdPattern,
   lensNamePattern,
@@ -29,6 +31,7 @@ export const signalId = idSchema(signalIdPattern, 'the id of a signal', 'order-1
 export const keyId = idSchema(keyIdPattern, 'a key id', '2XO6ARGyEjqEeJ');
 export const nodeId = idSchema(nodeIdPattern, 'a node id', 'price');
 export const deploymentId = idSchema(deploymentIdPattern, 'a deployment id', 'orders-42');
+export const appName = idSchema(appNamePattern, 'the name of an app', 'orders').transform(toAppName);
 export const idempotencyKey = z
   .string()
   .refine((text) => parseIdempotencyKey(text) === text, 'must be 1 to 255 printable characters, without quotes around them');

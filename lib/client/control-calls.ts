@@ -10,6 +10,8 @@ const createDeployment = routeOf('createDeployment');
 const listDeployments = routeOf('listDeployments');
 const getDeployment = routeOf('getDeployment');
 const getActiveDeployment = routeOf('getActiveDeployment');
+const listApps = routeOf('listApps');
+const deactivateDeployment = routeOf('deactivateDeployment');
 const activateDeployment = routeOf('activateDeployment');
 const verifyDeployment = routeOf('verifyDeployment');
 const rollbackDeployment = routeOf('rollbackDeployment');
@@ -67,9 +69,17 @@ export class ControlCalls {
     return sendRequest(this.#config, getDeployment, getDeployment.responses[200].schema, { params: { deploymentId } }, options);
   }
 
-  /** Fails with `no_active_deployment` if no deployment is active. */
-  getActiveDeployment(options?: CallOptions): Promise<ResponseBody<'getActiveDeployment'>> {
-    return sendRequest(this.#config, getActiveDeployment, getActiveDeployment.responses[200].schema, {}, options);
+  /** Fails with `no_active_deployment` if the app has none, and with `app_required` if several apps do and the query names none. */
+  getActiveDeployment(
+    query: RequestQuery<'getActiveDeployment'> = {},
+    options?: CallOptions,
+  ): Promise<ResponseBody<'getActiveDeployment'>> {
+    return sendRequest(this.#config, getActiveDeployment, getActiveDeployment.responses[200].schema, { query }, options);
+  }
+
+  /** The apps with an active deployment, by name. The list has one page. */
+  listApps(options?: CallOptions): Promise<ResponseBody<'listApps'>> {
+    return sendRequest(this.#config, listApps, listApps.responses[200].schema, {}, options);
   }
 
   /** Verifies the uploaded artifact, so that runs can start on the deployment by its id. Repeating it has no effect. */
@@ -83,13 +93,27 @@ export class ControlCalls {
     );
   }
 
-  /** Activates a deployment for new runs. Repeating it has no effect. */
-  activateDeployment(deploymentId: string, options?: CallOptions): Promise<ResponseBody<'activateDeployment'>> {
+  /** Activates a deployment for new runs of its app. Repeating it has no effect. */
+  activateDeployment(
+    deploymentId: string,
+    body: RequestBody<'activateDeployment'> = {},
+    options?: CallOptions,
+  ): Promise<ResponseBody<'activateDeployment'>> {
     const { schema } = activateDeployment.responses[200];
-    return sendRequest(this.#config, activateDeployment, schema, { params: { deploymentId } }, options);
+    return sendRequest(this.#config, activateDeployment, schema, { params: { deploymentId }, body }, options);
   }
 
-  /** Without an id, activates the previously active deployment; calling it twice goes back two deployments. */
+  /** Leaves the app of an active deployment without one. Repeating it has no effect. */
+  deactivateDeployment(
+    deploymentId: string,
+    body: RequestBody<'deactivateDeployment'> = {},
+    options?: CallOptions,
+  ): Promise<ResponseBody<'deactivateDeployment'>> {
+    const { schema } = deactivateDeployment.responses[200];
+    return sendRequest(this.#config, deactivateDeployment, schema, { params: { deploymentId }, body }, options);
+  }
+
+  /** Without an id, activates the previously active deployment of the app. Calling it twice returns to the first one. */
   rollbackDeployment(
     body: RequestBody<'rollbackDeployment'> = {},
     options?: CallOptions,
@@ -126,8 +150,11 @@ export class ControlCalls {
   }
 
   /** Like `getActiveDeployment`, for keys with the scope `world:proxy`. */
-  getWorldDeploymentId(options?: CallOptions): Promise<ResponseBody<'getWorldDeploymentId'>> {
-    return sendRequest(this.#config, getWorldDeploymentId, getWorldDeploymentId.responses[200].schema, {}, options);
+  getWorldDeploymentId(
+    query: RequestQuery<'getWorldDeploymentId'> = {},
+    options?: CallOptions,
+  ): Promise<ResponseBody<'getWorldDeploymentId'>> {
+    return sendRequest(this.#config, getWorldDeploymentId, getWorldDeploymentId.responses[200].schema, { query }, options);
   }
 
   /** Only this response contains the text of the key. */

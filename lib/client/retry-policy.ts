@@ -18,6 +18,7 @@ const idempotentOperations: readonly string[] = [
   'createDeployment',
   'verifyDeployment',
   'activateDeployment',
+  'deactivateDeployment',
   'revokeKey',
   'createSchedule',
   'updateSchedule',

@@ -1,6 +1,6 @@
 /** Events on the event bus, with the schemas of docs/EVENTS.md. Members are only added, never removed. */
 import * as z from 'zod';
-import { deploymentIdPattern, runIdPattern, scheduleIdPattern } from '../engine/ids.ts';
+import { appNamePattern, deploymentIdPattern, runIdPattern, scheduleIdPattern } from '../engine/ids.ts';
 import { runStatuses } from '../engine/log/head.ts';
 import { deploymentChanges } from '../ports/notices.ts';
 
@@ -34,8 +34,9 @@ export const deploymentActivated = {
   detailType: 'Deployment Activated',
   detail: z.strictObject({
     ...scope,
+    app: z.string().regex(appNamePattern).meta({ description: 'the project of code that the deployment belongs to' }),
     deploymentId,
-    previousDeploymentId: deploymentId.nullable().meta({ description: 'the deployment that was active before' }),
+    previousDeploymentId: deploymentId.nullable().meta({ description: 'the deployment of the app that was active before' }),
     revision: z.int().min(1).meta({ description: 'orders changes: a later change has a higher number' }),
     isRollback: z.literal(true).exactOptional().meta({ description: 'the activation is a rollback' }),
     activatedAt: timestamp,

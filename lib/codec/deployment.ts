@@ -1,7 +1,7 @@
 /** A deployment's manifest as it is stored. It is immutable; the API has validated its limits. */
 import * as z from 'zod';
 import { type Manifest, runtimes } from '../ports/deployments.ts';
-import { deploymentId } from './ids.ts';
+import { appName, deploymentId } from './ids.ts';
 
 const named = z.array(z.object({ name: z.string() }));
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
@@ -10,6 +10,7 @@ const bytes = z.number().int().min(0);
 export const storedManifest: z.ZodType<Manifest> = z.object({
   deploymentId,
   specVersion: z.literal(1),
+  app: appName,
   runtime: z.enum(runtimes),
   workflows: z.array(z.object({ name: z.string(), version: z.string().exactOptional() })),
   steps: named,

@@ -25,6 +25,7 @@ export const workflowName = fromConstructor(z.string(), ids.workflowName);
 export const queryName = fromConstructor(z.string(), ids.queryName);
 export const lensName = fromConstructor(z.string(), ids.lensName);
 export const deploymentId = fromConstructor(z.string(), ids.deploymentId);
+export const appName = fromConstructor(z.string(), ids.appName);
 export const keyId = fromConstructor(z.string(), ids.keyId);
 export const signalId = fromConstructor(z.string(), ids.signalId);
 export const scheduleId = fromConstructor(z.string(), ids.scheduleId);

@@ -82,7 +82,14 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     // An archive and its unpacked files are in memory together. At this size Lambda assigns one full vCPU.
     memoryMb: 1769,
     timeoutSeconds: 29,
-    permissions: ['read runs', 'authenticate keys', 'manage deployments', 'store artifacts', 'publish events'],
+    permissions: [
+      'read runs',
+      'authenticate keys',
+      'manage deployments',
+      'find uses of workflows',
+      'store artifacts',
+      'publish events',
+    ],
   },
   library: {
     description: 'Manages lenses, queries, schedules, keys and the audit trail; serves the OpenAPI document',

@@ -41,6 +41,7 @@ export interface HttpApiProps {
 /** The parts of the API that have a separate function, by their paths under `/v1`. */
 const functionsByPath = {
   deployments: 'deployments',
+  apps: 'deployments',
   webhooks: 'webhooks',
   lenses: 'library',
   queries: 'library',

@@ -145,6 +145,11 @@ export const permissions = {
     environment: ['controlTable'],
     records: { control: { deployments: 'gqpud', pin: 'qd', workflows: 'g' } },
   },
+  /** Before an activation removes workflows: the open runs and the schedules that use them. */
+  'find uses of workflows': {
+    environment: ['runsTable', 'controlTable'],
+    records: { runs: { run: 'b', code: 'b' }, control: { schedules: 'q' } },
+  },
   'manage lenses and queries': {
     environment: ['controlTable'],
     records: { control: { lenses: 'gqu', lens: 'gqp', queries: 'gqu', query: 'gqp' } },

@@ -19,6 +19,8 @@ export type WorkflowName = Brand<string, 'WorkflowName'>;
 export type QueryName = Brand<string, 'QueryName'>;
 export type LensName = Brand<string, 'LensName'>;
 export type DeploymentId = Brand<string, 'DeploymentId'>;
+/** A project of code: its deployments replace each other. */
+export type AppName = Brand<string, 'AppName'>;
 export type KeyId = Brand<string, 'KeyId'>;
 /** Identifies a signal; two sends with the same id are one signal. */
 export type SignalId = Brand<string, 'SignalId'>;
@@ -47,6 +49,8 @@ export const workflowNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const queryNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const lensNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const deploymentIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
+/** Every name of an npm package fits, with or without its scope, in at most 214 characters. */
+export const appNamePattern = /^(?=.{1,214}$)(?:@[A-Za-z0-9~_-][A-Za-z0-9._~-]*\/)?[A-Za-z0-9~_-][A-Za-z0-9._~-]*$/;
 export const keyIdPattern = /^[0-9A-Za-z]{8,32}$/;
 export const signalIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
 /** Base64 with padding, as API Gateway creates it. */
@@ -82,6 +86,7 @@ export const workflowName = patternId<WorkflowName>('a workflow name', workflowN
 export const queryName = patternId<QueryName>('a name of a query', queryNamePattern);
 export const lensName = patternId<LensName>('a lens name', lensNamePattern);
 export const deploymentId = patternId<DeploymentId>('a deployment id', deploymentIdPattern);
+export const appName = patternId<AppName>('a name of an app', appNamePattern);
 export const keyId = patternId<KeyId>('a key id', keyIdPattern);
 export const scheduleId = patternId<ScheduleId>('a schedule id', scheduleIdPattern);
 export const connectionId = patternId<ConnectionId>('a connection id', connectionIdPattern);

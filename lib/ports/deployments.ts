@@ -1,5 +1,5 @@
 /** Deployments: uploaded artifacts, the pointer to the active one, and the runs that pin a deployment. */
-import type { DeploymentId, KeyId, RunId, Scope } from '../engine/ids.ts';
+import { type AppName, type DeploymentId, type KeyId, type RunId, type Scope, appName } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 
 /** One file of an artifact, as its manifest declares it. */
@@ -14,10 +14,15 @@ export interface ManifestFile {
 /** `bundle`: bundles that export `POST(Request) → Response`. `code`: one module that exports workflows, which are replayed. */
 export const runtimes = ['bundle', 'code'] as const;
 
+/** The app of a manifest that names none. */
+export const defaultApp = appName('default');
+
 /** The description of an artifact. Immutable after its creation. */
 export interface Manifest {
   readonly deploymentId: DeploymentId;
   readonly specVersion: 1;
+  /** the project that the artifact comes from; an activation replaces the app's active deployment only */
+  readonly app: AppName;
   readonly runtime: (typeof runtimes)[number];
   /** Only `code` has a `version`, chosen by its author. If several have one name, runs start with the last. */
   readonly workflows: readonly { readonly name: string; readonly version?: string }[];
@@ -38,7 +43,7 @@ export interface Deployment {
   readonly removingSince?: Instant;
 }
 
-/** A change of the active pointer. */
+/** A change of the active deployment of an app. */
 export interface Activation {
   readonly deploymentId: DeploymentId;
   readonly at: Instant;
@@ -47,16 +52,27 @@ export interface Activation {
   readonly isRollback?: true;
 }
 
-/** The one pointer of a scope. */
-export interface ActivePointer {
-  /** counts changes from 1; a change names the revision that it replaces */
-  readonly revision: number;
-  /** newest first, with the current one; empty until the first activation */
-  readonly history: readonly Activation[];
+/** An app with an active deployment. */
+export interface ActiveApp {
+  readonly app: AppName;
+  /** the workflows of the active deployment; no two apps of a scope have the same */
+  readonly workflows: readonly string[];
+  /** newest first, with the current one */
+  readonly history: readonly [Activation, ...Activation[]];
 }
 
-/** Older activations are in the audit trail only. */
-export const maxActivationHistory = 50;
+/** The one pointer of a scope. One record for all apps, so that one conditional write keeps the names of workflows unique. */
+export interface ActivePointer {
+  /** counts changes of all apps from 1; a change names the revision that it replaces */
+  readonly revision: number;
+  /** by name, ascending */
+  readonly apps: readonly ActiveApp[];
+}
+
+/** For each app. Older activations are in the audit trail only. */
+export const maxActivationHistory = 20;
+/** The pointer is one item, and DynamoDB limits an item to 400 KB. In characters of its JSON. */
+export const maxPointerLength = 300_000;
 
 export interface DeploymentPosition {
   readonly createdAt: Instant;
@@ -104,8 +120,40 @@ export interface Deployments {
   pinnedRuns(scope: Scope, id: DeploymentId, limit: number): Promise<readonly PinnedRun[]>;
 }
 
-export const activeDeploymentIn = (pointer: ActivePointer | undefined): DeploymentId | undefined =>
-  pointer?.history[0]?.deploymentId;
+/** The app in the pointer; undefined if it has no active deployment. */
+export const activeApp = (pointer: ActivePointer | undefined, app: AppName): ActiveApp | undefined =>
+  pointer?.apps.find((one) => one.app === app);
+
+/** The app whose active deployment has the workflow. */
+export const appServing = (pointer: ActivePointer | undefined, workflow: string): ActiveApp | undefined =>
+  pointer?.apps.find(({ workflows }) => workflows.includes(workflow));
+
+/** The active deployments of all apps. */
+export const activeDeploymentsIn = (pointer: ActivePointer | undefined): ReadonlySet<DeploymentId> =>
+  new Set(pointer?.apps.map(({ history: [current] }) => current.deploymentId));
+
+/** The pointer after an activation of this deployment. */
+export function pointerAfter(
+  pointer: ActivePointer | undefined,
+  { app, workflows }: Pick<Manifest, 'app' | 'workflows'>,
+  activation: Activation,
+): ActivePointer {
+  const earlier = activeApp(pointer, app)?.history ?? [];
+  const active: ActiveApp = {
+    app,
+    workflows: [...new Set(workflows.map(({ name }) => name))],
+    history: [activation, ...earlier.slice(0, maxActivationHistory - 1)],
+  };
+  return { ...pointerWithout(pointer, app), apps: [...pointerWithout(pointer, app).apps, active].toSorted(byName) };
+}
+
+/** The pointer after the deactivation of the app. With `undefined` only the revision changes. */
+export const pointerWithout = (pointer: ActivePointer | undefined, app: AppName | undefined): ActivePointer => ({
+  revision: (pointer?.revision ?? 0) + 1,
+  apps: pointer?.apps.filter((one) => one.app !== app) ?? [],
+});
+
+const byName = (one: ActiveApp, other: ActiveApp): number => (one.app < other.app ? -1 : 1);
 
 export interface ArtifactName {
   readonly scope: Scope;

@@ -1,5 +1,5 @@
 /** Notifications about run statuses, deployments and schedules. Delivery is at least once, and no decision depends on them. */
-import type { DeploymentId, RunAddress, ScheduleId, Scope, WorkflowName } from '../engine/ids.ts';
+import type { AppName, DeploymentId, RunAddress, ScheduleId, Scope, WorkflowName } from '../engine/ids.ts';
 import type { RunCreation, RunStatus } from '../engine/log/head.ts';
 import type { CorrelationId } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
@@ -18,9 +18,10 @@ export interface RunStatusNotice {
   readonly endedAt?: Instant;
 }
 
-/** New runs start on this deployment from now on. */
+/** New runs of the app's workflows start on this deployment from now on. */
 export interface DeploymentNotice {
   readonly scope: Scope;
+  readonly app: AppName;
   readonly deploymentId: DeploymentId;
   readonly previousDeploymentId: DeploymentId | null;
   /** orders changes of the active pointer */

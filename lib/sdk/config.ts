@@ -3,6 +3,8 @@ export interface Config {
   /** Folders with workflows, relative to the configuration file. Default: `workflows`. */
   readonly dirs?: string | readonly string[];
   /** Files in these folders to ignore, such as `**\/drafts/**`. Tests (`*.test.ts`, `*.spec.ts`) are always ignored. */
+  /** the app that deployments belong to; default: the `name` in package.json */
+  readonly app?: string;
   readonly ignorePatterns?: readonly string[];
   readonly worker?: {
     /** workflow tasks that one process executes at once */

@@ -13,7 +13,7 @@ import { TestError } from './errors.ts';
 import type { Stubs } from './stubs.ts';
 import { type Message, type TestWorkerParams, TestWorker } from './test-worker.ts';
 import { VirtualTime } from './virtual-time.ts';
-import { type AnyWorkflow, testDeploymentId, manifestOf } from './workflow-fixture.ts';
+import { type AnyWorkflow, testDeploymentId, manifestOf, pointerTo } from './workflow-fixture.ts';
 
 export const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
 
@@ -257,13 +257,9 @@ export class TestEnv {
     this.#isDeployed = true;
     const at = this.ports.clock.now();
     const { deployments } = this.ports;
-    await deployments.create(scope, {
-      manifest: manifestOf(this.#params.workflows),
-      createdAt: at,
-      createdBy: null,
-      verifiedAt: at,
-    });
-    await deployments.movePointer(scope, 0, { revision: 1, history: [{ deploymentId: testDeploymentId, at, by: null }] });
+    const manifest = manifestOf(this.#params.workflows);
+    await deployments.create(scope, { manifest, createdAt: at, createdBy: null, verifiedAt: at });
+    await deployments.movePointer(scope, 0, pointerTo(manifest, at));
   }
 }
 

@@ -1,7 +1,8 @@
 /** The workflows of a test, recognised by their shape, and the manifest of their deployment. */
+import type { Instant } from '../engine/time.ts';
 import { defined } from '../base/defined.ts';
 import { deploymentId } from '../engine/ids.ts';
-import type { Manifest } from '../ports/deployments.ts';
+import { type ActivePointer, type Manifest, defaultApp, pointerAfter } from '../ports/deployments.ts';
 import { programPath } from '../ports/programs.ts';
 import type { StepApi } from '../program/step-api.ts';
 import { workflowMark } from '../sdk/marks.ts';
@@ -42,9 +43,14 @@ export const testDeploymentId = deploymentId('under-test');
 export const manifestOf = (workflows: readonly AnyWorkflow[]): Manifest => ({
   deploymentId: testDeploymentId,
   specVersion: 1,
+  app: defaultApp,
   runtime: 'code',
   workflows: workflows.map(({ spec: { name, version } }) => defined({ name, version })),
   steps: [],
   files: [{ path: programPath, sha256: '0'.repeat(64), bytes: 1 }],
   artifact: { sha256: '0'.repeat(64), bytes: 1 },
 });
+
+/** The pointer of an environment whose only active deployment is this one. */
+export const pointerTo = (manifest: Manifest, at: Instant): ActivePointer =>
+  pointerAfter(undefined, manifest, { deploymentId: manifest.deploymentId, at, by: null });

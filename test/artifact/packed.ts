@@ -2,7 +2,7 @@
 import { type PackedArchive, packArchive } from '../../lib/artifact/pack-archive.ts';
 import { deploymentId } from '../../lib/engine/ids.ts';
 import { bundlePaths } from '../../lib/ports/bundles.ts';
-import type { Manifest } from '../../lib/ports/deployments.ts';
+import { type Manifest, defaultApp } from '../../lib/ports/deployments.ts';
 
 const answer = `export const POST = () => Response.json({ run: { status: 'completed' } });\n`;
 
@@ -26,6 +26,7 @@ export const packedDeployment = async (
   const manifest: Manifest = {
     deploymentId: deploymentId(id),
     specVersion: 1,
+    app: defaultApp,
     runtime: 'bundle',
     workflows: workflows.map((name) => ({ name })),
     steps: [],

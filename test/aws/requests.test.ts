@@ -102,8 +102,8 @@ beforeAll(async () => {
   await deployments.markVerified(run, manifest.deploymentId, noon);
   await deployments.setRemoving(run, manifest.deploymentId, null);
   await deployments.pointer(run);
-  await deployments.movePointer(run, 0, { revision: 1, history: [] });
-  await deployments.movePointer(run, 1, { revision: 2, history: [] });
+  await deployments.movePointer(run, 0, { revision: 1, apps: [] });
+  await deployments.movePointer(run, 1, { revision: 2, apps: [] });
   await deployments.pin(run, manifest.deploymentId, run.runId, { since: noon, expiresAt });
   await deployments.unpin(run, manifest.deploymentId, run.runId);
   await deployments.pinnedRuns(run, manifest.deploymentId, 5);

@@ -11,7 +11,7 @@ import { deploymentId, environment, projectId } from '../../lib/engine/ids.ts';
 import { durationMs, after, instant } from '../../lib/engine/time.ts';
 import { MemoryArtifacts } from '../../lib/memory/deployments.ts';
 import { type BundleResult, bundlePaths } from '../../lib/ports/bundles.ts';
-import type { Manifest } from '../../lib/ports/deployments.ts';
+import { type Manifest, defaultApp } from '../../lib/ports/deployments.ts';
 
 export const scope = { projectId: projectId('proj'), environment: environment('test') };
 const clock = { now: () => instant(Date.now()), sleep: async () => {} };
@@ -76,6 +76,7 @@ export function hostOf(
       const manifest: Manifest = {
         deploymentId: deploymentId(name),
         specVersion: 1,
+        app: defaultApp,
         runtime: 'bundle',
         workflows: [{ name: 'greet' }],
         steps: [],

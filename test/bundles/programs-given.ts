@@ -10,7 +10,7 @@ import { commitNo, deploymentId, firstAttempt, runId } from '../../lib/engine/id
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { instant, minutes, after } from '../../lib/engine/time.ts';
 import { MemoryArtifacts } from '../../lib/memory/deployments.ts';
-import type { Manifest } from '../../lib/ports/deployments.ts';
+import { type Manifest, defaultApp } from '../../lib/ports/deployments.ts';
 import { type WorkflowTaskHandle, type WorkflowTaskHost, type WorkflowTask, programPath } from '../../lib/ports/programs.ts';
 import { freshFolder, scope } from './given.ts';
 
@@ -99,6 +99,7 @@ export function programsOf(
       const manifest: Manifest = {
         deploymentId: deploymentId(name),
         specVersion: 1,
+        app: defaultApp,
         runtime: 'code',
         workflows: [{ name: 'greet' }],
         steps: [],

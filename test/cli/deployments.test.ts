@@ -185,12 +185,36 @@ describe('activate, rollback and deployments', () => {
         ['two', 'active'],
       ]),
     );
-    expect((await admin.type('deployments', 'list')).out).toMatch(/^two +✓ active/m);
+    expect((await admin.type('deployments', 'list')).out).toMatch(/^two +default +✓ active/m);
     expect(dataIn(await admin.type('--json', 'deployments', 'get'), deployments.deploymentResponse).deploymentId).toBe('two');
     expect((await admin.type('deployments', 'get', 'one')).out).toContain('.well-known/workflow/v1/flow.js');
     const answer = await admin.type('--json', 'deployments', 'remove', 'two');
     expect([answer.exitCode, errorIn(answer).code]).toEqual([1, 'deployment_active']);
     expect((await admin.type('deployments', 'remove', 'one')).out).toBe('one is removed; its id cannot be used again.\n');
+  });
+  test('deployments of another app are activated beside them, and apps lists both', async () => {
+    const shipped = await admin.type('deploy', folder('three', ['three'], { deploymentId: 'three', app: '@acme/three' }));
+    expect(shipped.out).toBe('@acme/three: (none) → three\n+ three\n');
+    expect((await admin.type('deploy', folder('four', ['three']), '--app', 'four')).err).toContain('three (the app @acme/three)');
+    expect((await admin.type('deployments', 'apps')).out).toMatch(/^@acme\/three +three .*\n?default +two /m);
+    expect(errorIn(await admin.type('--json', 'rollback'))).toMatchObject({
+      code: 'app_required',
+      message: expect.stringContaining('@acme/three, default'),
+    });
+    expect((await admin.type('rollback', '--app', 'default')).out).toMatch(/^two → one\n/);
+    const shown = await admin.type('--json', 'deployments', 'get', '--app', '@acme/three');
+    expect(dataIn(shown, deployments.deploymentResponse)).toMatchObject({ deploymentId: 'three', app: '@acme/three' });
+    expect((await admin.type('deactivate', 'three')).out).toContain('The app @acme/three has no active deployment');
+  });
+  test('a change that removes a workflow in use asks first, and --yes accepts it', async () => {
+    expectExit(await admin.type('runs', 'start', 'two'), 0);
+    const declined = await admin.type('activate', 'one');
+    expect([declined.exitCode, errorIn(await admin.type('--json', 'activate', 'one')).code]).toEqual([
+      3,
+      'confirmation_required',
+    ]);
+    expect(declined.err).toContain('two: 1 open run ends on its deployment');
+    expect((await admin.type('activate', 'one', '--yes')).out).toMatch(/^two → one\n/);
   });
   test('get fails if no deployment is active', async () => {
     const other = await createCliEnvironment().cliWithScopes(['admin']);

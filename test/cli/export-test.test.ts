@@ -1,4 +1,5 @@
 /** `runs export-test`: writes the history of a run as the testing kit reads it, with a test that runs. */
+import { pointerAfter } from '../../lib/ports/deployments.ts';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
@@ -53,10 +54,8 @@ async function runToEnd(input: object): Promise<string> {
   const manifest = codeManifest('v1');
   const at = world.clock.now();
   await world.deployments.create(scope, { manifest, createdAt: at, createdBy: null, verifiedAt: at });
-  await world.deployments.movePointer(scope, 0, {
-    revision: 1,
-    history: [{ deploymentId: manifest.deploymentId, at, by: null }],
-  });
+  const activation = { deploymentId: manifest.deploymentId, at, by: null };
+  await world.deployments.movePointer(scope, 0, pointerAfter(undefined, manifest, activation));
   writeFileSync(join(cwd, 'input.json'), JSON.stringify(input));
   const { out } = await admin.type('runs', 'start', 'order', '--input-file', 'input.json');
   const clock = new VirtualTime(world.clock).programClock;

@@ -17,6 +17,7 @@ const isIdempotent: Readonly<Record<ClientMutation, boolean>> = {
   cancelRun: true,
   createDeployment: true,
   activateDeployment: true,
+  deactivateDeployment: true,
   verifyDeployment: true,
   revokeKey: true,
   createSchedule: true,

@@ -13,6 +13,7 @@ const activated = json(200, {
   deploymentId: 'one',
   status: 'active',
   activatedAt: '2026-01-01T00:00:00.000Z',
+  app: 'default',
   previousDeploymentId: null,
   revision: 1,
 });

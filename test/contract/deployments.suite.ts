@@ -1,8 +1,16 @@
 /** Contract of `Deployments`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { deploymentId, environment, keyId } from '../../lib/engine/ids.ts';
+import { type DeploymentId, deploymentId, environment, keyId, appName } from '../../lib/engine/ids.ts';
 import { after, days, minutes } from '../../lib/engine/time.ts';
-import type { ActivePointer, Deployment, DeploymentPosition, Deployments } from '../../lib/ports/deployments.ts';
+import {
+  type ActivePointer,
+  type Deployment,
+  type DeploymentPosition,
+  type Deployments,
+  type Activation,
+  defaultApp,
+  maxActivationHistory,
+} from '../../lib/ports/deployments.ts';
 import { expiresAt, freshRun, freshScope, manifestOf, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
@@ -23,6 +31,10 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
       ...facts,
     });
     const id = deploymentId('dep_1');
+    const activeOnly = (revision: number, only: DeploymentId): ActivePointer => ({
+      revision,
+      apps: [{ app: defaultApp, workflows: ['hello'], history: [{ deploymentId: only, at: noon, by: null }] }],
+    });
 
     test('a deployment is read as it was created, and only in its scope', async () => {
       const scope = freshScope();
@@ -99,7 +111,7 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
       );
       for (const one of all) await deployments.create(scope, one);
       await deployments.create({ ...scope, environment: environment('staging') }, deployment('dep_f'));
-      await deployments.movePointer(scope, 0, { revision: 1, history: [{ deploymentId: id, at: noon, by: null }] });
+      await deployments.movePointer(scope, 0, activeOnly(1, id));
       const found: Deployment[] = [];
       let next: DeploymentPosition | undefined;
       do {
@@ -113,19 +125,23 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
       expect(await deployments.list(freshScope(), { limit: 5 })).toEqual({ deployments: [] });
     });
 
-    test('each scope has its own pointer with its history', async () => {
+    test('each scope has its own pointer with the history of each app', async () => {
       const scope = freshScope();
       expect(await deployments.pointer(scope)).toBeUndefined();
-      const first: ActivePointer = { revision: 1, history: [] };
-      const second: ActivePointer = {
-        revision: 2,
-        history: Array.from({ length: 50 }, (_, index) => ({
-          deploymentId: deploymentId(`dep_${index}`),
-          at: after(noon, days(index)),
-          by: index % 2 === 0 ? keyId('operator') : null,
-          ...(index % 3 === 0 ? { isRollback: true } : {}),
-        })),
-      };
+      const first: ActivePointer = { revision: 1, apps: [] };
+      const activation = (index: number): Activation => ({
+        deploymentId: deploymentId(`dep_${index}`),
+        at: after(noon, days(index)),
+        by: index % 2 === 0 ? keyId('operator') : null,
+        ...(index % 3 === 0 ? { isRollback: true } : {}),
+      });
+      const earlier = Array.from({ length: maxActivationHistory - 1 }, (_, index) => activation(index + 1));
+      const apps = ['@acme/orders', 'billing'].map((name) => ({
+        app: appName(name),
+        workflows: [`${name}-a`, `${name}-b`],
+        history: [activation(0), ...earlier] as const,
+      }));
+      const second: ActivePointer = { revision: 2, apps };
       expect(await deployments.movePointer(scope, 0, first)).toBe(true);
       expect(await deployments.pointer(scope)).toEqual(first);
       expect(await deployments.movePointer(scope, 1, second)).toBe(true);
@@ -136,16 +152,13 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
     test('one of several concurrent changes of a revision wins', async () => {
       const scope = freshScope();
       for (const from of [0, 1]) {
-        const rivals = Array.from({ length: 8 }, (_, index) => ({
-          revision: from + 1,
-          history: [{ deploymentId: deploymentId(`dep_${index}`), at: noon, by: null }],
-        }));
+        const rivals = Array.from({ length: 8 }, (_, index) => activeOnly(from + 1, deploymentId(`dep_${index}`)));
         const results = await Promise.all(rivals.map((rival) => deployments.movePointer(scope, from, rival)));
         expect(results.filter(Boolean)).toHaveLength(1);
         expect(await deployments.pointer(scope)).toEqual(rivals[results.indexOf(true)]);
       }
-      expect(await deployments.movePointer(scope, 5, { revision: 6, history: [] })).toBe(false);
-      expect(await deployments.movePointer(freshScope(), 5, { revision: 6, history: [] })).toBe(false);
+      expect(await deployments.movePointer(scope, 5, { revision: 6, apps: [] })).toBe(false);
+      expect(await deployments.movePointer(freshScope(), 5, { revision: 6, apps: [] })).toBe(false);
     });
 
     test('a run pins a deployment once, until it removes the pin', async () => {

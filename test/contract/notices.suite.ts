@@ -1,6 +1,6 @@
 /** Contract of `Notices`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { correlationId, deploymentId, scheduleId, workflowName } from '../../lib/engine/ids.ts';
+import { correlationId, deploymentId, scheduleId, workflowName, appName } from '../../lib/engine/ids.ts';
 import { after, iso, minutes } from '../../lib/engine/time.ts';
 import { type Notices, deploymentChanges } from '../../lib/ports/notices.ts';
 import { freshRun, freshScope, noon } from './samples.ts';
@@ -52,10 +52,10 @@ export const noticesSuite = ({ name, open }: Subject<NoticesUnderTest>) =>
       const { notices, received } = opened.port;
       const before = (await received()).length;
       const scope = freshScope();
-      const notice = { scope, deploymentId: deploymentId('dep_2'), revision: 7, activatedAt: noon };
+      const notice = { scope, app: appName('@acme/orders'), deploymentId: deploymentId('dep_2'), revision: 7, activatedAt: noon };
       await notices.deploymentActivated({ ...notice, previousDeploymentId: deploymentId('dep_1') });
       await notices.deploymentActivated({ ...notice, previousDeploymentId: null });
-      const facts = { ...scope, deploymentId: 'dep_2', revision: 7, activatedAt: iso(noon) };
+      const facts = { ...scope, app: '@acme/orders', deploymentId: 'dep_2', revision: 7, activatedAt: iso(noon) };
       expect((await received()).slice(before)).toEqual([
         { ...facts, previousDeploymentId: 'dep_1' },
         { ...facts, previousDeploymentId: null },
@@ -65,7 +65,12 @@ export const noticesSuite = ({ name, open }: Subject<NoticesUnderTest>) =>
     test('a rollback is an activation with isRollback', async () => {
       const { notices, received } = opened.port;
       const scope = freshScope();
-      const facts = { deploymentId: deploymentId('dep_1'), previousDeploymentId: deploymentId('dep_2'), revision: 8 };
+      const facts = {
+        app: appName('orders'),
+        deploymentId: deploymentId('dep_1'),
+        previousDeploymentId: deploymentId('dep_2'),
+        revision: 8,
+      };
       await notices.deploymentActivated({ scope, ...facts, isRollback: true, activatedAt: noon });
       expect(await received()).toContainEqual({ ...scope, ...facts, isRollback: true, activatedAt: iso(noon) });
     });

@@ -23,7 +23,7 @@ import type { RunEvent, RunEventType } from '../../lib/engine/log/events.ts';
 import type { CodeCreation, BundleCreation, GraphCreation } from '../../lib/engine/log/head.ts';
 import { type Instant, after, days, durationMs, instant, minutes } from '../../lib/engine/time.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
-import type { Manifest } from '../../lib/ports/deployments.ts';
+import { type Manifest, defaultApp } from '../../lib/ports/deployments.ts';
 import { MemoryIds } from '../../lib/memory/system.ts';
 
 export const noon: Instant = instant(Date.UTC(2026, 4, 1, 12, 0, 0, 123));
@@ -215,6 +215,7 @@ export const allEvents: readonly RunEvent[] = Object.values(eventOfEachType);
 export const manifestOf = (id: string, files = 2): Manifest => ({
   deploymentId: deploymentId(id),
   specVersion: 1,
+  app: defaultApp,
   runtime: 'bundle',
   workflows: [{ name: 'order' }],
   steps: [{ name: 'charge' }],

@@ -7,7 +7,7 @@ import { EventBridgeNotices } from '../../lib/aws/notices.ts';
 import { SchedulerTimers } from '../../lib/aws/scheduler.ts';
 import { busEvents } from '../../lib/codec/bus-events.ts';
 import { parseJob } from '../../lib/codec/jobs.ts';
-import { deploymentId } from '../../lib/engine/ids.ts';
+import { deploymentId, appName } from '../../lib/engine/ids.ts';
 import { durationMs, after, instant, iso, minutes } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
 import type { RunStatusNotice } from '../../lib/ports/notices.ts';
@@ -170,7 +170,13 @@ describe('EventBridge', () => {
   });
 
   test('an activation has its source and type', async () => {
-    const deployment = { scope: notice.run, deploymentId: deploymentId('dep_1'), previousDeploymentId: null, revision: 1 };
+    const deployment = {
+      scope: notice.run,
+      app: appName('orders'),
+      deploymentId: deploymentId('dep_1'),
+      previousDeploymentId: null,
+      revision: 1,
+    };
     await notices.deploymentActivated({ ...deployment, activatedAt: noon });
     const last = recorder.requests.at(-1);
     expect(last && entriesIn(last)).toEqual([

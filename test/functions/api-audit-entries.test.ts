@@ -166,6 +166,11 @@ describe('what was done', () => {
       await shipped(api, key, 'one');
       return ['POST', '/v1/deployments/one/verify'];
     },
+    'deployments.deactivate': async (api, key) => {
+      await shipped(api, key, 'one');
+      await activated(api, key, 'one');
+      return ['POST', '/v1/deployments/one/deactivate'];
+    },
     'deployments.rollback': async (api, key) => {
       await shipped(api, key, 'one', 'two');
       await activated(api, key, 'one');

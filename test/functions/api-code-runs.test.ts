@@ -1,4 +1,5 @@
 /** Runs of code that is replayed over HTTP: started like any other, and shown by their steps. */
+import { pointerAfter } from '../../lib/ports/deployments.ts';
 import { expect, test } from 'vitest';
 import { environment, projectId } from '../../lib/engine/ids.ts';
 import { after, days, hours, minutes } from '../../lib/engine/time.ts';
@@ -17,8 +18,8 @@ async function shipped(workflows?: Parameters<typeof codeManifest>[1]): Promise<
   const scope = { projectId: projectId('acme'), environment: environment('test') };
   const manifest = codeManifest('dep_1', workflows);
   await world.deployments.create(scope, { manifest, createdAt: now, createdBy: null, verifiedAt: now });
-  const history = [{ deploymentId: manifest.deploymentId, at: now, by: null }];
-  await world.deployments.movePointer(scope, 0, { revision: 1, history });
+  const activation = { deploymentId: manifest.deploymentId, at: now, by: null };
+  await world.deployments.movePointer(scope, 0, pointerAfter(undefined, manifest, activation));
   return [api, await api.key(['admin'])];
 }
 

@@ -38,6 +38,7 @@ test('the response to a manifest has an upload URL, and the uploaded deployment 
     body: { deploymentId: 'dep_1', status: 'active', activatedAt: iso(now), previousDeploymentId: null, revision: 1 },
   });
   expect((await api.call('GET', '/v1/deployments/active', { key })).body).toEqual({
+    app: 'default',
     deploymentId: 'dep_1',
     activatedAt: iso(now),
     revision: 1,

@@ -4,8 +4,9 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
 import { routes } from '../../lib/api/routes.ts';
-import { deploymentId, environment, projectId, runId } from '../../lib/engine/ids.ts';
+import { appName, deploymentId, environment, projectId, runId } from '../../lib/engine/ids.ts';
 import { after, days } from '../../lib/engine/time.ts';
+import { pointerAfter } from '../../lib/ports/deployments.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { type Answered, type CallOptions, type Http, formOf, http, instantGraph, openGraph, started } from './http.ts';
@@ -29,6 +30,15 @@ const shipped = async (): Promise<readonly [Http, string]> => {
   const [api, key] = await withKey();
   const { manifest, archive } = await packedDeployment('d');
   await api.call('POST', '/v1/deployments', await formOf(key, { manifest: JSON.stringify(manifest), artifact: archive }));
+  return [api, key];
+};
+
+/** With the active deployments of two apps. */
+const withTwoApps = async (): Promise<readonly [Http, string]> => {
+  const [api, key] = await shipped();
+  const { manifest, archive } = await packedDeployment('e', { workflows: ['bye'], change: { app: appName('other') } });
+  await api.call('POST', '/v1/deployments', await formOf(key, { manifest: JSON.stringify(manifest), artifact: archive }));
+  for (const id of ['d', 'e']) await api.call('POST', `/v1/deployments/${id}/activate`, { key });
   return [api, key];
 };
 
@@ -204,6 +214,24 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const [api, key] = await shipped();
     await api.call('POST', '/v1/deployments/d/activate', { key });
     return api.call('DELETE', '/v1/deployments/d', { key });
+  },
+  app_required: async () => {
+    const [api, key] = await withTwoApps();
+    return api.call('GET', '/v1/deployments/active', { key });
+  },
+  workflows_in_use: async () => {
+    const [api, key] = await withTwoApps();
+    await api.call('POST', '/v1/runs', start({ workflowName: 'hello' }, key));
+    return api.call('POST', '/v1/deployments/d/deactivate', { key });
+  },
+  too_many_apps: async () => {
+    const [api, key] = await shipped();
+    const names = Array.from({ length: 2_500 }, (_, index) => ({ name: `${'w'.repeat(115)}.${index}` }));
+    const scope = { projectId: projectId('acme'), environment: environment('test') };
+    const activation = { deploymentId: deploymentId('filler'), at: api.world.clock.now(), by: null };
+    const filled = pointerAfter(undefined, { app: appName('filler'), workflows: names }, activation);
+    await api.world.deployments.movePointer(scope, 0, filled);
+    return api.call('POST', '/v1/deployments/d/activate', { key });
   },
   deployment_not_verified: async () => {
     const [api, key] = await withKey();

@@ -38,6 +38,8 @@ test('no resource hides routes of the API: each one accepts every method', () =>
   const paths = new Set(routes.map(({ path }) => path));
   expect([...paths].toSorted()).toEqual([
     '/v1',
+    '/v1/apps',
+    '/v1/apps/{proxy+}',
     '/v1/audit',
     '/v1/audit/{proxy+}',
     '/v1/deployments',
@@ -66,6 +68,7 @@ test('no resource hides routes of the API: each one accepts every method', () =>
     const [, , own = ''] = path.split('/');
     const names: Record<string, string> = {
       deployments: 'Deployments',
+      apps: 'Deployments',
       webhooks: 'Webhooks',
       lenses: 'Library',
       queries: 'Library',

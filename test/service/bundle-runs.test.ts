@@ -12,7 +12,7 @@ import {
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { days, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import { type BundleResult, bundlePaths } from '../../lib/ports/bundles.ts';
-import type { Manifest } from '../../lib/ports/deployments.ts';
+import { type Manifest, defaultApp, pointerAfter } from '../../lib/ports/deployments.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -28,6 +28,7 @@ import { type BundleHandler, type TestEnv, createTestEnv, scope } from './test-e
 const manifestOf = (id: string): Manifest => ({
   deploymentId: deploymentId(id),
   specVersion: 1,
+  app: defaultApp,
   runtime: 'bundle',
   workflows: [{ name: 'greet' }],
   steps: [{ name: 'mail' }],
@@ -41,9 +42,8 @@ async function ship({ ports }: Pick<TestEnv, 'ports'>, id: string): Promise<Depl
   const own = deploymentId(id);
   await ports.deployments.create(scope, { manifest: manifestOf(id), createdAt: now, createdBy: null, verifiedAt: now });
   const before = await ports.deployments.pointer(scope);
-  const history = [{ deploymentId: own, at: now, by: null }, ...(before?.history ?? [])];
-  const revision = (before?.revision ?? 0) + 1;
-  await ports.deployments.movePointer(scope, revision - 1, { revision, history });
+  const moved = pointerAfter(before, manifestOf(id), { deploymentId: own, at: now, by: null });
+  await ports.deployments.movePointer(scope, moved.revision - 1, moved);
   return own;
 }
 

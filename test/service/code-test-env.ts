@@ -2,7 +2,7 @@
 import { type DeploymentId, type RunAddress, deploymentId, firstCommit } from '../../lib/engine/ids.ts';
 import type { RunEvent } from '../../lib/engine/log/events.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
-import type { Manifest } from '../../lib/ports/deployments.ts';
+import { type Manifest, defaultApp, pointerAfter } from '../../lib/ports/deployments.ts';
 import { type Programs, programPath } from '../../lib/ports/programs.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { type TestEnv, createTestEnv, scope } from './test-env.ts';
@@ -11,6 +11,7 @@ import { type StepFunction, type ScriptStage, ScriptedPrograms } from './scripte
 export const codeManifest = (id: string, workflows: Manifest['workflows'] = [{ name: 'order', version: '1' }]): Manifest => ({
   deploymentId: deploymentId(id),
   specVersion: 1,
+  app: defaultApp,
   runtime: 'code',
   workflows,
   steps: [],
@@ -24,9 +25,8 @@ export async function deploy({ ports }: Pick<TestEnv, 'ports'>, manifest: Manife
   const own = manifest.deploymentId;
   await ports.deployments.create(scope, { manifest, createdAt: now, createdBy: null, verifiedAt: now });
   const before = await ports.deployments.pointer(scope);
-  const history = [{ deploymentId: own, at: now, by: null }, ...(before?.history ?? [])];
-  const revision = (before?.revision ?? 0) + 1;
-  await ports.deployments.movePointer(scope, revision - 1, { revision, history });
+  const moved = pointerAfter(before, manifest, { deploymentId: own, at: now, by: null });
+  await ports.deployments.movePointer(scope, moved.revision - 1, moved);
   return own;
 }
 

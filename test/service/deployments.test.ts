@@ -1,14 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { createHash } from 'node:crypto';
-import { deploymentId, keyId, nodeId, workflowName } from '../../lib/engine/ids.ts';
-import { after, days, hours, minutes } from '../../lib/engine/time.ts';
+import { type AppName, appName, deploymentId, keyId, nodeId, nonce, scheduleId, workflowName } from '../../lib/engine/ids.ts';
+import { type Instant, after, days, hours, minutes } from '../../lib/engine/time.ts';
 import { bundlePaths } from '../../lib/ports/bundles.ts';
 import { programPath } from '../../lib/ports/programs.ts';
-import type { Deployments, Manifest } from '../../lib/ports/deployments.ts';
+import { type Deployments, type Manifest, pointerAfter } from '../../lib/ports/deployments.ts';
+import type { Schedule } from '../../lib/ports/schedules.ts';
+import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { activateDeployment, rollbackDeployment } from '../../lib/service/deployments/activate-deployment.ts';
+import {
+  activateDeployment,
+  deactivateDeployment,
+  rollbackDeployment,
+} from '../../lib/service/deployments/activate-deployment.ts';
 import { createDeployment } from '../../lib/service/deployments/create-deployment.ts';
-import { activeDeployment, getDeployment, listDeployments } from '../../lib/service/deployments/get-deployments.ts';
+import { activeDeployment, getDeployment, listApps, listDeployments } from '../../lib/service/deployments/get-deployments.ts';
 import { createWorkflow, publishVersion } from '../../lib/service/definitions/publish-workflow.ts';
 import { findReadyDeployment } from '../../lib/service/deployments/find-ready-deployment.ts';
 import { removeDeployment } from '../../lib/service/deployments/remove-deployment.ts';
@@ -22,6 +28,10 @@ import { overrideMethods } from './override-methods.ts';
 const creator = keyId('creator1');
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
+const activeIdOf = (active: Awaited<ReturnType<typeof activeDeployment>>) =>
+  active.kind === 'active' ? active.deploymentId : undefined;
+const byNobody = { by: null, allowsRemoval: false };
+
 /** A test environment with the uploaded deployments `dep_1`, `dep_2` … */
 const createWithDeployments = async (count: number, wrap?: Parameters<typeof createTestEnv>[0]) => {
   const env = createTestEnv(wrap);
@@ -30,10 +40,12 @@ const createWithDeployments = async (count: number, wrap?: Parameters<typeof cre
     await createDeployment(env.ports, scope, manifest, { by: creator, archive });
     env.ports.clock.advance(minutes(1));
   }
-  const activate = (id: string) => activateDeployment(env.deps, scope, deploymentId(id), creator);
-  const rollback = (id?: string) => rollbackDeployment(env.deps, scope, id === undefined ? undefined : deploymentId(id), creator);
+  const change = { by: creator, allowsRemoval: false };
+  const activate = (id: string) => activateDeployment(env.deps, scope, deploymentId(id), change);
+  const rollback = (id?: string) =>
+    rollbackDeployment(env.deps, scope, id === undefined ? {} : { deploymentId: deploymentId(id) }, change);
   const remove = (id: string) => removeDeployment(env.deps, scope, deploymentId(id));
-  const active = async () => (await activeDeployment(env.ports, scope))?.deploymentId;
+  const active = async () => activeIdOf(await activeDeployment(env.ports, scope, undefined));
   const status = async (id: string) => (await getDeployment(env.ports, scope, deploymentId(id)))?.status;
   return { env, activate, rollback, remove, active, status };
 };
@@ -55,7 +67,7 @@ describe('creating a deployment', () => {
       deployment: { createdBy: creator },
       upload: { expiresAt: after(ports.clock.now(), minutes(15)) },
     });
-    expect(await activeDeployment(ports, scope)).toBeUndefined();
+    expect(await activeDeployment(ports, scope, undefined)).toEqual({ kind: 'no_active_deployment' });
   });
 
   it('accepts the archive in the same request, and then returns no upload URL', async () => {
@@ -162,6 +174,7 @@ describe('activating a deployment', () => {
     const at = env.ports.clock.now();
     expect(await activate('dep_1')).toEqual({
       kind: 'activated',
+      app: 'default',
       deploymentId: 'dep_1',
       activatedAt: at,
       previousDeploymentId: null,
@@ -181,7 +194,7 @@ describe('activating a deployment', () => {
     const { manifest, archive } = await packedDeployment('dep_1');
     const created = await createDeployment(ports, scope, manifest, { by: null });
     if (!('upload' in created) || created.upload === undefined) throw new Error('no upload');
-    const activate = () => activateDeployment(ports, scope, manifest.deploymentId, null);
+    const activate = () => activateDeployment(ports, scope, manifest.deploymentId, byNobody);
     expect(await activate()).toEqual({ kind: 'artifact_missing' });
     for (const wrong of [archive.subarray(1), new Uint8Array(archive.byteLength), new Uint8Array(archive.byteLength + 1)]) {
       ports.artifacts.receive(created.upload.url, wrong);
@@ -207,7 +220,7 @@ describe('activating a deployment', () => {
     expect([await verify(), await ready()]).toMatchObject([{ kind: 'verified', verifiedAt }, { kind: 'ready' }]);
     ports.clock.advance(minutes(1));
     expect(await verify()).toEqual({ kind: 'verified', verifiedAt });
-    expect(await activeDeployment(ports, scope)).toBeUndefined();
+    expect(await activeDeployment(ports, scope, undefined)).toEqual({ kind: 'no_active_deployment' });
     expect(await verifyDeployment(ports, scope, deploymentId('none'))).toEqual({ kind: 'not_found' });
   });
 
@@ -219,7 +232,7 @@ describe('activating a deployment', () => {
     const created = await createDeployment(ports, scope, manifest, { by: null });
     if (!('upload' in created) || created.upload === undefined) throw new Error('no upload');
     ports.artifacts.receive(created.upload.url, evil);
-    expect(await activateDeployment(ports, scope, manifest.deploymentId, null)).toMatchObject({
+    expect(await activateDeployment(ports, scope, manifest.deploymentId, byNobody)).toMatchObject({
       kind: 'artifact_invalid',
       errors: [{ code: 'path_unsafe', path: '../a.js' }],
     });
@@ -342,7 +355,7 @@ describe('a name refers to one workflow:', () => {
   it('a deployment with the name of a published graph is not activated, until the graph is archived', async () => {
     const { env, activate } = await createWithDeployments(1);
     await env.publish(workflow('hello', 'a>b'));
-    expect(await activate('dep_1')).toEqual({ kind: 'workflow_name_taken', names: ['hello'] });
+    expect(await activate('dep_1')).toEqual({ kind: 'workflow_name_taken', app: 'default', names: [{ name: 'hello' }] });
     await env.ports.workflows.archive(scope, workflowName('hello'), env.ports.clock.now());
     expect(await activate('dep_1')).toMatchObject({ kind: 'activated' });
   });
@@ -355,9 +368,179 @@ describe('a name refers to one workflow:', () => {
     await env.ports.workflows.archive(scope, workflowName('hello'), env.ports.clock.now());
     await activate('dep_1');
     const other = { ...graph, name: workflowName('other') };
-    expect(await createWorkflow(env.ports, scope, graph, inspectNode)).toEqual({ kind: 'workflow_name_taken' });
+    expect(await createWorkflow(env.ports, scope, graph, inspectNode)).toEqual({
+      kind: 'workflow_name_taken',
+      app: 'default',
+    });
     expect(await createWorkflow(env.ports, scope, other, inspectNode)).toMatchObject({ kind: 'published' });
     expect(await publishVersion(env.ports, scope, other, inspectNode)).toMatchObject({ kind: 'published', version: 2 });
+  });
+});
+
+const orders = appName('@acme/orders');
+const billing = appName('billing');
+
+const scheduleNamed = (id: string, name: string, at: Instant): Schedule => ({
+  ...scope,
+  scheduleId: scheduleId(id),
+  incarnation: nonce('n1'),
+  bodyHash: 'h',
+  definition: {
+    workflowName: workflowName(name),
+    timing: { recurrence: { kind: 'rate', rate: '1 day', anchor: at } },
+    overlap: 'skip',
+    catchUpWindowMs: days(1),
+    isPaused: false,
+  },
+  setting: 1,
+  createdAt: at,
+  updatedAt: at,
+  fires: [],
+  revision: 1,
+});
+
+/** Two apps, each with the uploaded deployments that are named as `<app> <workflows>`. */
+async function createWithApps() {
+  const env = createTestEnv();
+  const upload = async (id: string, app: AppName, workflows: readonly string[]) => {
+    const { manifest, archive } = await packedDeployment(id, { workflows, change: { app } });
+    await createDeployment(env.ports, scope, manifest, { by: creator, archive });
+  };
+  const activate = (id: string, allowsRemoval = false) =>
+    activateDeployment(env.deps, scope, deploymentId(id), { by: creator, allowsRemoval });
+  const activeIds = async () => (await listApps(env.ports, scope)).map(({ app, history }) => `${app} ${history[0].deploymentId}`);
+  await upload('orders_1', orders, ['ship', 'refund']);
+  await upload('billing_1', billing, ['invoice']);
+  return { env, upload, activate, activeIds };
+}
+
+describe('several apps of one environment', () => {
+  it('an activation replaces the active deployment of its own app only', async () => {
+    const { env, upload, activate, activeIds } = await createWithApps();
+    await activate('orders_1');
+    expect(await activate('billing_1')).toMatchObject({ app: 'billing', previousDeploymentId: null, revision: 2 });
+    expect(await activeIds()).toEqual(['@acme/orders orders_1', 'billing billing_1']);
+    await upload('orders_2', orders, ['ship', 'refund', 'track']);
+    expect(await activate('orders_2')).toMatchObject({ app: '@acme/orders', previousDeploymentId: 'orders_1', revision: 3 });
+    expect(await activeIds()).toEqual(['@acme/orders orders_2', 'billing billing_1']);
+    for (const name of ['track', 'invoice']) {
+      const workflow = workflowName(name);
+      expect(await env.start({ workflowName: workflow, idempotencyKey: name })).toMatchObject({ kind: 'started' });
+    }
+    expect(env.ports.notices.activations.map(({ app, deploymentId: id }) => `${app} ${id}`)).toEqual([
+      '@acme/orders orders_1',
+      'billing billing_1',
+      '@acme/orders orders_2',
+    ]);
+  });
+
+  it('a workflow name belongs to one app: a clash is refused with both apps', async () => {
+    const { upload, activate, activeIds } = await createWithApps();
+    await activate('orders_1');
+    await upload('billing_2', billing, ['invoice', 'refund']);
+    expect(await activate('billing_2')).toEqual({
+      kind: 'workflow_name_taken',
+      app: 'billing',
+      names: [{ name: 'refund', app: '@acme/orders' }],
+    });
+    expect(await activeIds()).toEqual(['@acme/orders orders_1']);
+  });
+
+  it('a rollback names its app, unless one app alone is active', async () => {
+    const { env, upload, activate, activeIds } = await createWithApps();
+    const rollback = (app?: AppName) => rollbackDeployment(env.deps, scope, { app }, { by: creator, allowsRemoval: true });
+    await activate('orders_1');
+    await upload('orders_2', orders, ['ship']);
+    await activate('orders_2', true);
+    expect(await rollback()).toMatchObject({ deploymentId: 'orders_1' });
+    await activate('billing_1');
+    expect(await rollback()).toEqual({ kind: 'app_required', apps: [orders, billing] });
+    expect(await rollback(billing)).toEqual({ kind: 'no_previous_deployment' });
+    expect(await rollback(orders)).toMatchObject({ deploymentId: 'orders_2', app: '@acme/orders' });
+    expect(await activeIds()).toEqual(['@acme/orders orders_2', 'billing billing_1']);
+    expect(await activeDeployment(env.ports, scope, undefined)).toEqual({ kind: 'app_required', apps: [orders, billing] });
+    expect(await activeDeployment(env.ports, scope, billing)).toMatchObject({
+      deploymentId: 'billing_1',
+      workflows: ['invoice'],
+    });
+  });
+
+  it('an activation that removes a workflow with open runs or schedules says so, and is done when the caller accepts it', async () => {
+    const { env, upload, activate, activeIds } = await createWithApps();
+    await activate('orders_1');
+    await env.start({ workflowName: workflowName('refund') });
+    await env.ports.schedules.create(scheduleNamed('nightly', 'ship', env.ports.clock.now()));
+    await env.ports.schedules.create(scheduleNamed('weekly', 'invoice', env.ports.clock.now()));
+    await upload('orders_2', orders, ['track']);
+    expect(await activate('orders_2')).toEqual({
+      kind: 'workflows_in_use',
+      app: '@acme/orders',
+      uses: [
+        { workflow: 'ship', openRuns: 0, schedules: ['nightly'] },
+        { workflow: 'refund', openRuns: 1, schedules: [] },
+      ],
+    });
+    expect(await activeIds()).toEqual(['@acme/orders orders_1']);
+    expect(await activate('orders_2', true)).toMatchObject({ kind: 'activated' });
+    // The run of the removed workflow still pins the app's earlier deployment, but it is not removed again.
+    await upload('orders_3', orders, ['track', 'ship']);
+    expect(await activate('orders_3')).toMatchObject({ kind: 'activated' });
+  });
+
+  it('a removed workflow that nothing uses needs no question', async () => {
+    const { env, upload, activate } = await createWithApps();
+    await activate('orders_1');
+    const run = await env.begin('refund');
+    await cancelRun(env.worker, run);
+    await env.settle();
+    await upload('orders_2', orders, ['ship']);
+    expect(await activate('orders_2')).toMatchObject({ kind: 'activated' });
+  });
+
+  it('a deactivated app has no workflows, its deployment can be removed, and another app can take the names', async () => {
+    const { env, upload, activate, activeIds } = await createWithApps();
+    await activate('orders_1');
+    await activate('billing_1');
+    const deactivate = (allowsRemoval = false) =>
+      deactivateDeployment(env.deps, scope, deploymentId('orders_1'), { allowsRemoval });
+    await env.start({ workflowName: workflowName('ship') });
+    expect(await deactivate()).toMatchObject({ kind: 'workflows_in_use', uses: [{ workflow: 'ship', openRuns: 1 }] });
+    expect(await deactivate(true)).toEqual({ kind: 'deactivated', app: orders, revision: 3 });
+    expect(await deactivate()).toEqual({ kind: 'deactivated', app: orders, revision: 3 });
+    expect(await activeIds()).toEqual(['billing billing_1']);
+    await upload('billing_2', billing, ['invoice', 'refund']);
+    expect(await activate('billing_2')).toMatchObject({ kind: 'activated' });
+    expect(await deactivateDeployment(env.deps, scope, deploymentId('none'), { allowsRemoval: true })).toEqual({
+      kind: 'not_found',
+    });
+  });
+
+  it('of two apps that take one name concurrently, one is refused', async () => {
+    const { upload, activate, activeIds } = await createWithApps();
+    await upload('billing_2', billing, ['ship']);
+    const results = await Promise.all([activate('orders_1'), activate('billing_2')]);
+    expect(results.map(({ kind }) => kind).toSorted()).toEqual(['activated', 'workflow_name_taken']);
+    expect(await activeIds()).toHaveLength(1);
+  });
+
+  it('the start of an unknown workflow names the inactive deployment that has it', async () => {
+    const { env, upload, activate } = await createWithApps();
+    await activate('orders_1');
+    await upload('billing_2', billing, ['invoice', 'remind']);
+    expect(await env.start({ workflowName: workflowName('remind') })).toEqual({
+      kind: 'workflow_not_found',
+      inactive: { deploymentId: 'billing_2', app: 'billing' },
+    });
+    expect(await env.start({ workflowName: workflowName('unknown') })).toEqual({ kind: 'workflow_not_found' });
+  });
+
+  it('an app is refused when the pointer would exceed one item', async () => {
+    const { env, activate } = await createWithApps();
+    const filler = Array.from({ length: 2_500 }, (_, index) => `${'w'.repeat(115)}.${index}`);
+    const manifest = { app: appName('filler'), workflows: filler.map((name) => ({ name })) };
+    const activation = { deploymentId: deploymentId('filler_1'), at: env.ports.clock.now(), by: null };
+    await env.ports.deployments.movePointer(scope, 0, pointerAfter(undefined, manifest, activation));
+    expect(await activate('orders_1')).toEqual({ kind: 'too_many_apps' });
   });
 });
 

@@ -1,4 +1,5 @@
 /** Child runs: each call starts one run, its end reaches the caller, and no child run stays open without a caller. */
+import { defaultApp, pointerAfter } from '../../lib/ports/deployments.ts';
 import { describe, expect, it } from 'vitest';
 import { type RunAddress, deploymentId, nodeId, nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
@@ -126,6 +127,7 @@ describe('a call', () => {
     const manifest = {
       deploymentId: deploymentId('v1'),
       specVersion: 1,
+      app: defaultApp,
       runtime: 'bundle',
       workflows: [{ name: 'greet' }],
       steps: [],
@@ -133,8 +135,8 @@ describe('a call', () => {
       artifact: { sha256: 'ab'.repeat(32), bytes: 10 },
     } as const;
     await env.ports.deployments.create(scope, { manifest, createdAt: now, createdBy: null, verifiedAt: now });
-    const history = [{ deploymentId: deploymentId('v1'), at: now, by: null }];
-    await env.ports.deployments.movePointer(scope, 0, { revision: 1, history });
+    const activation = { deploymentId: deploymentId('v1'), at: now, by: null };
+    await env.ports.deployments.movePointer(scope, 0, pointerAfter(undefined, manifest, activation));
     const run = await env.begin('flow');
     await env.settle();
     expect(await nodeOf(env, run)).toMatchObject({ status: 'completed', output: { value: 'hello' } });

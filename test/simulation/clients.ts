@@ -2,6 +2,7 @@
  * The clients of a simulation. They publish workflows, start runs, send signals, list runs, and publish and deploy new
  * versions while runs are open.
  */
+import { defaultApp, type Manifest, pointerAfter } from '../../lib/ports/deployments.ts';
 import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type Scope, deploymentId, environment, projectId } from '../../lib/engine/ids.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -167,24 +168,19 @@ export class Clients {
     const at = this.#around.time.now;
     for (const scope of scopes) {
       const { deployments } = this.#stores;
-      await deployments.create(scope, {
-        manifest: {
-          deploymentId: id,
-          specVersion: 1,
-          runtime: 'code',
-          workflows: all.map(({ name }) => ({ name })),
-          steps: [],
-          files: [{ path: programPath, sha256: '0'.repeat(64), bytes: 1 }],
-          artifact: { sha256: '0'.repeat(64), bytes: 1 },
-        },
-        createdAt: at,
-        createdBy: null,
-        verifiedAt: at,
-      });
-      const before = await deployments.pointer(scope);
-      const revision = (before?.revision ?? 0) + 1;
-      const history = [{ deploymentId: id, at, by: null }, ...(before?.history ?? [])];
-      await deployments.movePointer(scope, revision - 1, { revision, history });
+      const manifest: Manifest = {
+        deploymentId: id,
+        specVersion: 1,
+        app: defaultApp,
+        runtime: 'code',
+        workflows: all.map(({ name }) => ({ name })),
+        steps: [],
+        files: [{ path: programPath, sha256: '0'.repeat(64), bytes: 1 }],
+        artifact: { sha256: '0'.repeat(64), bytes: 1 },
+      };
+      await deployments.create(scope, { manifest, createdAt: at, createdBy: null, verifiedAt: at });
+      const moved = pointerAfter(await deployments.pointer(scope), manifest, { deploymentId: id, at, by: null });
+      await deployments.movePointer(scope, moved.revision - 1, moved);
     }
   }
 }

@@ -1,4 +1,5 @@
 /** Fixed code workflows: each kind of part, alone and nested, and the code examples. */
+import { defaultApp, type Manifest, pointerAfter } from '../../lib/ports/deployments.ts';
 import { readFileSync, readdirSync } from 'node:fs';
 import * as z from 'zod';
 import { type DeploymentId, deploymentId } from '../../lib/engine/ids.ts';
@@ -72,21 +73,19 @@ const whole = (name: string, part: Part, more: Partial<CodeWorkflow> = {}): Fixe
 const deployed: DeploymentId = deploymentId('code-1');
 
 async function deploy({ deployments }: Deps, at: Instant, names: readonly string[]) {
-  await deployments.create(scriptedScope, {
-    manifest: {
-      deploymentId: deployed,
-      specVersion: 1,
-      runtime: 'code',
-      workflows: names.map((name) => ({ name, ...(name === 'register-user' ? { version: '2' } : {}) })),
-      steps: [],
-      files: [{ path: programPath, sha256: '0'.repeat(64), bytes: 1 }],
-      artifact: { sha256: '0'.repeat(64), bytes: 1 },
-    },
-    createdAt: at,
-    createdBy: null,
-    verifiedAt: at,
-  });
-  await deployments.movePointer(scriptedScope, 0, { revision: 1, history: [{ deploymentId: deployed, at, by: null }] });
+  const manifest: Manifest = {
+    deploymentId: deployed,
+    specVersion: 1,
+    app: defaultApp,
+    runtime: 'code',
+    workflows: names.map((name) => ({ name, ...(name === 'register-user' ? { version: '2' } : {}) })),
+    steps: [],
+    files: [{ path: programPath, sha256: '0'.repeat(64), bytes: 1 }],
+    artifact: { sha256: '0'.repeat(64), bytes: 1 },
+  };
+  await deployments.create(scriptedScope, { manifest, createdAt: at, createdBy: null, verifiedAt: at });
+  const activation = { deploymentId: deployed, at, by: null };
+  await deployments.movePointer(scriptedScope, 0, pointerAfter(undefined, manifest, activation));
 }
 
 export const fixedCode: readonly FixedWorkflow[] = [

@@ -9,11 +9,20 @@ import {
   type Activated,
   activateDeployment,
   type ActivateResult,
+  deactivateDeployment,
   rollbackDeployment,
+  type TakenName,
+  type WorkflowsInUse,
 } from '../../../lib/service/deployments/activate-deployment.ts';
 import { createDeployment } from '../../../lib/service/deployments/create-deployment.ts';
 import type { DeploymentView } from '../../../lib/service/deployments/deployment-status.ts';
-import { activeDeployment, getDeployment, listDeployments } from '../../../lib/service/deployments/get-deployments.ts';
+import {
+  activeDeployment,
+  getDeployment,
+  listApps,
+  listDeployments,
+  type NoApp,
+} from '../../../lib/service/deployments/get-deployments.ts';
 import { removeDeployment } from '../../../lib/service/deployments/remove-deployment.ts';
 import type { ArtifactRefusal } from '../../../lib/service/deployments/verify-artifact.ts';
 import { verifyDeployment } from '../../../lib/service/deployments/verify-deployment.ts';
@@ -50,11 +59,21 @@ export const deploymentOperations: Operations<'deployments'> = {
     return { status: 200, body: { data: found.deployments.map(deploymentSummaryOf), cursor: next, hasMore: next !== null } };
   },
 
-  async getActiveDeployment({ decider: { deps } }, { scope }) {
-    const active = await activeDeployment(deps, scope);
-    if (active === undefined) return refuse('no_active_deployment');
+  async getActiveDeployment({ decider: { deps } }, { scope, query: { app } }) {
+    const active = await activeDeployment(deps, scope, app);
+    if (active.kind !== 'active') return refuseNoApp(active);
     const { deploymentId, at, revision } = active;
-    return { status: 200, body: { deploymentId, activatedAt: iso(at), revision } };
+    return { status: 200, body: { app: active.app, deploymentId, activatedAt: iso(at), revision } };
+  },
+
+  async listApps({ decider: { deps } }, { scope }) {
+    const data = (await listApps(deps, scope)).map(({ app, workflows, history: [{ deploymentId, at }] }) => ({
+      app,
+      deploymentId,
+      activatedAt: iso(at),
+      workflows,
+    }));
+    return { status: 200, body: { data, cursor: null, hasMore: false } };
   },
 
   async getDeployment({ decider: { deps } }, { scope, params: { deploymentId } }) {
@@ -62,8 +81,9 @@ export const deploymentOperations: Operations<'deployments'> = {
     return deployment === undefined ? refuse('not_found') : { status: 200, body: deploymentOf(deployment) };
   },
 
-  async activateDeployment({ decider: { deps } }, { scope, params: { deploymentId }, caller }) {
-    const result = await activateDeployment(deps, scope, deploymentId, caller ?? null);
+  async activateDeployment({ decider: { deps } }, { scope, params: { deploymentId }, body: { allowRemoval }, caller }) {
+    const change = { by: caller ?? null, allowsRemoval: allowRemoval };
+    const result = await activateDeployment(deps, scope, deploymentId, change);
     return activationResponse(result, `deployment/${deploymentId}`);
   },
 
@@ -82,9 +102,27 @@ export const deploymentOperations: Operations<'deployments'> = {
     }
   },
 
-  async rollbackDeployment({ decider: { deps } }, { scope, body: { deploymentId }, caller }) {
-    const result = await rollbackDeployment(deps, scope, deploymentId, caller ?? null);
+  async deactivateDeployment({ decider: { deps } }, { scope, params: { deploymentId }, body: { allowRemoval } }) {
+    const audit = { resource: `deployment/${deploymentId}` };
+    const result = await deactivateDeployment(deps, scope, deploymentId, { allowsRemoval: allowRemoval });
+    switch (result.kind) {
+      case 'deactivated': {
+        const { app, revision } = result;
+        const body = { app, deploymentId, status: 'inactive' as const, revision };
+        return { status: 200, body, audit: { ...audit, facts: { app, revision } } };
+      }
+      case 'workflows_in_use':
+        return { ...refuseInUse(result), audit };
+      case 'not_found':
+        return { ...refuse(result.kind), audit };
+    }
+  },
+
+  async rollbackDeployment({ decider: { deps } }, { scope, body: { app, deploymentId, allowRemoval }, caller }) {
+    const change = { by: caller ?? null, allowsRemoval: allowRemoval };
+    const result = await rollbackDeployment(deps, scope, { app, deploymentId }, change);
     if (result.kind === 'no_previous_deployment') return { ...refuse(result.kind), audit: { resource: 'deployment' } };
+    if (result.kind === 'app_required') return { ...refuseNoApp(result), audit: { resource: 'deployment' } };
     return activationResponse(result, deploymentId === undefined ? 'deployment' : `deployment/${deploymentId}`);
   },
 
@@ -108,14 +146,17 @@ export const deploymentOperations: Operations<'deployments'> = {
 const activationResponse = (result: ActivateResult, resource: string) => {
   switch (result.kind) {
     case 'activated': {
-      const { deploymentId, revision, previousDeploymentId } = result;
-      const audit = { resource: `deployment/${deploymentId}`, facts: { revision, previousDeploymentId } };
+      const { app, deploymentId, revision, previousDeploymentId } = result;
+      const audit = { resource: `deployment/${deploymentId}`, facts: { app, revision, previousDeploymentId } };
       return { status: 200 as const, body: activatedOf(result), audit };
     }
     case 'workflow_name_taken': {
-      const message = `Published workflows have these names already: ${result.names.join(', ')}.`;
-      return { ...refuse(result.kind, { message }), audit: { resource, facts: { names: [...result.names] } } };
+      const message = `Workflows of the app ${result.app} have names that are taken: ${result.names.map(takenNameText).join(', ')}.`;
+      return { ...refuse(result.kind, { message }), audit: { resource, facts: { names: result.names.map(({ name }) => name) } } };
     }
+    case 'workflows_in_use':
+      return { ...refuseInUse(result), audit: { resource } };
+    case 'too_many_apps':
     case 'not_found':
       return { ...refuse(result.kind), audit: { resource } };
     case 'artifact_missing':
@@ -125,6 +166,9 @@ const activationResponse = (result: ActivateResult, resource: string) => {
   }
 };
 
+const takenNameText = ({ name, app }: TakenName): string =>
+  app === undefined ? `${name} (a published workflow)` : `${name} (the app ${app})`;
+
 /** The pointer of an error in an archive is the path of the archive entry. */
 const refuseArtifact = <Refused extends ArtifactRefusal>(refusal: Refused): Refusal<Refused['kind']> =>
   refusal.kind === 'artifact_invalid'
@@ -133,6 +177,26 @@ const refuseArtifact = <Refused extends ArtifactRefusal>(refusal: Refused): Refu
       })
     : refuse(refusal.kind);
 
+const refuseInUse = ({ kind, app, uses }: WorkflowsInUse): Refusal<'workflows_in_use'> =>
+  refuse(kind, {
+    message: `The change would remove workflows of the app ${app} that are in use: ${uses.map(({ workflow }) => workflow).join(', ')}.`,
+    errors: uses.map(({ workflow, openRuns, schedules }) => ({
+      pointer: `workflows/${workflow}`,
+      code: kind,
+      message: [
+        ...(openRuns === 0
+          ? []
+          : [`${openRuns} open ${openRuns === 1 ? 'run ends' : 'runs end'} on ${openRuns === 1 ? 'its' : 'their'} deployment`]),
+        ...schedules.map((id) => `the schedule ${id} would start nothing`),
+      ].join('; '),
+    })),
+  });
+
+export const refuseNoApp = <Refused extends NoApp>(refused: Refused): Refusal<Refused['kind']> =>
+  refused.kind === 'app_required'
+    ? refuse(refused.kind, { message: `Several apps have an active deployment. Name one of them: ${refused.apps.join(', ')}.` })
+    : refuse(refused.kind);
+
 const deploymentSummaryOf = ({ manifest, status, createdAt, createdBy, ...facts }: DeploymentView) => ({
   deploymentId: manifest.deploymentId,
   status,
@@ -140,6 +204,7 @@ const deploymentSummaryOf = ({ manifest, status, createdAt, createdBy, ...facts 
   createdBy,
   ...times({ verifiedAt: facts.verifiedAt, activatedAt: facts.activatedAt, removingSince: facts.removingSince }),
   specVersion: manifest.specVersion,
+  app: manifest.app,
   runtime: manifest.runtime,
   workflows: manifest.workflows,
   steps: manifest.steps,
@@ -160,7 +225,8 @@ const createdDeploymentOf = ({ manifest, status, createdAt, verifiedAt }: Deploy
     upload: upload === undefined ? undefined : { ...upload, headers: { ...upload.headers }, expiresAt: iso(upload.expiresAt) },
   });
 
-const activatedOf = ({ deploymentId, activatedAt, previousDeploymentId, revision }: Activated) => ({
+const activatedOf = ({ app, deploymentId, activatedAt, previousDeploymentId, revision }: Activated) => ({
+  app,
   deploymentId,
   status: 'active' as const,
   activatedAt: iso(activatedAt),

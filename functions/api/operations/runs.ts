@@ -11,8 +11,8 @@ import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { getRun } from '../../../lib/service/runs/get-run.ts';
 import { listRuns } from '../../../lib/service/runs/list-runs.ts';
 import { rerunRun } from '../../../lib/service/runs/rerun-run.ts';
-import { startRun } from '../../../lib/service/runs/start-run.ts';
-import { type OperationTable, refuse } from '../operation.ts';
+import { startRun, type UnknownWorkflow } from '../../../lib/service/runs/start-run.ts';
+import { type OperationTable, type Refusal, refuse } from '../operation.ts';
 import { runOf, runSummaryOf } from './run-view.ts';
 
 type HandledOperations = 'startRun' | 'listRuns' | 'getRun' | 'rerunRun';
@@ -52,10 +52,11 @@ export const runOperations: OperationTable<HandledOperations> = {
       case 'idempotency_conflict':
       case 'no_active_deployment':
       case 'deployment_not_verified':
-      case 'workflow_not_found':
       case 'workflow_archived':
       case 'workflow_deleting':
         return { ...refuse(result.kind), audit };
+      case 'workflow_not_found':
+        return { ...refuseUnknownWorkflow(result), audit };
     }
   },
 
@@ -117,6 +118,14 @@ export const runOperations: OperationTable<HandledOperations> = {
     }
   },
 };
+
+/** Names a deployment that has the workflow and is not active, if there is one. */
+const refuseUnknownWorkflow = ({ kind, inactive }: UnknownWorkflow): Refusal<typeof kind> =>
+  inactive === undefined
+    ? refuse(kind)
+    : refuse(kind, {
+        message: `No active workflow has that name. The inactive deployment ${inactive.deploymentId} of the app ${inactive.app} has it: activate that deployment, or start with its deploymentId.`,
+      });
 
 const deadlinePassed: ErrorDetail = { pointer: '/deadlineAt', code: 'too_early', message: 'must be in the future' };
 

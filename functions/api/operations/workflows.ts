@@ -33,6 +33,8 @@ const workflowsOf = ({ workflows: store, clock }: Tools['decider']['deps']) => (
   clock,
 });
 
+const nameTakenByApp = (app: string): string => `The active deployment of the app ${app} has a workflow of that name.`;
+
 export const workflowOperations: OperationTable<HandledOperations> = {
   async createWorkflow({ decider: { deps }, inspect }, { scope, body }) {
     const result = await createWorkflow(deps, scope, definitionOf(body, body.name), inspect);
@@ -50,8 +52,9 @@ export const workflowOperations: OperationTable<HandledOperations> = {
       case 'exists':
         return { ...refuse('workflow_exists'), audit };
       case 'workflow_deleting':
-      case 'workflow_name_taken':
         return { ...refuse(result.kind), audit };
+      case 'workflow_name_taken':
+        return { ...refuse(result.kind, { message: nameTakenByApp(result.app) }), audit };
     }
   },
 
@@ -69,8 +72,9 @@ export const workflowOperations: OperationTable<HandledOperations> = {
       case 'not_found':
         return { ...refuse('workflow_not_found'), audit };
       case 'workflow_deleting':
-      case 'workflow_name_taken':
         return { ...refuse(result.kind), audit };
+      case 'workflow_name_taken':
+        return { ...refuse(result.kind, { message: nameTakenByApp(result.app) }), audit };
     }
   },
 

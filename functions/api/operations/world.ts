@@ -4,9 +4,10 @@ import { defined } from '../../../lib/base/defined.ts';
 import { type RunId, runId, runIdPattern } from '../../../lib/engine/ids.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import { seconds } from '../../../lib/engine/time.ts';
-import { activeDeploymentIn } from '../../../lib/ports/deployments.ts';
+import { activeDeployment } from '../../../lib/service/deployments/get-deployments.ts';
 import { publishMessage } from '../../../lib/service/kinds/bundle/publish-message.ts';
 import { type OperationTable, refuse } from '../operation.ts';
+import { refuseNoApp } from './deployments.ts';
 
 /** Queue names listed in an error message. A manifest can have thousands; a few show a typing error. */
 const maxQueuesListed = 20;
@@ -44,9 +45,9 @@ export const worldOperations: OperationTable<'publishMessage' | 'getWorldDeploym
     };
   },
 
-  async getWorldDeploymentId({ decider }, { scope }) {
-    const active = activeDeploymentIn(await decider.deps.deployments.pointer(scope));
-    return active === undefined ? refuse('no_active_deployment') : { status: 200, body: { deploymentId: active } };
+  async getWorldDeploymentId({ decider: { deps } }, { scope, query: { app } }) {
+    const active = await activeDeployment(deps, scope, app);
+    return active.kind === 'active' ? { status: 200, body: { deploymentId: active.deploymentId } } : refuseNoApp(active);
   },
 };
 

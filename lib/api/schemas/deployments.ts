@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { findPathError, archiveLimits } from '../../artifact/archive-rules.ts';
 import { queueNamePattern } from '../../engine/bundle/message.ts';
 import { workflowNamePattern } from '../../engine/ids.ts';
-import { runtimes } from '../../ports/deployments.ts';
+import { defaultApp, runtimes } from '../../ports/deployments.ts';
 import type { ErrorCode, ErrorDetail } from '../errors.ts';
-import { cursor, deploymentId, jsonObject, limit, page, utcTimestamp, pageSize } from './parts.ts';
+import { appName, cursor, deploymentId, jsonObject, limit, page, utcTimestamp, pageSize } from './parts.ts';
 
 /** Maximum size of a manifest, and of a form with its artifact. The function receives the form in base64. */
 export const manifestLimitBytes = 262_144;
@@ -49,6 +49,10 @@ const file = z.strictObject({ path, sha256, bytes: z.int().min(0).max(archiveLim
 export const manifestParts = z.strictObject({
   deploymentId: deploymentId.refine((id) => !reservedDeploymentIds.includes(id), 'is reserved by a route of this API'),
   specVersion: z.literal(1),
+  app: appName.default(defaultApp).meta({
+    description:
+      'the project of code that the artifact comes from. Deployments of one app replace each other; no two apps have a workflow of the same name',
+  }),
   runtime: z.enum(runtimes).meta({
     description:
       '`bundle`: bundles that export POST(Request) → Response. `code`: the module workflows.mjs, which exports `workflows`.',
@@ -102,7 +106,22 @@ export const manifestErrorCode = (details: readonly ErrorDetail[]): ErrorCode =>
 
 export const deploymentParams = z.strictObject({ deploymentId });
 export const listDeploymentsQuery = z.strictObject({ limit: limit.default(pageSize.standard), cursor: cursor.exactOptional() });
-export const rollbackBody = z.strictObject({ deploymentId: deploymentId.exactOptional() }).meta({ id: 'Rollback' });
+
+const allowRemoval = z.boolean().default(false).meta({
+  description: 'true: the change also removes workflows that open runs or schedules use; false: it fails with `workflows_in_use`',
+});
+export const activateBody = z.strictObject({ allowRemoval }).meta({ id: 'Activate' });
+export const deactivateBody = z.strictObject({ allowRemoval }).meta({ id: 'Deactivate' });
+export const rollbackBody = z
+  .strictObject({
+    app: appName.exactOptional().meta({ description: 'required if several apps are active and the body names no deployment' }),
+    deploymentId: deploymentId.exactOptional(),
+    allowRemoval,
+  })
+  .meta({ id: 'Rollback' });
+export const appQuery = z.strictObject({
+  app: appName.exactOptional().meta({ description: 'required if several apps have an active deployment' }),
+});
 
 const status = z.enum(['created', 'active', 'inactive']);
 const upload = z
@@ -133,6 +152,7 @@ const deploymentSummaryFields = {
   activatedAt: utcTimestamp.exactOptional(),
   removingSince: utcTimestamp.exactOptional().meta({ description: 'the removal has started and is not complete' }),
   specVersion: z.int(),
+  app: z.string(),
   runtime: z.string(),
   workflows: versionedNames,
   steps: names,
@@ -146,9 +166,25 @@ export const deploymentResponse = z
   })
   .meta({ id: 'Deployment' });
 
-const revision = z.int().meta({ description: 'number of changes of the active deployment' });
-export const activeDeploymentResponse = z.strictObject({ deploymentId: z.string(), activatedAt: utcTimestamp, revision });
+const revision = z.int().meta({ description: 'number of changes of the active deployments of all apps' });
+const activeFields = { app: z.string(), deploymentId: z.string(), activatedAt: utcTimestamp };
+export const activeDeploymentResponse = z.strictObject({ ...activeFields, revision });
+export const appList = page(
+  z
+    .strictObject({
+      ...activeFields,
+      workflows: z.array(z.string()).readonly().meta({ description: 'the workflows of the active deployment' }),
+    })
+    .meta({ id: 'App' }),
+);
+export const deactivatedResponse = z.strictObject({
+  app: z.string(),
+  deploymentId: z.string(),
+  status: z.literal('inactive'),
+  revision,
+});
 export const activatedResponse = z.strictObject({
+  app: z.string(),
   deploymentId: z.string(),
   status: z.literal('active'),
   activatedAt: utcTimestamp,

@@ -17,6 +17,7 @@ export const nodeId = stringMatching(ids.nodeIdPattern, 'a node id').transform(i
 export const workflowName = stringMatching(ids.workflowNamePattern, 'a workflow name').transform(ids.workflowName);
 export const queryName = stringMatching(ids.queryNamePattern, 'a name of a query').transform(ids.queryName);
 export const deploymentId = stringMatching(ids.deploymentIdPattern, 'a deployment id').transform(ids.deploymentId);
+export const appName = stringMatching(ids.appNamePattern, 'a name of an app').transform(ids.appName);
 
 /** Any JSON value. The body was parsed as JSON, so only its absence is checked. */
 export const json = z.custom<JsonValue>((value) => value !== undefined, 'is required').meta({ description: 'any JSON value' });

@@ -5,6 +5,8 @@ import type * as z from 'zod';
 import { createDeploymentBody, manifestParts } from '../../api/schemas/deployments.ts';
 import { archiveLimits, sha256 } from '../../artifact/archive-rules.ts';
 import { packArchive } from '../../artifact/pack-archive.ts';
+import type { AppName } from '../../engine/ids.ts';
+import { defaultApp } from '../../ports/deployments.ts';
 import { usageError } from '../command.ts';
 import { readJson } from '../parse-command-line.ts';
 
@@ -15,21 +17,33 @@ export interface Artifact {
 
 const manifestName = 'manifest.json';
 const directoryManifest = manifestParts
-  .pick({ deploymentId: true, workflows: true, steps: true })
+  .pick({ deploymentId: true, app: true, workflows: true, steps: true })
   .partial({ deploymentId: true });
 /** Hex digits of the content's digest: 96 bits, so that two contents do not share an id. */
-export const deploymentIdLength = 24;
+const deploymentIdLength = 24;
+
+/** The id of a deployment that names none. Two apps may have the same content, and an id never means two manifests. */
+export const contentId = (app: string, archiveSha256: string): string =>
+  (app === defaultApp ? archiveSha256 : sha256(Buffer.from(`${app}\n${archiveSha256}`))).slice(0, deploymentIdLength);
 
 /** @throws CliError */
-export async function packDirectory(cwd: string, directory: string, requestedId: string | undefined): Promise<Artifact> {
+export async function packDirectory(
+  cwd: string,
+  directory: string,
+  {
+    deploymentId: requestedId,
+    app: requestedApp,
+  }: { readonly deploymentId?: string | undefined; readonly app?: AppName | undefined },
+): Promise<Artifact> {
   const root = resolve(cwd, directory);
   const declaredManifest = validateManifest(directoryManifest, readJson(root, manifestName), join(directory, manifestName));
   const files = readFiles(root);
   files.delete(manifestName);
   if (files.size === 0) throw usageError(`${directory} contains no files besides ${manifestName}.`);
   const { archive, ...packed } = await packArchive(files);
-  const deploymentId = requestedId ?? declaredManifest.deploymentId ?? packed.artifact.sha256.slice(0, deploymentIdLength);
-  const manifest = { ...declaredManifest, deploymentId, specVersion: 1, runtime: 'bundle', ...packed };
+  const app = requestedApp ?? declaredManifest.app;
+  const deploymentId = requestedId ?? declaredManifest.deploymentId ?? contentId(app, packed.artifact.sha256);
+  const manifest = { ...declaredManifest, app, deploymentId, specVersion: 1, runtime: 'bundle', ...packed };
   return { manifest: validateManifest(createDeploymentBody, manifest, directory), archive: new Uint8Array(archive) };
 }
 

@@ -1,6 +1,8 @@
 /** Compares two deployments: which workflows an activation adds, removes and changes. */
+import type { AppName } from '../../engine/ids.ts';
 import type { CommandContext } from '../command.ts';
 import { ComputeClientError, type StepwellClient } from '../../client/index.ts';
+import { defaultApp } from '../../ports/deployments.ts';
 
 export interface DeploymentChange {
   readonly previousDeploymentId: string | null;
@@ -10,12 +12,18 @@ export interface DeploymentChange {
   readonly changed: readonly string[];
 }
 
+export const workflowsIn = ({ added, removed, changed }: DeploymentChange) => ({ added, removed, changed });
+
 type Client = Pick<StepwellClient, 'getDeployment' | 'getActiveDeployment'>;
 
-/** null: no deployment is active */
-export async function readActiveDeploymentId(client: Client, { signal }: Pick<CommandContext, 'signal'>): Promise<string | null> {
+/** null: the app has no active deployment */
+export async function readActiveDeploymentId(
+  client: Client,
+  { signal }: Pick<CommandContext, 'signal'>,
+  app: AppName,
+): Promise<string | null> {
   try {
-    return (await client.getActiveDeployment({ signal })).deploymentId;
+    return (await client.getActiveDeployment({ app }, { signal })).deploymentId;
   } catch (error) {
     if (error instanceof ComputeClientError && error.code === 'no_active_deployment') return null;
     throw error;
@@ -65,9 +73,9 @@ async function readWorkflowDigests(
 export const formatChange = (
   { colorize }: Pick<CommandContext, 'colorize'>,
   change: DeploymentChange,
-  to: string,
+  { deploymentId, app }: { readonly deploymentId: string; readonly app: string },
 ): readonly string[] => [
-  `${change.previousDeploymentId ?? '(none)'} → ${colorize('bold', to)}`,
+  `${app === defaultApp ? '' : `${app}: `}${change.previousDeploymentId ?? '(none)'} → ${colorize('bold', deploymentId)}`,
   ...change.added.map((name) => colorize('good', `+ ${name}`)),
   ...change.removed.map((name) => colorize('bad', `- ${name}`)),
   ...change.changed.map((name) => colorize('warn', `~ ${name}`)),

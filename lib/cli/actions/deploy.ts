@@ -1,25 +1,28 @@
 /** `stepwell deploy`: packs or builds an artifact, uploads it, and activates its deployment. */
 import * as z from 'zod';
 import { type Artifact, packDirectory, readArtifact } from './artifact.ts';
-import { compareDeployments, formatChange, readActiveDeploymentId } from './compare-deployments.ts';
-import { workflowsIn } from './deployments.ts';
+import { compareDeployments, formatChange, readActiveDeploymentId, workflowsIn } from './compare-deployments.ts';
 import { type Action, CliError, type CommandContext, exitCodes, type Outcome, pause, usageError } from '../command.ts';
 import { retryOutcome } from '../../base/retry.ts';
 import { quantity } from '../format.ts';
-import { deploymentId, file, parseOptions } from '../parse-command-line.ts';
-import type { StepwellClient } from '../../client/index.ts';
+import { appName, deploymentId, file, parseOptions } from '../parse-command-line.ts';
+import { ComputeClientError, type StepwellClient } from '../../client/index.ts';
+import type { AppName } from '../../engine/ids.ts';
 
 const deployOptions = z.object({
   artifact: file.optional(),
   manifest: file.optional(),
   deploymentId: deploymentId.optional(),
+  app: appName.optional(),
   activate: z.boolean().default(true),
+  yes: z.boolean().default(false),
 });
 
 export const deploy: Action = async (commandLine, context) => {
   const options = parseOptions(commandLine, deployOptions);
   const { artifact, profile } = await readArtifactSource(context, commandLine.args[0], options);
-  return deployArtifact(context, await context.client({ profile }), artifact, { shouldActivate: options.activate });
+  const { activate: shouldActivate, yes: allowsRemoval } = options;
+  return deployArtifact(context, await context.client({ profile }), artifact, { shouldActivate, allowsRemoval });
 };
 
 interface ArtifactSource {
@@ -31,27 +34,52 @@ interface ArtifactSource {
 async function readArtifactSource(
   context: CommandContext,
   directory: string | undefined,
-  { artifact, manifest, deploymentId: requestedId }: z.output<typeof deployOptions>,
+  { artifact, manifest, deploymentId: requestedId, app }: z.output<typeof deployOptions>,
 ): Promise<ArtifactSource> {
   const { cwd } = context;
   if (directory !== undefined) {
     if (artifact !== undefined || manifest !== undefined) throw usageError('A folder and --artifact exclude each other.');
-    return { artifact: await packDirectory(cwd, directory, requestedId) };
+    return { artifact: await packDirectory(cwd, directory, { deploymentId: requestedId, app }) };
   }
-  if (artifact === undefined && manifest === undefined) return buildCurrentProject(context, requestedId);
+  if (artifact === undefined && manifest === undefined) return buildCurrentProject(context, requestedId, app);
   if (artifact === undefined || manifest === undefined) throw usageError('--artifact and --manifest require each other.');
-  if (requestedId !== undefined) throw usageError('--deployment-id is only for a folder: an archive has the id of its manifest.');
+  if (requestedId !== undefined || app !== undefined)
+    throw usageError('--deployment-id and --app are only for a folder: an archive has the id and the app of its manifest.');
   return { artifact: readArtifact(cwd, artifact, manifest) };
 }
 
 /** Imports esbuild only when a project is built. */
-async function buildCurrentProject(context: CommandContext, requestedId: string | undefined): Promise<ArtifactSource> {
+async function buildCurrentProject(
+  context: CommandContext,
+  requestedId: string | undefined,
+  app: AppName | undefined,
+): Promise<ArtifactSource> {
   const [{ readProject }, { buildProject }] = await Promise.all([
     import('../project/project.ts'),
     import('../project/build-project.ts'),
   ]);
   const project = await readProject(context);
-  return { artifact: await buildProject(context, project, requestedId), profile: project.profile };
+  return { artifact: await buildProject(context, project, requestedId, app), profile: project.profile };
+}
+
+/**
+ * Sends a change of the active deployment. If it would remove workflows in use, asks first. `allowsRemoval` is the option --yes.
+ * @throws CliError if the answer is no, or the terminal is not interactive
+ */
+export async function confirmingRemoval<Answer>(
+  { confirm }: Pick<CommandContext, 'confirm'>,
+  allowsRemoval: boolean,
+  change: (body: { readonly allowRemoval: boolean }) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await change({ allowRemoval: allowsRemoval });
+  } catch (error) {
+    if (!(error instanceof ComputeClientError) || error.code !== 'workflows_in_use') throw error;
+    const uses = (error.errors ?? []).map(({ pointer, message }) => `  ${pointer.replace('workflows/', '')}: ${message}`);
+    const question = [error.message, ...uses, 'Remove them all the same?'].join('\n');
+    if (!(await confirm(question))) throw new CliError('declined', 'Nothing was activated.');
+    return change({ allowRemoval: true });
+  }
 }
 
 const noChange = { added: [], removed: [], changed: [] };
@@ -60,7 +88,7 @@ export async function deployArtifact(
   context: CommandContext,
   client: StepwellClient,
   { manifest, archive }: Artifact,
-  { shouldActivate }: { readonly shouldActivate: boolean },
+  { shouldActivate, allowsRemoval }: { readonly shouldActivate: boolean; readonly allowsRemoval: boolean },
 ): Promise<Outcome> {
   const { signal } = context;
   const id = manifest.deploymentId;
@@ -70,19 +98,19 @@ export async function deployArtifact(
   else await upload(context, created.upload, archive);
   if (!shouldActivate) {
     await client.verifyDeployment(id, { signal });
-    const change = await compareDeployments(client, context, await readActiveDeploymentId(client, context), id);
+    const change = await compareDeployments(client, context, await readActiveDeploymentId(client, context, manifest.app), id);
     const text = [
       `${id} is verified and not active. Activating it would make these changes:`,
-      ...formatChange(context, change, id),
+      ...formatChange(context, change, manifest),
     ];
     const data = { deploymentId: id, status: created.status, previousDeploymentId: change.previousDeploymentId };
     return { data: { ...data, workflows: workflowsIn(change) }, text: text.join('\n') };
   }
-  const activeDeploymentId = await readActiveDeploymentId(client, context);
-  const activated = await client.activateDeployment(id, { signal });
+  const activeDeploymentId = await readActiveDeploymentId(client, context, manifest.app);
+  const activated = await confirmingRemoval(context, allowsRemoval, (body) => client.activateDeployment(id, body, { signal }));
   if (activeDeploymentId === id) return { data: { ...activated, workflows: noChange }, text: `${id} is active already.` };
   const change = await compareDeployments(client, context, activated.previousDeploymentId, id);
-  return { data: { ...activated, workflows: workflowsIn(change) }, text: formatChange(context, change, id).join('\n') };
+  return { data: { ...activated, workflows: workflowsIn(change) }, text: formatChange(context, change, manifest).join('\n') };
 }
 
 export interface Upload {

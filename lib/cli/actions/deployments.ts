@@ -1,25 +1,44 @@
-/** `stepwell activate`, `rollback` and `deployments …`. */
+/** `stepwell activate`, `deactivate`, `rollback` and `deployments …`. */
 import * as z from 'zod';
-import { compareDeployments, type DeploymentChange, formatChange } from './compare-deployments.ts';
+import { compareDeployments, formatChange, workflowsIn } from './compare-deployments.ts';
 import type { Action, CommandContext, Outcome } from '../command.ts';
 import { formatStatus, formatTable } from '../format.ts';
 import { listOptions, moreRowsHint, readRows } from '../pages.ts';
-import { deploymentId, omitUndefined, parseArgument, parseOptions } from '../parse-command-line.ts';
+import { confirmingRemoval } from './deploy.ts';
+import { appName, deploymentId, omitUndefined, parseArgument, parseOptions } from '../parse-command-line.ts';
 import type { StepwellClient } from '../../client/index.ts';
 
-const rollbackShape = z.object({ deploymentId: deploymentId.optional() });
+const changeOptions = { yes: z.boolean().default(false) };
+const activateOptions = z.object(changeOptions);
+const rollbackOptions = z.object({ ...changeOptions, app: appName.optional(), deploymentId: deploymentId.optional() });
 
 export const activate: Action = async (commandLine, context) => {
   const id = parseArgument(commandLine, 0, 'deploymentId', deploymentId);
+  const { yes } = parseOptions(commandLine, activateOptions);
   const client = await context.client();
-  return activationOutcome(context, client, await client.activateDeployment(id, { signal: context.signal }));
+  const { signal } = context;
+  const activated = await confirmingRemoval(context, yes, (body) => client.activateDeployment(id, body, { signal }));
+  return activationOutcome(context, client, activated);
+};
+
+export const deactivate: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'deploymentId', deploymentId);
+  const { yes } = parseOptions(commandLine, activateOptions);
+  const client = await context.client();
+  const { signal } = context;
+  const deactivated = await confirmingRemoval(context, yes, (body) => client.deactivateDeployment(id, body, { signal }));
+  return { data: deactivated, text: `The app ${deactivated.app} has no active deployment; open runs stay on theirs.` };
 };
 
 export const rollback: Action = async (commandLine, context) => {
-  const options = parseOptions(commandLine, rollbackShape);
+  const { yes, ...options } = parseOptions(commandLine, rollbackOptions);
   const client = await context.client();
-  const body = omitUndefined({ deploymentId: options.deploymentId });
-  return activationOutcome(context, client, await client.rollbackDeployment(body, { signal: context.signal }));
+  const { signal } = context;
+  const target = omitUndefined(options);
+  const activated = await confirmingRemoval(context, yes, (body) =>
+    client.rollbackDeployment({ ...target, ...body }, { signal }),
+  );
+  return activationOutcome(context, client, activated);
 };
 
 async function activationOutcome(
@@ -29,10 +48,8 @@ async function activationOutcome(
 ): Promise<Outcome> {
   const { deploymentId: id, previousDeploymentId } = activated;
   const change = await compareDeployments(client, context, previousDeploymentId, id);
-  return { data: { ...activated, workflows: workflowsIn(change) }, text: formatChange(context, change, id).join('\n') };
+  return { data: { ...activated, workflows: workflowsIn(change) }, text: formatChange(context, change, activated).join('\n') };
 }
-
-export const workflowsIn = ({ added, removed, changed }: DeploymentChange) => ({ added, removed, changed });
 
 const listDeploymentsOptions = z.object(listOptions);
 
@@ -42,25 +59,30 @@ export const listDeployments: Action = async (commandLine, context) => {
   const found = await readRows(options, (page) => client.listDeployments(page, { signal: context.signal }));
   const rows = found.items.map((each) => [
     each.deploymentId,
+    each.app,
     formatStatus(context, each.status),
     each.createdAt,
     each.activatedAt ?? '',
     String(each.artifact.bytes),
     each.workflows.map(({ name }) => name).join(', '),
   ]);
-  const headers = ['deployment', 'status', 'created', 'activated', 'bytes', 'workflows'];
+  const headers = ['deployment', 'app', 'status', 'created', 'activated', 'bytes', 'workflows'];
   const text =
     rows.length === 0 ? 'No deployment matches.' : [formatTable(context, headers, rows), ...moreRowsHint(found)].join('\n');
   return { data: found, text };
 };
 
+const showOptions = z.object({ app: appName.optional() });
+
 export const showDeployment: Action = async (commandLine, context) => {
   const named = commandLine.args.length === 0 ? undefined : parseArgument(commandLine, 0, 'deploymentId', deploymentId);
+  const options = parseOptions(commandLine, showOptions);
   const client = await context.client();
-  const id = named ?? (await client.getActiveDeployment({ signal: context.signal })).deploymentId;
+  const id = named ?? (await client.getActiveDeployment(omitUndefined(options), { signal: context.signal })).deploymentId;
   const deployment = await client.getDeployment(id, { signal: context.signal });
   const text = [
     `${context.colorize('bold', id)}  ${formatStatus(context, deployment.status)}`,
+    `app        ${deployment.app}`,
     `created    ${deployment.createdAt}${deployment.createdBy === null ? '' : ` by ${deployment.createdBy}`}`,
     `verified   ${deployment.verifiedAt ?? 'not yet'}`,
     `activated  ${deployment.activatedAt ?? 'never'}`,
@@ -74,6 +96,17 @@ export const showDeployment: Action = async (commandLine, context) => {
     ),
   ];
   return { data: deployment, text: text.join('\n') };
+};
+
+export const listApps: Action = async (_commandLine, context) => {
+  const client = await context.client();
+  const { data } = await client.listApps({ signal: context.signal });
+  const rows = data.map(({ app, deploymentId: id, activatedAt, workflows }) => [app, id, activatedAt, workflows.join(', ')]);
+  const text =
+    rows.length === 0
+      ? 'No app has an active deployment.'
+      : formatTable(context, ['app', 'active deployment', 'activated', 'workflows'], rows);
+  return { data: { items: data }, text };
 };
 
 export const removeDeployment: Action = async (commandLine, context) => {

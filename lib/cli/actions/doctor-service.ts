@@ -1,7 +1,7 @@
 /** The checks of `stepwell doctor` on the installation and on the API key. */
 import * as z from 'zod';
 import { routes } from '../../api/routes.ts';
-import { activeDeploymentResponse } from '../../api/schemas/deployments.ts';
+import { appList } from '../../api/schemas/deployments.ts';
 import { keyList } from '../../api/schemas/keys.ts';
 import { healthResponse } from '../../api/schemas/service.ts';
 import type { Check } from './doctor.ts';
@@ -72,7 +72,6 @@ function checkClockSkew(date: string | null, now: number): Check {
   return { name, result: 'warn', message };
 }
 
-const errorBodySchema = z.looseObject({ code: z.string() });
 const documentShape = z.looseObject({ paths: z.record(z.string(), z.looseObject({})) });
 
 /** Checks that the service has every route that this program uses. */
@@ -94,19 +93,18 @@ export async function checkRoutes(context: CommandContext, connection: Connectio
   return [version];
 }
 
-/** Checks the active deployment. Graph workflows need none. */
+/** Checks the active deployments. Graph workflows need none. */
 export async function checkDeployment(context: CommandContext, connection: Connection): Promise<Check> {
   const name = 'deployment';
-  const response = await fetchOnce(context, connection, '/v1/deployments/active');
+  const response = await fetchOnce(context, connection, '/v1/apps');
   const body: unknown = await response.json().catch(() => undefined);
-  const active = activeDeploymentResponse.safeParse(body);
-  if (response.status === 200 && active.success)
-    return { name, result: 'ok', message: `${active.data.deploymentId} has been active since ${active.data.activatedAt}` };
-  const { data: errorBody } = errorBodySchema.safeParse(body);
-  if (errorBody?.code === 'no_active_deployment')
-    return { name, result: 'ok', message: 'no deployment is active: only graph workflows can run' };
-  if (response.status === 403) return { name, result: 'ok', message: 'the key has no permission to read the active deployment' };
-  return { name, result: 'warn', message: `reading the active deployment returned ${response.status}` };
+  const apps = appList.safeParse(body);
+  if (response.status === 200 && apps.success) {
+    const active = apps.data.data.map(({ app, deploymentId, activatedAt }) => `${app}: ${deploymentId} since ${activatedAt}`);
+    return { name, result: 'ok', message: active.join('; ') || 'no deployment is active: only graph workflows can run' };
+  }
+  if (response.status === 403) return { name, result: 'ok', message: 'the key has no permission to read deployments' };
+  return { name, result: 'warn', message: `reading the active deployments returned ${response.status}` };
 }
 
 /** Requests that show which scopes a key has. Each reads one row. */

@@ -25,6 +25,11 @@ export const registerDeployments: Register = (program, createHandler) => {
     .option('--artifact <file>', 'deploy this packed archive instead of a folder; requires --manifest')
     .option('--manifest <file>', 'the manifest of the archive')
     .option('--deployment-id <id>', 'deployment id; default: the id in the folder’s manifest.json, else a digest of the content')
+    .option(
+      '--app <name>',
+      'the project that the deployment belongs to; default: the configuration’s app, else the package’s name',
+    )
+    .option('--yes', 'remove workflows without asking, also if open runs or schedules use them')
     .option('--no-activate', 'upload and verify only; runs can start on it by its id')
     .addHelpText(
       'after',
@@ -37,11 +42,19 @@ Runs in flight stay on their deployment.`,
     .action(createHandler(async () => (await import('../actions/deploy.ts')).deploy));
   program
     .command('activate <deploymentId>')
-    .description('start new runs on this deployment')
+    .description('start new runs of its app on this deployment')
+    .option('--yes', 'remove workflows without asking, also if open runs or schedules use them')
     .action(createHandler(async () => (await import('../actions/deployments.ts')).activate));
   program
+    .command('deactivate <deploymentId>')
+    .description('leave the app of this deployment without an active one; open runs continue')
+    .option('--yes', 'do not ask, also if open runs or schedules use its workflows')
+    .action(createHandler(async () => (await import('../actions/deployments.ts')).deactivate));
+  program
     .command('rollback')
-    .description('start new runs on the previously active deployment')
+    .description('start new runs of an app on its previously active deployment')
+    .option('--app <name>', 'the app; default: the only one with an active deployment')
+    .option('--yes', 'remove workflows without asking, also if open runs or schedules use them')
     .option('--deployment-id <id>', 'activate this deployment instead')
     .action(createHandler(async () => (await import('../actions/deployments.ts')).rollback));
 
@@ -55,7 +68,12 @@ Runs in flight stay on their deployment.`,
   deployments
     .command('get [deploymentId]')
     .description('show a deployment and its manifest; default: the active deployment')
+    .option('--app <name>', 'the app whose active deployment is shown; default: the only one')
     .action(createHandler(async () => (await import('../actions/deployments.ts')).showDeployment));
+  deployments
+    .command('apps')
+    .description('list the apps with an active deployment')
+    .action(createHandler(async () => (await import('../actions/deployments.ts')).listApps));
   deployments
     .command('remove <deploymentId>')
     .description('remove a deployment that no open run uses; its id cannot be used again')

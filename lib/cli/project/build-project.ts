@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { createDeploymentBody } from '../../api/schemas/deployments.ts';
 import { packArchive } from '../../artifact/pack-archive.ts';
 import { sha256 } from '../../artifact/archive-rules.ts';
-import { type Artifact, deploymentIdLength, validateManifest } from '../actions/artifact.ts';
+import { type Artifact, contentId, validateManifest } from '../actions/artifact.ts';
 import { digestPath, workflowLabel } from '../actions/compare-deployments.ts';
 import { CliError } from '../command.ts';
 import { type ImportContext, importInThread } from './import-in-thread.ts';
@@ -27,16 +27,19 @@ export async function buildProject(
   context: ImportContext,
   project: Project,
   requestedId: string | undefined,
+  requestedApp?: Project['app'],
 ): Promise<BuiltProject> {
   const { module, digestOf, sources } = await bundleWorkflows(project.root, workflowFiles(project));
   const workflows = await readWorkflows(context, module);
   const digests = workflows.map((each) => [digestPath(each), Buffer.from(`${digestOf(each.file)}\n`)] as const);
   const { archive, ...packed } = await packArchive(new Map([[programPath, module], ...digests]));
+  const app = requestedApp ?? project.app;
   const manifest = validateManifest(
     createDeploymentBody,
     {
-      deploymentId: requestedId ?? packed.artifact.sha256.slice(0, deploymentIdLength),
+      deploymentId: requestedId ?? contentId(app, packed.artifact.sha256),
       specVersion: 1,
+      app,
       runtime: 'code',
       workflows: workflows.map(({ file: _file, ...named }) => named),
       ...packed,

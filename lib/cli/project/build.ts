@@ -63,7 +63,11 @@ export const dev: Action = async (_commandLine, context) => {
       if (fingerprintFiles(project, sources) !== fingerprint) continue;
       built = newBuild;
       if (built.manifest.deploymentId === previousDeploymentId) continue;
-      const { text } = await deployArtifact(context, client, built, { shouldActivate: true });
+      const { text } = await deployArtifact(context, client, built, {
+        shouldActivate: true,
+        // A workflow that the author renames or deletes is removed, as on every save.
+        allowsRemoval: true,
+      });
       context.print(text);
     } catch (error) {
       if (context.signal.aborted) break;

@@ -2,6 +2,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import * as z from 'zod';
+import { appName } from '../../api/schemas/parts.ts';
+import type { AppName } from '../../engine/ids.ts';
+import { defaultApp } from '../../ports/deployments.ts';
 import { CliError, type CommandContext, exitCodes } from '../command.ts';
 import { messageOf } from '../describe-error.ts';
 import { type ImportContext, importInThread } from './import-in-thread.ts';
@@ -11,6 +14,7 @@ export const maxConcurrency = 1_000;
 
 const directories = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 const config = z.strictObject({
+  app: appName.exactOptional(),
   dirs: directories.default('workflows').transform((value) => (typeof value === 'string' ? [value] : value)),
   ignorePatterns: z.array(z.string().min(1)).default([]),
   worker: z.strictObject({ concurrency: z.int().min(1).max(maxConcurrency).exactOptional() }).default({}),
@@ -24,6 +28,8 @@ const config = z.strictObject({
 export interface Project {
   /** the folder of the configuration */
   readonly root: string;
+  /** the configured name, else the name of the nearest package, else `default` */
+  readonly app: AppName;
   readonly dirs: readonly string[];
   readonly ignorePatterns: readonly string[];
   readonly profile: string | undefined;
@@ -39,8 +45,16 @@ export async function readProject(context: ImportContext & Pick<CommandContext, 
     const issues = parsed.error.issues.map(({ path, message }) => `  /${path.join('/')}: ${message}`);
     throw invalidConfig(`${file} is invalid:\n${issues.join('\n')}`);
   }
-  const { dirs, ignorePatterns, profile, worker } = parsed.data;
-  return { root: dirname(file), dirs, ignorePatterns, profile, concurrency: worker.concurrency };
+  const { app, dirs, ignorePatterns, profile, worker } = parsed.data;
+  const root = dirname(file);
+  return {
+    root,
+    app: app ?? readPackageName(root) ?? defaultApp,
+    dirs,
+    ignorePatterns,
+    profile,
+    concurrency: worker.concurrency,
+  };
 }
 
 /** Like readProject, but returns undefined if there is no configuration. */
@@ -50,6 +64,26 @@ export async function findProject(context: ImportContext & Pick<CommandContext, 
   } catch (error) {
     if (error instanceof CliError && error.code === 'no_project') return undefined;
     throw error;
+  }
+}
+
+const packageShape = z.object({ name: appName });
+
+/** The name in the nearest package.json above the folder; undefined if that file has no valid name. */
+function readPackageName(root: string): AppName | undefined {
+  for (let directory = root; ; directory = dirname(directory)) {
+    const file = join(directory, 'package.json');
+    if (existsSync(file)) return packageNameIn(file);
+    if (directory === dirname(directory)) return undefined;
+  }
+}
+
+function packageNameIn(file: string): AppName | undefined {
+  try {
+    return packageShape.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data?.name;
+  } catch {
+    // npm reports an invalid package.json better than this command could.
+    return undefined;
   }
 }
 

@@ -1,9 +1,9 @@
 /**
- * A name refers to one workflow: a published graph, or a workflow of the active deployment. Each side checks the other before it
+ * A name refers to one workflow: a published graph, or a workflow of an active deployment. Each side checks the other before it
  * takes a name. If both take a name concurrently, both succeed, and a start runs the graph.
  */
 import { type Scope, type WorkflowName, workflowName } from '../../engine/ids.ts';
-import { type Manifest, activeDeploymentIn } from '../../ports/deployments.ts';
+import { type ActiveApp, type Manifest, appServing } from '../../ports/deployments.ts';
 import type { Deps } from '../deps.ts';
 import { closedReason } from './closed-reason.ts';
 
@@ -17,13 +17,9 @@ export async function namesTakenByGraphs(
   return summaries.flatMap((one) => (one === undefined || closedReason(one) !== undefined ? [] : [one.name]));
 }
 
-/** Whether the active deployment has a workflow of that name. */
-export async function isServedByDeployment(
+/** The app whose active deployment has a workflow of that name. */
+export const findServingApp = async (
   { deployments }: Pick<Deps, 'deployments'>,
   scope: Scope,
   name: WorkflowName,
-): Promise<boolean> {
-  const active = activeDeploymentIn(await deployments.pointer(scope));
-  const deployment = active === undefined ? undefined : await deployments.deployment(scope, active);
-  return deployment?.manifest.workflows.some((workflow) => workflow.name === name) ?? false;
-}
+): Promise<ActiveApp | undefined> => appServing(await deployments.pointer(scope), name);

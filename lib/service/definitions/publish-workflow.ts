@@ -2,8 +2,8 @@
 import type { Finding, WorkflowDefinition } from '../../engine/graph/definition.ts';
 import { hasErrors } from '../../engine/graph/findings.ts';
 import type { InspectNode } from '../../engine/graph/inspection.ts';
-import type { Scope } from '../../engine/ids.ts';
-import { isServedByDeployment } from './deployed-names.ts';
+import type { AppName, Scope } from '../../engine/ids.ts';
+import { findServingApp } from './deployed-names.ts';
 import type { Deps } from '../deps.ts';
 import { checkDefinition } from './check-definition.ts';
 import { hasVersion } from './closed-reason.ts';
@@ -11,8 +11,8 @@ import { type NoSuchName, type Published, publishRecreated, publishFirst, publis
 
 type Refused =
   | { readonly kind: 'definition_invalid'; readonly findings: readonly Finding[] }
-  /** the active deployment has a workflow of that name */
-  | { readonly kind: 'workflow_name_taken' };
+  /** the active deployment of the app has a workflow of that name */
+  | { readonly kind: 'workflow_name_taken'; readonly app: AppName };
 type Accepted = Published & { readonly warnings: readonly Finding[] };
 
 interface Deleting {
@@ -85,9 +85,8 @@ async function checkPublication(
 ): Promise<Refused | { readonly kind: 'valid'; readonly warnings: readonly Finding[] }> {
   const findings = checkDefinition(definition, inspect);
   if (hasErrors(findings)) return { kind: 'definition_invalid', findings };
-  return (await isServedByDeployment(deps, scope, definition.name))
-    ? { kind: 'workflow_name_taken' }
-    : { kind: 'valid', warnings: findings };
+  const serving = await findServingApp(deps, scope, definition.name);
+  return serving === undefined ? { kind: 'valid', warnings: findings } : { kind: 'workflow_name_taken', app: serving.app };
 }
 
 const publication = ({ workflows, clock }: Needs, scope: Scope, definition: WorkflowDefinition) => ({

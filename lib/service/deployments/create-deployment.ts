@@ -5,7 +5,7 @@
 import { defined } from '../../base/defined.ts';
 import type { KeyId, Scope } from '../../engine/ids.ts';
 import { after, minutes } from '../../engine/time.ts';
-import { type PresignedUpload, type Manifest, activeDeploymentIn } from '../../ports/deployments.ts';
+import { type PresignedUpload, type Manifest, activeDeploymentsIn } from '../../ports/deployments.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import { type DeploymentView, deploymentViewOf } from './deployment-status.ts';
@@ -57,7 +57,7 @@ export async function createDeployment(
   if (deployment === undefined) throw new Unavailable(`deployment ${id}`);
   return defined({
     kind: created === 'stored' ? 'created' : 'existing',
-    deployment: deploymentViewOf(deployment, activeDeploymentIn(await deployments.pointer(scope))),
+    deployment: deploymentViewOf(deployment, activeDeploymentsIn(await deployments.pointer(scope))),
     upload,
   });
 }
@@ -71,6 +71,7 @@ const fingerprintOf = (manifest: Manifest): string =>
     manifest.deploymentId,
     manifest.specVersion,
     manifest.runtime,
+    manifest.app,
     // Runs start on the last listed version of a code workflow, so that order matters.
     normalizedNames(
       manifest.runtime,

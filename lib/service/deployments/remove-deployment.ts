@@ -4,11 +4,11 @@
  * checked. After a crash in between, the deployment stays marked, and a repeated request continues.
  */
 import type { DeploymentId, RunId, Scope } from '../../engine/ids.ts';
-import { type Head, terminalStatuses } from '../../engine/log/head.ts';
 import { type Instant, hours } from '../../engine/time.ts';
-import { activeDeploymentIn } from '../../ports/deployments.ts';
+import { activeDeploymentsIn, pointerWithout } from '../../ports/deployments.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
+import { hasEnded } from './find-removed-uses.ts';
 import { artifactOf } from './verify-artifact.ts';
 
 export type RemoveDeploymentResult =
@@ -50,11 +50,10 @@ export async function removeDeployment(deps: Needs, scope: Scope, id: Deployment
 async function isActive({ deployments }: Needs, scope: Scope, id: DeploymentId): Promise<boolean> {
   for (let round = 0; round < maxConflicts; round += 1) {
     const pointer = await deployments.pointer(scope);
-    if (activeDeploymentIn(pointer) === id) return true;
-    const { revision = 0, history = [] } = pointer ?? {};
-    if (await deployments.movePointer(scope, revision, { revision: revision + 1, history })) return false;
+    if (activeDeploymentsIn(pointer).has(id)) return true;
+    if (await deployments.movePointer(scope, pointer?.revision ?? 0, pointerWithout(pointer, undefined))) return false;
   }
-  throw new Unavailable('the pointer to the active deployment');
+  throw new Unavailable('the pointer to the active deployments');
 }
 
 /** Finds an open run that pins the deployment. Removes the pins of ended runs and of runs that were never created. */
@@ -70,5 +69,3 @@ async function findPinningRun({ deployments, log, clock }: Needs, scope: Scope, 
     }
   }
 }
-
-const hasEnded = ({ projection }: Head): boolean => terminalStatuses.some((status) => status === projection.status);

@@ -1,8 +1,8 @@
 /** Starts a run of a workflow's latest version, or of a deployment's code. */
 import { validateInput, type InputError } from '../../engine/graph/validate-input.ts';
-import type { DeploymentId, Scope, WorkflowName } from '../../engine/ids.ts';
+import type { AppName, DeploymentId, Scope, WorkflowName } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
-import { activeDeploymentIn } from '../../ports/deployments.ts';
+import { appServing } from '../../ports/deployments.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
 import type { Resolved } from '../new-run.ts';
@@ -26,10 +26,17 @@ export interface StartLookup extends Pick<StartRequest, 'scope' | 'workflowName'
   readonly atVersion?: number;
 }
 
+export interface UnknownWorkflow {
+  readonly kind: 'workflow_not_found';
+  /** a deployment that has the workflow and is not active */
+  readonly inactive?: { readonly deploymentId: DeploymentId; readonly app: AppName };
+}
+
 export type StartRefusal =
-  | NotReady
+  | Exclude<NotReady, { kind: 'workflow_not_found' }>
+  | UnknownWorkflow
   | { readonly kind: 'no_active_deployment' }
-  | { readonly kind: ClosedReason }
+  | { readonly kind: Exclude<ClosedReason, 'workflow_not_found'> }
   | { readonly kind: 'input_invalid'; readonly errors: readonly InputError[] };
 
 /** `deadline_passed`: only for a run that does not exist. A repeated start returns the existing run. */
@@ -55,12 +62,16 @@ export async function resolveStart(
   const published = await deps.workflows.summary(scope, workflowName);
   const closed = published && (hasVersion(published, atVersion) ? closedReason(published) : 'workflow_not_found');
   if (published === undefined || closed !== undefined) {
-    const active = activeDeploymentIn(await deps.deployments.pointer(scope));
-    if (active === undefined) return { kind: closed ?? 'no_active_deployment' };
-    const found = await resolveOnDeployment(deps, request, active);
-    // The active deployment cannot be removed, so `deployment_not_found` means that the pointer moved meanwhile.
-    const isElsewhere = found.kind !== 'workflow_not_found' && found.kind !== 'deployment_not_found';
-    return isElsewhere ? found : { kind: closed ?? 'workflow_not_found' };
+    const pointer = await deps.deployments.pointer(scope);
+    const serving = appServing(pointer, workflowName);
+    if (serving === undefined) {
+      if (closed !== undefined && closed !== 'workflow_not_found') return { kind: closed };
+      if (pointer === undefined || pointer.apps.length === 0) return { kind: 'no_active_deployment' };
+      return findInactive(deps, scope, workflowName);
+    }
+    const found = await resolveOnDeployment(deps, request, serving.history[0].deploymentId);
+    // An active deployment cannot be removed, so `deployment_not_found` means that the pointer moved meanwhile.
+    return found.kind === 'deployment_not_found' ? { kind: closed ?? 'workflow_not_found' } : found;
   }
   const version = await plans.version(deps, scope, { name: published.name, version: published.latestVersion });
   if (version === undefined) throw new Unavailable(`version ${published.latestVersion} of ${published.name}`);
@@ -68,6 +79,24 @@ export async function resolveStart(
   return checkedInput.kind === 'refused'
     ? { kind: 'input_invalid', errors: checkedInput.errors }
     : { kind: 'found', version, input: checkedInput.input };
+}
+
+/** A refused start searches the newest deployments only. */
+const deploymentsSearched = 25;
+
+/** The refusal of an unknown workflow. It names the newest inactive deployment that has the workflow. */
+async function findInactive(
+  { deployments }: Pick<Deps, 'deployments'>,
+  scope: Scope,
+  name: WorkflowName,
+): Promise<UnknownWorkflow> {
+  const newest = await deployments.list(scope, { limit: deploymentsSearched });
+  const found = newest.deployments.find(
+    ({ manifest, removingSince }) => removingSince === undefined && manifest.workflows.some((each) => each.name === name),
+  );
+  if (found === undefined) return { kind: 'workflow_not_found' };
+  const { deploymentId, app } = found.manifest;
+  return { kind: 'workflow_not_found', inactive: { deploymentId, app } };
 }
 
 async function resolveOnDeployment(

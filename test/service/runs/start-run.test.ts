@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { defaultApp, pointerAfter } from '../../../lib/ports/deployments.ts';
 import type { RunCreation } from '../../../lib/engine/log/head.ts';
 import { deploymentId, runId, workflowName } from '../../../lib/engine/ids.ts';
 import { after, hours, minutes } from '../../../lib/engine/time.ts';
@@ -92,8 +93,9 @@ describe('starting a run', () => {
   it('says why a workflow cannot be started, and releases the key each time', async () => {
     const env = createTestEnv();
     expect(await env.start()).toEqual({ kind: 'no_active_deployment' });
-    const history = [{ deploymentId: deploymentId('dep_1'), at: env.ports.clock.now(), by: null }];
-    await env.ports.deployments.movePointer(scope, 0, { revision: 1, history });
+    const activation = { deploymentId: deploymentId('dep_1'), at: env.ports.clock.now(), by: null };
+    const other = { app: defaultApp, workflows: [{ name: 'other' }] };
+    await env.ports.deployments.movePointer(scope, 0, pointerAfter(undefined, other, activation));
     expect(await env.start()).toEqual({ kind: 'workflow_not_found' });
     await env.publish(workflow('flow', 'a>b'));
     await env.ports.workflows.archive(scope, workflowName('flow'), env.ports.clock.now());

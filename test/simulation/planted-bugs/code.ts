@@ -221,7 +221,7 @@ export const codeBugs: readonly PlantedBug[] = [
     file: 'lib/service/kinds/code/run-workflow-task.ts',
     find: 'await deps.deployments.deployment(head.address, head.deploymentId);',
     replace:
-      'await deps.deployments.deployment(head.address, (await deps.deployments.pointer(head.address))?.history[0]?.deploymentId ?? head.deploymentId);',
+      'await deps.deployments.deployment(head.address, (await deps.deployments.pointer(head.address))?.apps[0]?.history[0].deploymentId ?? head.deploymentId);',
     within: 60,
     options,
   },
