@@ -66,7 +66,7 @@ export async function resolveStart(
     const serving = appServing(pointer, workflowName);
     if (serving === undefined) {
       if (closed !== undefined && closed !== 'workflow_not_found') return { kind: closed };
-      if (pointer === undefined || pointer.apps.length === 0) return { kind: 'no_active_deployment' };
+      if (closed === undefined && (pointer === undefined || pointer.apps.length === 0)) return { kind: 'no_active_deployment' };
       return findInactive(deps, scope, workflowName);
     }
     const found = await resolveOnDeployment(deps, request, serving.history[0].deploymentId);
