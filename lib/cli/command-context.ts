@@ -27,6 +27,7 @@ export function createCommandContext(
     sleep,
     newId,
     print: output.print,
+    printJsonLine: output.printJsonLine,
     log: output.log,
     colorize: output.colorize,
     openInBrowser: terminal.isInteractive ? terminal.openInBrowser : undefined,

@@ -75,6 +75,8 @@ export interface CommandContext {
   readonly openInBrowser: ((url: string) => void) | undefined;
   /** Prints a line on stdout; prints nothing with `--json`. */
   readonly print: (line: string) => void;
+  /** Prints a value on one line of stdout with `--json`; prints nothing without it. */
+  readonly printJsonLine: (value: unknown) => void;
   /** Prints progress or a warning on stderr. */
   readonly log: (line: string) => void;
   /** Adds colour if the output supports it. The text must be complete without colour. */

@@ -13,6 +13,8 @@ export interface PrintedError {
 export interface Output {
   readonly isJson: boolean;
   readonly print: (line: string) => void;
+  /** Prints one value on one line with --json, and nothing without it. Later documents are printed on one line too. */
+  readonly printJsonLine: (value: unknown) => void;
   readonly log: (line: string) => void;
   readonly colorize: (tone: Tone, text: string) => string;
   readonly printOutcome: (outcome: Outcome) => void;
@@ -26,12 +28,18 @@ export function createOutput(
   { isJson, wantsColour }: { readonly isJson: boolean; readonly wantsColour: boolean },
 ): Output {
   const hasColour = wantsColour && !isJson && supportsColour && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
-  const writeJson = (value: unknown): void => writeOut(`${JSON.stringify(value, null, 2)}\n`);
+  let isStream = false;
+  const writeJson = (value: unknown): void => writeOut(`${JSON.stringify(value, null, isStream ? 0 : 2)}\n`);
   const writeLine = (text: string): void => writeOut(`${escapeControlCharacters(text, hasColour)}\n`);
   const log = (line: string): void => writeErr(`${escapeControlCharacters(line, false)}\n`);
   return {
     isJson,
     print: (line) => (isJson ? undefined : writeLine(line)),
+    printJsonLine: (value) => {
+      if (!isJson) return;
+      isStream = true;
+      writeJson(value);
+    },
     log,
     colorize: (tone, text) => (hasColour ? styleText(formats[tone], text, { validateStream: false }) : text),
     printOutcome: ({ data, text }) => {

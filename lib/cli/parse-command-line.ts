@@ -115,6 +115,12 @@ export function readBodyFile<Body extends object>(cwd: string, path: string): Bo
   return parsed;
 }
 
+/** Only the form is checked; the API validates the content. @throws CliError */
+export function asBody<Body extends object>(value: unknown): Body {
+  if (!isBody<Body>(value)) throw usageError('The value must be a JSON object.');
+  return value;
+}
+
 const isBody = <Body extends object>(value: unknown): value is Body =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -1,10 +1,11 @@
 /** Runs one command line: parses it, runs the action, prints the outcome and returns the exit code. */
 import { Command, CommanderError } from 'commander';
 import { type CreateHandler, CliError, type ExitCode, type Outcome, exitCodes } from './command.ts';
-import { addCommands } from './commands/all.ts';
+import { addCommands, copyWithoutCompletion } from './commands/all.ts';
 import { createOutput } from './output.ts';
 import { createCommandContext } from './command-context.ts';
 import type { Terminal } from './command.ts';
+import { readVersion } from './version.ts';
 
 const epilogue = `
 Exit codes: 0 success; 1 refused or failed; 2 warnings only; 3 invalid command line; 4 no response; 130 interrupted.
@@ -21,7 +22,13 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
       outcome = await action({ args: this.args, options }, createCommandContext(terminal, output, options));
     };
   try {
-    await createProgram(terminal, isJson, createHandler).parseAsync(args, { from: 'user' });
+    const program = createProgram(terminal, isJson, createHandler);
+    if (args[0] === 'complete' && args[1] === '--') {
+      const { printSuggestions } = await import('./actions/completion.ts');
+      printSuggestions(copyWithoutCompletion(program), args.slice(2));
+      return exitCodes.ok;
+    }
+    await program.parseAsync(args, { from: 'user' });
     if (outcome === undefined) return exitCodes.ok;
     output.printOutcome(outcome);
     return outcome.exitCode ?? exitCodes.ok;
@@ -56,6 +63,7 @@ function parseFailureExitCode(
 function createProgram(terminal: Terminal, isJson: boolean, createHandler: CreateHandler): Command {
   const program = new Command('stepwell')
     .description('Run and manage durable workflows through the HTTP API of an installation.')
+    .version(readVersion(), '-V, --version', 'print the version')
     .option('--json', 'print one JSON document on stdout')
     .option('--profile <name>', 'use the installation of this profile')
     .option('--url <url>', 'use the installation at this address; the key comes from STEPWELL_API_KEY')

@@ -1,5 +1,7 @@
 /** Behaviour of all commands: help, exit codes, the --json form and colour. */
-import { describe, expect, test } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test, vi } from 'vitest';
 import { instantGraph, openGraph, started } from '../functions/http.ts';
 import { createCliEnvironment, dataIn, errorIn, refuseRequests, createTestCli, url } from './test-cli.ts';
 import * as z from 'zod';
@@ -50,7 +52,10 @@ describe('an invalid command line exits with 3 and sends nothing', () => {
     [['walk'], "unknown command 'walk'"],
     [['runs', 'lsit'], 'Did you mean list?'],
     [['runs', 'get'], "missing required argument 'runId'"],
-    [['runs', 'get', 'wrun_1'], '<runId> must be a run id, such as wrun_01M7XSDTEE14XW69VBQD8BT3DC (value: "wrun_1")'],
+    [
+      ['runs', 'get', 'wrun_1'],
+      '<runId> must be a run id, such as wrun_01M7XSDTEE14XW69VBQD8BT3DC, or at least the first 4 characters after wrun_, or latest (value: "wrun_1")',
+    ],
     [['runs', 'get', runId, runId], 'too many arguments'],
     [['runs', 'list', '--status', 'over'], 'Allowed choices are pending, running'],
     [['runs', 'list', '--limit', 'all'], '--limit must be a number (value: "all")'],
@@ -193,4 +198,39 @@ test('local commands send no requests', async () => {
   await type('profiles', 'list');
   await type('open', '--no-browser');
   expect(sent).toEqual([]);
+});
+
+test('--version prints the version of the package', async () => {
+  const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync('package.json', 'utf8')));
+  for (const option of ['--version', '-V'])
+    expect(await createTestCli().type(option)).toEqual({ exitCode: 0, out: `${version}\n`, err: '' });
+});
+
+describe('shell completion', () => {
+  const printed = async (...args: readonly string[]): Promise<string> => {
+    const lines: unknown[] = [];
+    const log = vi.spyOn(console, 'log').mockImplementation((line: unknown) => void lines.push(line));
+    try {
+      expect((await createTestCli().type(...args)).exitCode).toBe(0);
+    } finally {
+      log.mockRestore();
+    }
+    return lines.join('\n');
+  };
+  test.each(['bash', 'zsh', 'fish', 'powershell'])('prints a script for %s that asks for suggestions', async (shell) => {
+    expect(await printed('completion', shell)).toMatch(/stepwell/);
+  });
+  test('a bash accepts the script', async () => {
+    const { status, stderr } = spawnSync('bash', ['-n'], { input: await printed('completion', 'bash'), encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
+  });
+  test('suggests commands, options and their values', async () => {
+    expect(await printed('complete', '--', 'ru')).toMatch(/^runs\t/m);
+    expect(await printed('complete', '--', 'runs', 'wa')).toMatch(/^watch\t[^]*^wake\t/m);
+    expect(await printed('complete', '--', 'runs', 'list', '--st')).toMatch(/^--status\t/m);
+    expect(await printed('complete', '--', 'runs', 'list', '--status', 'fa')).toMatch(/^failed/m);
+  });
+  test('refuses an unknown shell', async () => {
+    expect(await createTestCli().type('completion', 'tcsh')).toMatchObject({ exitCode: 3 });
+  });
 });

@@ -18,7 +18,10 @@ import {
 
 const listShape = z.strictObject({ items: z.array(runs.runList.shape.data.unwrap().element), hasMore: z.boolean() });
 const eventShape = z.strictObject({ items: z.array(runs.eventList.shape.data.unwrap().element), hasMore: z.boolean() });
-const watchShape = z.strictObject({ run: runs.runResponse, events: z.array(runs.eventList.shape.data.unwrap().element) });
+const watchedLine = z.union([
+  z.strictObject({ event: runs.eventList.shape.data.unwrap().element }),
+  z.strictObject({ ok: z.literal(true), data: z.strictObject({ run: runs.runResponse }) }),
+]);
 
 let environment: CliEnvironment;
 let admin: TestCli;
@@ -147,11 +150,15 @@ describe('watch and result', () => {
     const data = dataIn(await admin.type('--json', 'runs', 'result', run), runs.runResponse);
     expect(data.status).toBe('failed');
   });
-  test('--json prints one document with the run and its events', async () => {
+  test('--json prints each event on a line, and then the run on a line', async () => {
     const run = await started(environment.api, key, { graph: openGraph });
-    const answer = await environment.runToEnd(admin.type('runs', 'watch', run, '--json'));
-    const data = dataIn(answer, watchShape);
-    expect([data.run.status, data.events.at(-1)?.type]).toEqual(['completed', 'run.completed']);
+    const { out } = await environment.runToEnd(admin.type('runs', 'watch', run, '--json'));
+    const lines = out.trimEnd().split('\n');
+    const parsed = lines.map((line) => watchedLine.parse(JSON.parse(line)));
+    const events = parsed.flatMap((line) => ('event' in line ? [line.event.type] : []));
+    expect(events).toHaveLength(lines.length - 1);
+    expect(events.at(-1)).toBe('run.completed');
+    expect(parsed.at(-1)).toMatchObject({ ok: true, data: { run: { runId: run, status: 'completed' } } });
   });
   test('result prints only the output', async () => {
     const run = await started(environment.api, key, { graph: instantGraph(), input: { n: 1 } });
@@ -225,5 +232,46 @@ describe('cancel, wake, resume and rerun', () => {
     ]);
     const unknown = await admin.type('--json', 'runs', 'rerun', run, '--from', 'nowhere');
     expect([unknown.exitCode, errorIn(unknown).code]).toEqual([1, 'not_found']);
+  });
+});
+
+describe('a run is named', () => {
+  const idOf = async (name: string) => (await admin.type('runs', 'start', name)).out.trim();
+  const shownBy = async (...words: readonly string[]) => {
+    const { exitCode, out, err } = await admin.type('--json', 'runs', 'get', ...words);
+    return exitCode === 0 ? z.object({ data: z.object({ runId: z.string() }) }).parse(JSON.parse(out)).data.runId : out + err;
+  };
+
+  test('by the unique beginning of its id, with or without the prefix, in any case', async () => {
+    await publish('flow', instantGraph());
+    const first = await idOf('flow');
+    environment.api.world.clock.advance(hours(1));
+    const second = await idOf('flow');
+    let common = 0;
+    while (first[common] === second[common]) common += 1;
+    for (const id of [first, second]) {
+      const beginning = id.slice(0, common + 1);
+      expect(await shownBy(beginning)).toBe(id);
+      expect(await shownBy(beginning.slice('wrun_'.length))).toBe(id);
+      expect(await shownBy(beginning.toLowerCase())).toBe(id);
+    }
+    const ambiguous = await admin.type('runs', 'get', first.slice(0, common));
+    expect(ambiguous.exitCode).toBe(3);
+    expect(ambiguous.err).toContain(`Several runs begin with ${first.slice(0, common)}`);
+    for (const id of [first, second]) expect(ambiguous.err).toContain(id);
+    expect((await admin.type('runs', 'get', 'wrun_00000')).err).toContain('No run begins with wrun_00000');
+  });
+
+  test('as the latest one, in commands that read; commands that change a run refuse it', async () => {
+    expect((await admin.type('runs', 'get', 'latest')).err).toContain('There is no run yet.');
+    await publish('flow', openGraph);
+    await idOf('flow');
+    environment.api.world.clock.advance(hours(1));
+    const newest = await idOf('flow');
+    expect(await shownBy('latest')).toBe(newest);
+    expect((await admin.type('explain', 'latest')).out).toContain(newest);
+    const refused = await admin.type('runs', 'cancel', 'latest');
+    expect([refused.exitCode, refused.err]).toEqual([3, expect.stringContaining('<runId> must be a run id')]);
+    expect((await admin.type('runs', 'cancel', newest.slice(0, 20))).out).toBe(`${newest} is cancelled.\n`);
   });
 });

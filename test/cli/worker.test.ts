@@ -66,6 +66,7 @@ const unusedContext = {
   newId: fail,
   openInBrowser: undefined,
   print: fail,
+  printJsonLine: fail,
   colorize: (_tone: string, text: string) => text,
   confirm: fail,
   promptText: fail,

@@ -74,7 +74,7 @@ const moduleRules = {
   cli: {
     // A worker is a process of its own (`functions/code/process.ts`), which the command line starts and does not import.
     modules: ['client', 'api', 'app-host', 'artifact', 'aws', 'contract', 'engine', 'ownership', 'ports'],
-    packages: ['commander', '@clack/prompts', 'esbuild', 'zod'],
+    packages: ['commander', '@bomb.sh/tab', '@clack/prompts', '@modelcontextprotocol/server', 'esbuild', 'zod'],
     node: 'any',
   },
   // The ports on AWS: the only module that calls AWS.

@@ -10,13 +10,12 @@ import {
   integerBetween,
   nodeId,
   omitUndefined,
-  parseArgument,
   parseOptions,
   readInput,
-  runId,
   timestamp,
   workflowName,
 } from '../parse-command-line.ts';
+import { readRunReference } from '../run-reference.ts';
 import type { RunSummary, StepwellClient } from '../../client/index.ts';
 import type { JsonValue } from '../../engine/json.ts';
 
@@ -32,8 +31,8 @@ export const cancelRuns: Action = async (commandLine, context) => {
   const { signal } = context;
   const body = omitUndefined({ reason: options.reason });
   if (commandLine.args.length > 0) {
-    const id = parseArgument(commandLine, 0, 'runId', runId);
     if (hasFilter(options)) throw usageError('A run id and filters exclude each other.');
+    const id = await readRunReference(commandLine, context);
     const client = await context.client();
     const cancelled = await client.cancelRun(id, body, { signal });
     return { data: cancelled, text: `${id} is cancelled.` };
@@ -84,8 +83,8 @@ export const rerunRuns: Action = async (commandLine, context) => {
       throw usageError('Give a run id or a filter: --status, --workflow, --created-after or --created-before.');
     return rerunInBulk(context, options, { filters: options, body, verb: 'rerun' });
   }
-  const id = parseArgument(commandLine, 0, 'runId', runId);
   if (hasFilter(options) || bulkId !== undefined) throw usageError('A run id and filters exclude each other.');
+  const id = await readRunReference(commandLine, context);
   const client = await context.client();
   const newRun = await client.rerunRun(id, body, { signal: context.signal, ...omitUndefined({ idempotencyKey: requestedKey }) });
   return { data: newRun, text: newRun.runId };

@@ -2,22 +2,22 @@
 import { failureMessage } from './format-run.ts';
 import type { Action, CommandContext } from '../command.ts';
 import { formatStatus, formatTable, formatTime, quantity } from '../format.ts';
-import { parseArgument, runId } from '../parse-command-line.ts';
-import type { Run, RunEvent, StepwellClient } from '../../client/index.ts';
+import { readRunReference } from '../run-reference.ts';
+import type { CallOptions, Run, RunEvent, StepwellClient } from '../../client/index.ts';
 import { defined } from '../../base/defined.ts';
 
 export const explainRun: Action = async (commandLine, context) => {
-  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const id = await readRunReference(commandLine, context, { acceptsLatest: true });
   const client = await context.client();
   const run = await client.getRun(id, { resolveData: 'none' }, { signal: context.signal });
-  const explanation = explain(run, await allEvents(client, id, context.signal), context.now());
+  const explanation = explain(run, await readAllEvents(client, id, { signal: context.signal }), context.now());
   return { data: explanation, text: formatExplanation(context, explanation) };
 };
 
-async function allEvents(client: StepwellClient, id: string, signal: AbortSignal): Promise<readonly RunEvent[]> {
+export async function readAllEvents(client: StepwellClient, id: string, options: CallOptions): Promise<readonly RunEvent[]> {
   const events: RunEvent[] = [];
   for (let from: { after?: string } = {}; ;) {
-    const page = await client.listRunEvents(id, { ...from, limit: 1_000 }, { signal });
+    const page = await client.listRunEvents(id, { ...from, limit: 1_000 }, options);
     events.push(...page.data);
     if (!page.hasMore) return events;
     from = { after: page.cursor };

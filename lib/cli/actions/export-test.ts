@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { type Action, CliError, type CommandContext } from '../command.ts';
-import { parseArgument, parseOptions, runId } from '../parse-command-line.ts';
+import { parseOptions } from '../parse-command-line.ts';
+import { readRunReference } from '../run-reference.ts';
 import type { Run, RunEvent, StepwellClient } from '../../client/index.ts';
 import { type HistoryDocument, historyDocument, type ValueSource } from '../../engine/durable/history-document.ts';
 import type { JsonValue } from '../../engine/json.ts';
@@ -22,8 +23,8 @@ const exportTestOptions = z.object({
 const pageEvents = 1_000;
 
 export const exportTest: Action = async (commandLine, context) => {
-  const id = parseArgument(commandLine, 0, 'runId', runId);
   const { into, name: requestedName, import: from, runner } = parseOptions(commandLine, exportTestOptions);
+  const id = await readRunReference(commandLine, context, { acceptsLatest: true });
   const history = await readHistory(await context.client(), id, context);
   const { workflowName } = history.run;
   const name = requestedName ?? `${workflowName}-${id.slice(-6).toLowerCase()}`;

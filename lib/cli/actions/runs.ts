@@ -21,6 +21,7 @@ import {
   timestamp,
   workflowName,
 } from '../parse-command-line.ts';
+import { readRunReference } from '../run-reference.ts';
 import {
   type EndedRun,
   isDelta,
@@ -107,8 +108,8 @@ export const listRuns: Action = async (commandLine, context) => {
 const showRunOptions = z.object({ data: z.boolean().default(true) });
 
 export const showRun: Action = async (commandLine, context) => {
-  const id = parseArgument(commandLine, 0, 'runId', runId);
   const { data: wantsData } = parseOptions(commandLine, showRunOptions);
+  const id = await readRunReference(commandLine, context, { acceptsLatest: true });
   const client = await context.client();
   const run = await client.getRun(id, { resolveData: wantsData ? 'all' : 'none' }, { signal: context.signal });
   return { data: run, text: formatRun(context, run) };
@@ -162,8 +163,8 @@ export const eventIdOption = integerBetween(0, Number.MAX_SAFE_INTEGER).optional
 const listEventsOptions = z.object({ after: eventIdOption, limit: integerBetween(1, 100_000).default(200) });
 
 export const listEvents: Action = async (commandLine, context) => {
-  const id = parseArgument(commandLine, 0, 'runId', runId);
   const { after, limit } = parseOptions(commandLine, listEventsOptions);
+  const id = await readRunReference(commandLine, context, { acceptsLatest: true });
   const client = await context.client();
   const items: RunEvent[] = [];
   let hasMore = true;
@@ -187,8 +188,8 @@ type Tag = Awaited<ReturnType<StepwellClient['listRunTags']>>['data'][number];
 const tones: Readonly<Record<string, Tone>> = { critical: 'bad', warn: 'warn', info: 'dim' };
 
 export const listTags: Action = async (commandLine, context) => {
-  const id = parseArgument(commandLine, 0, 'runId', runId);
   const { after, limit } = parseOptions(commandLine, listTagsOptions);
+  const id = await readRunReference(commandLine, context, { acceptsLatest: true });
   const client = await context.client();
   const items: Tag[] = [];
   let hasMore = true;
@@ -214,30 +215,25 @@ export const listTags: Action = async (commandLine, context) => {
 const watchRunOptions = z.object({ after: eventIdOption });
 
 export const watchRun: Action = async (commandLine, context) => {
-  const id = parseArgument(commandLine, 0, 'runId', runId);
   const { after } = parseOptions(commandLine, watchRunOptions);
+  const id = await readRunReference(commandLine, context, { acceptsLatest: true });
   const client = await context.client();
   const { signal } = context;
-  const events: RunEvent[] = [];
   for await (const update of client.watchRun(id, omitUndefined({ after }), { signal })) {
-    if (isDelta(update)) {
-      context.print(formatDelta(context, update));
-      continue;
-    }
-    // Without --json the events are printed immediately, so they need not be collected.
-    if (context.isJson) events.push(update);
-    context.print(formatEvent(context, update));
+    const isDeltaUpdate = isDelta(update);
+    context.printJsonLine(isDeltaUpdate ? { delta: update } : { event: update });
+    context.print(isDeltaUpdate ? formatDelta(context, update) : formatEvent(context, update));
   }
   const run = await client.result(id, { signal });
   const { exitCode, summary } = formatEndedRun(context, run);
-  return { data: { run, events }, text: summary, exitCode };
+  return { data: { run }, text: summary, exitCode };
 };
 
 const resultOptions = z.object({ timeout: integerBetween(1, 2_000_000).optional() });
 
 export const result: Action = async (commandLine, context) => {
-  const id = parseArgument(commandLine, 0, 'runId', runId);
   const { timeout } = parseOptions(commandLine, resultOptions);
+  const id = await readRunReference(commandLine, context, { acceptsLatest: true });
   const run = await awaitEnd(await context.client(), id, timeout, context.signal);
   const { exitCode, summary } = formatEndedRun(context, run);
   // stdout contains only the output, so that it can be piped.
@@ -269,16 +265,16 @@ const resumeOptions = z.object({ reason: z.string().min(1).max(1_024).optional()
 const wakeOptions = z.object({ node: z.array(nodeId).min(1).max(1_000).optional() });
 
 export const resume: Action = async (commandLine, context) => {
-  const id = parseArgument(commandLine, 0, 'runId', runId);
   const { reason, payload } = parseOptions(commandLine, resumeOptions);
+  const id = await readRunReference(commandLine, context);
   const client = await context.client();
   const resumed = await client.resumeRun({ runId: id, ...omitUndefined({ reason, payload }) }, { signal: context.signal });
   return { data: resumed, text: `${id} is resumed.` };
 };
 
 export const wake: Action = async (commandLine, context) => {
-  const id = parseArgument(commandLine, 0, 'runId', runId);
   const { node } = parseOptions(commandLine, wakeOptions);
+  const id = await readRunReference(commandLine, context);
   const client = await context.client();
   const woken = await client.wakeRun(id, omitUndefined({ nodeIds: node }), { signal: context.signal });
   return { data: woken, text: woken.woken.length === 0 ? 'No node was sleeping.' : `Woken: ${woken.woken.join(', ')}.` };
@@ -288,10 +284,10 @@ const viewRunOptions = z.object({ config: json.optional(), configFile: file.opti
 
 /** Prints the resolved view alone on stdout, so that it can be piped. */
 export const viewRun: Action = async (commandLine, context) => {
-  const id = parseArgument(commandLine, 0, 'runId', runId);
   const { config: inlineConfig, configFile } = parseOptions(commandLine, viewRunOptions);
   if ((inlineConfig === undefined) === (configFile === undefined)) throw usageError('Give one of --config and --config-file.');
   const config = configFile === undefined ? inlineConfig : readJson(context.cwd, configFile);
+  const id = await readRunReference(commandLine, context, { acceptsLatest: true });
   const client = await context.client();
   const viewed = await client.viewRun(id, { config: config ?? null }, { signal: context.signal });
   context.log(`${id} is ${viewed.status}, as of event ${viewed.lastEventId}`);
@@ -300,7 +296,7 @@ export const viewRun: Action = async (commandLine, context) => {
 
 /** Stops a test run. The API refuses other runs. */
 export const stopRun: Action = async (commandLine, context) => {
-  const id = parseArgument(commandLine, 0, 'runId', runId);
+  const id = await readRunReference(commandLine, context);
   const client = await context.client();
   const stopped = await client.stopTestRun(id, { signal: context.signal });
   return { data: stopped, text: `${id} and all of its data are deleted.` };

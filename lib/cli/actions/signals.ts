@@ -10,9 +10,9 @@ import {
   parseArgument,
   parseOptions,
   readJson,
-  runId,
   signalId,
 } from '../parse-command-line.ts';
+import { readRunReference } from '../run-reference.ts';
 import type { StepwellClient } from '../../client/index.ts';
 
 const nonEmptyText = z.string({ error: 'is missing' }).min(1, 'must not be empty');
@@ -29,8 +29,8 @@ const correlatedSignalShape = z.object({ ...signalFields, correlation: nonEmptyT
 type Sent = Awaited<ReturnType<StepwellClient['sendSignal']>>;
 
 export const signalRun: Action = async (commandLine, context) => {
-  const id = parseArgument(commandLine, 0, 'runId', runId);
   const { body, callOptions } = readSignal(commandLine, 1, context, parseOptions(commandLine, runSignalShape));
+  const id = await readRunReference(commandLine, context);
   const client = await context.client();
   return signalOutcome(await client.sendRunSignal(id, body, callOptions));
 };

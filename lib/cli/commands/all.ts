@@ -1,5 +1,5 @@
 /** Registers every command, in the order of `--help`. Import nothing heavy here: `--help` loads all of it. */
-import type { Command } from 'commander';
+import { Argument, Command } from 'commander';
 import type { CreateHandler, Register } from '../command.ts';
 import { registerDeployments, registerProject, registerWorker } from './code.ts';
 import { registerDefinitions } from './definitions.ts';
@@ -24,4 +24,21 @@ const registers: readonly Register[] = [
 
 export function addCommands(program: Command, createHandler: CreateHandler): void {
   for (const register of registers) register(program, createHandler);
+  program
+    .command('completion')
+    .description('print the script that completes commands in a shell')
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish', 'powershell']))
+    .addHelpText('after', '\nLoad it at the start of the shell, for bash: source <(stepwell completion bash)')
+    .action(async (shell: string) => {
+      const { printScript } = await import('../actions/completion.ts');
+      printScript(copyWithoutCompletion(program), shell);
+    });
+}
+
+/** The program as completions describe it. The library that completes commands adds its own command of that name. */
+export function copyWithoutCompletion(program: Command): Command {
+  const copy = new Command(program.name());
+  for (const option of program.options) copy.addOption(option);
+  for (const register of registers) register(copy, () => async () => undefined);
+  return copy;
 }

@@ -48,6 +48,12 @@ this code and reruns each of them as a new run.`,
     .action(createHandler(async () => (await import('../actions/doctor.ts')).doctor));
 
   program
+    .command('mcp')
+    .description('serve the Model Context Protocol on stdin and stdout, for agents; the scopes of the key apply')
+    .option('--allow-writes', 'offer tools that test, start, rerun and cancel too; default: tools that read')
+    .action(createHandler(async () => (await import('../mcp/server.ts')).serveMcp));
+
+  program
     .command('open')
     .description('print the address of the API, and open its OpenAPI document in a browser')
     .option('--no-browser', 'print the address only')

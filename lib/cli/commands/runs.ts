@@ -60,7 +60,7 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
 
   runs
     .command('watch <runId>')
-    .description('print events until the run ends; exit code 1 unless it completed')
+    .description('print events until the run ends, with --json one on each line; exit code 1 unless it completed')
     .option('--after <eventId>', 'only later events')
     .action(createHandler(async () => (await import('../actions/runs.ts')).watchRun));
 
