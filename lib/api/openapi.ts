@@ -5,13 +5,61 @@ import * as z from 'zod';
 import { type ErrorCode, errorCatalogue } from './errors.ts';
 import { type Route, type RouteBody, errorsOf } from './route.ts';
 import { errorResponse } from './schemas/service.ts';
+import { invariant } from '../engine/invariant.ts';
+import type { JsonValue } from '../engine/json.ts';
 
-export const openApiDocument = (routes: readonly Route[]) =>
+/** By operation: a request and its response. `npm run documents` takes them from docs/API.md. */
+export type ApiExamples = Readonly<Record<string, { readonly request?: JsonValue; readonly response?: JsonValue }>>;
+
+const license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
+
+/** The address depends on the installation. The default is the embedded cloud's first port. */
+const servers = [
+  {
+    url: '{address}',
+    description: 'Your installation',
+    variables: {
+      address: {
+        default: 'http://127.0.0.1:4700',
+        description: 'the output ApiUrl of the stack, or the address that the embedded cloud prints; without a slash at the end',
+      },
+    },
+  },
+];
+
+/** By the first segment of a path below `/v1`. */
+const tags: Readonly<Record<string, { readonly name: string; readonly description: string }>> = {
+  runs: { name: 'runs', description: 'Starts, shows, watches and controls runs' },
+  workflows: { name: 'workflows', description: 'Publishes, validates and tests graph workflows' },
+  lenses: { name: 'lenses', description: 'Prompt templates with contracts' },
+  queries: { name: 'queries', description: 'Stored queries' },
+  schedules: { name: 'schedules', description: 'Starts runs on a schedule' },
+  signals: { name: 'signals', description: 'Sends signals to waiting runs' },
+  deployments: { name: 'deployments', description: 'Deployments of code, and their apps' },
+  apps: { name: 'deployments', description: 'Deployments of code, and their apps' },
+  queue: { name: 'code', description: 'What deployed code calls' },
+  world: { name: 'code', description: 'What deployed code calls' },
+  keys: { name: 'keys', description: 'API keys' },
+  audit: { name: 'keys', description: 'API keys' },
+  webhooks: { name: 'webhooks', description: 'Receives webhooks of other services' },
+  health: { name: 'service', description: 'The service itself' },
+  'openapi.json': { name: 'service', description: 'The service itself' },
+};
+
+const tagOf = ({ path }: Route): string => {
+  const tag = tags[path.split('/')[2] ?? ''];
+  invariant(tag !== undefined, () => `no tag for ${path}: add it in lib/api/openapi.ts`);
+  return tag.name;
+};
+
+export const openApiDocument = (routes: readonly Route[], examples: ApiExamples = {}) =>
   createDocument(
     {
       openapi: '3.1.0',
-      info: { title: 'Stepwell', version: '1', description: 'Durable workflows in your own AWS account' },
-      paths: pathsOf(routes),
+      info: { title: 'Stepwell', version: '1', description: 'Durable workflows in your own AWS account', license },
+      servers,
+      tags: [...new Map(Object.values(tags).map((tag) => [tag.name, tag])).values()],
+      paths: pathsOf(routes, examples),
       components: {
         securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'sw_<environment>_<keyId>_<secret>' } },
       },
@@ -19,16 +67,20 @@ export const openApiDocument = (routes: readonly Route[]) =>
     { allowEmptySchema: { custom: true } },
   );
 
-const pathsOf = (routes: readonly Route[]): ZodOpenApiPathsObject => {
+const pathsOf = (routes: readonly Route[], examples: ApiExamples): ZodOpenApiPathsObject => {
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) };
+    paths[route.path] = {
+      ...paths[route.path],
+      [route.method.toLowerCase()]: operation(route, examples[route.operationId] ?? {}),
+    };
   }
   return paths;
 };
 
-const operation = (route: Route): ZodOpenApiOperationObject => ({
+const operation = (route: Route, example: ApiExamples[string]): ZodOpenApiOperationObject => ({
   operationId: route.operationId,
+  tags: [tagOf(route)],
   summary: route.summary,
   security: route.scope === null ? [] : [{ key: [] }],
   ...(route.scope === null ? {} : { description: `Requires a key with the scope \`${route.scope}\`.` }),
@@ -42,7 +94,7 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
     : {
         requestBody: {
           required: route.body.isOptional !== true,
-          content: { 'application/json': { schema: route.body.schema }, ...formOf(route.body) },
+          content: { 'application/json': { schema: route.body.schema, ...exampleOf(example.request) }, ...formOf(route.body) },
         },
       }),
   ...(route.rawBody === undefined
@@ -57,7 +109,16 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
     ...Object.fromEntries(
       Object.entries(route.responses).map(([status, { description, schema }]) => [
         status,
-        { description, content: { 'application/json': { schema }, ...(status === '200' ? streamOf(route) : {}) } },
+        {
+          description,
+          content: {
+            'application/json': {
+              schema,
+              ...exampleOf(schema.safeParse(example.response).success ? example.response : undefined),
+            },
+            ...(status === '200' ? streamOf(route) : {}),
+          },
+        },
       ]),
     ),
     ...(route.streams === undefined ? {} : { 204: { description: route.streams.noContentDescription } }),
@@ -78,11 +139,22 @@ const formOf = ({ schema, form }: RouteBody) =>
         },
       };
 
+const exampleOf = (value: JsonValue | undefined) => (value === undefined ? {} : { example: value });
+
 const idempotencyKey = z.string().min(1).max(255);
 const idempotencyHeaders = {
   required: z.object({ 'Idempotency-Key': idempotencyKey }),
   optional: z.object({ 'Idempotency-Key': idempotencyKey.exactOptional() }),
 };
+
+const errorExamples = (codes: readonly ErrorCode[]) =>
+  Object.fromEntries(
+    codes.map((code) => {
+      const entry = errorCatalogue[code];
+      const recovery = 'recovery' in entry ? { recovery: entry.recovery } : {};
+      return [code, { value: { code, message: entry.message, ...recovery, correlationId: 'order-17' } }];
+    }),
+  );
 
 const errorResponses = (codes: readonly ErrorCode[]) => {
   const byStatus = Map.groupBy(codes, (code) => errorCatalogue[code].status);
@@ -91,7 +163,7 @@ const errorResponses = (codes: readonly ErrorCode[]) => {
       String(status),
       {
         description: codesOfStatus.map((code) => `\`${code}\`: ${errorCatalogue[code].message}`).join(' '),
-        content: { 'application/json': { schema: errorResponse } },
+        content: { 'application/json': { schema: errorResponse, examples: errorExamples(codesOfStatus) } },
       },
     ]),
   );

@@ -53,8 +53,8 @@ export const smallLimitBytes = 16_384;
 /** A response of a route, for the route table. */
 export const ok = <Schema extends z.ZodType>(description: string, schema: Schema) => ({ description, schema });
 
-/** Error codes of every request, and of every request that requires a key. */
-const commonErrors = ['internal', 'unavailable'] as const satisfies readonly ErrorCode[];
+/** Error codes of every request, with those of the gateway, and of every request that requires a key. */
+const commonErrors = ['request_blocked', 'internal', 'unavailable'] as const satisfies readonly ErrorCode[];
 const authenticationErrors = [
   'key_in_query',
   'unauthorized',

@@ -63,7 +63,8 @@ async function runBeginningWith(client: Client, part: string, signal: AbortSigna
 
 /** The time of the ULID that begins with `part` and continues with one digit, in ms since the epoch. */
 const timeOf = (part: string, rest: string): number =>
-  [...part.slice(0, timeDigits).padEnd(timeDigits, rest)].reduce(
-    (time, digit) => time * digits.length + digits.indexOf(digit),
-    0,
-  );
+  part
+    .slice(0, timeDigits)
+    .padEnd(timeDigits, rest)
+    .split('')
+    .reduce((time, digit) => time * digits.length + digits.indexOf(digit), 0);

@@ -3,6 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { limitsDocument } from '../limits/document.ts';
+import { apiExamples } from './api-examples.ts';
 import { drawWorkflow } from '../pictures/draw.ts';
 import { llmsFiles } from './llms.ts';
 
@@ -18,7 +19,8 @@ export function generatedFiles(): ReadonlyMap<string, string> {
       .toSorted(),
     read: (path: string): string => pages.get(path) ?? readFileSync(new URL(path, root), 'utf8'),
   };
-  return new Map([...pages, ...llmsFiles(documents), ...pictures()]);
+  const examples = `${JSON.stringify(apiExamples(documents.read('docs/API.md')), null, 2)}\n`;
+  return new Map([...pages, ['lib/api/examples.json', examples], ...llmsFiles(documents), ...pictures()]);
 }
 
 /** A picture beside each graph of the examples. `others.json` has several graphs. */

@@ -21,7 +21,7 @@ async function connectAgent(scopes: readonly KeyScope[], { allowsWrites = false 
   const client = new StepwellClient({
     baseUrl: url,
     apiKey: await api.key(scopes),
-    fetchImpl: (target, init = {}) => fetchOf(api)(target, init),
+    fetchImpl: fetchOf(api),
   });
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const agent = new Client({ name: 'test', version: '1' });
