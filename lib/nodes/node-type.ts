@@ -33,6 +33,8 @@ export interface NodeShape<Schema extends z.ZodObject> {
   handles(config: z.output<Schema>): readonly string[];
   /** checks that a schema cannot express */
   check?(config: z.output<Schema>, work: InspectionWork): readonly ConfigFinding[];
+  /** whether the end of this node ends the run, whatever else is open */
+  endsRun?(config: z.output<Schema>): boolean;
   /** evaluates a pure node; undefined when this config needs a worker */
   decider?(config: z.output<Schema>): ((input: NodeInput, now: Instant) => Outcome) | undefined;
 }
@@ -40,6 +42,7 @@ export interface NodeShape<Schema extends z.ZodObject> {
 /** A parsed config: the node's handles, and its evaluation if the node is pure. */
 export interface ReadConfig {
   readonly handles: readonly string[];
+  readonly endsRun: boolean;
   readonly decide: ((input: NodeInput, now: Instant) => Outcome) | undefined;
 }
 
@@ -84,7 +87,15 @@ function readConfig<Schema extends z.ZodObject>(shape: NodeShape<Schema>, config
     ...parsed.findings,
   ];
   if (!('config' in parsed) || findings.some(isError)) return { findings };
-  return { findings, config: { handles: shape.handles(parsed.config), decide: shape.decider?.(parsed.config) } };
+  const { config: ownConfig } = parsed;
+  return {
+    findings,
+    config: {
+      handles: shape.handles(ownConfig),
+      endsRun: shape.endsRun?.(ownConfig) === true,
+      decide: shape.decider?.(ownConfig),
+    },
+  };
 }
 
 /** Parses the type's own keys. Validation and runners share it. */

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { limitsDocument } from '../limits/document.ts';
 import { drawWorkflow } from '../pictures/draw.ts';
+import { joinPictures } from './joins.ts';
 import { llmsFiles } from './llms.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -18,8 +19,11 @@ export function generatedFiles(): ReadonlyMap<string, string> {
       .toSorted(),
     read: (path: string): string => pages.get(path) ?? readFileSync(new URL(path, root), 'utf8'),
   };
-  return new Map([...pages, ...llmsFiles(documents), ...pictures()]);
+  return new Map([...pages, ...llmsFiles(documents), ...pictures(), ...picturesOfJoins()]);
 }
+
+const picturesOfJoins = (): readonly (readonly [string, string])[] =>
+  [...joinPictures()].map(([name, graph]) => [`docs/pictures/${name}.svg`, drawWorkflow(graph)]);
 
 /** A picture beside each graph of the examples. `others.json` has several graphs. */
 const pictures = (): readonly (readonly [string, string])[] =>

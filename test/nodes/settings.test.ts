@@ -98,3 +98,9 @@ it('the bounds are inclusive', () => {
   expect(found('start', { timeoutMs: 1_000, retry: { attempts: 100 } })).toEqual([]);
   expect(found('start', { timeoutSeconds: 840, retry: { attempts: 1 } })).toEqual([]);
 });
+
+it('allSucceeded never runs after a failed parent, so a default for one is refused', () => {
+  const place = 'config_invalid /nodes/0/config/onParentFailure';
+  expect(found('start', { joinMode: 'allSucceeded', onParentFailure: 'substitute_default' })).toEqual([place]);
+  expect(found('start', { join_mode: 'allSucceeded', onParentFailure: 'propagate' })).toEqual([]);
+});

@@ -36,6 +36,10 @@ export const findingCodes = {
   loop_without_body: 'error',
   end_in_loop: 'error',
   loop_too_deep: 'error',
+  /** an error edge handles the failure of a parent, and the join runs without that parent */
+  join_runs_after_failure: 'warning',
+  /** `allSucceeded` never runs after a failed parent, so an error edge into the node has no effect */
+  error_edge_never_taken: 'warning',
   duplicate_output_variable: 'error',
   argument_invalid: 'error',
   budget_invalid: 'error',

@@ -5,13 +5,16 @@ import type { NodePolicy } from './plan.ts';
 
 /** Facts about a node whose config could be parsed. */
 export interface NodeFacts {
-  readonly policy: Pick<NodePolicy, 'outputVariable' | 'joinMode' | 'onParentFailure'>;
+  readonly policy: Pick<NodePolicy, 'outputVariable' | 'joinMode' | 'onParentFailure'> &
+    Partial<Pick<NodePolicy, 'errorHandling'>>;
   /** handles that edges may use; empty for an end node */
   readonly handles: readonly string[];
   /** the node starts runs, and no edge may lead into it */
   readonly isTrigger: boolean;
   /** the node runs its body, behind the handle `loop`, once per item */
   readonly isLoop?: boolean;
+  /** an end node whose end ends the run */
+  readonly endsRun?: boolean;
 }
 
 interface NodeInspection {

@@ -11,6 +11,7 @@ export const maxOutputs = 200;
 
 const schema = z.object({
   status: z.enum(['success', 'error']).default('success'),
+  endsRun: z.boolean().default(false),
   outputParameters: z
     .array(z.object({ name: z.string().min(1).max(256), sourceVariable: lookUpText }))
     .max(maxOutputs)
@@ -23,6 +24,7 @@ export const end: NodeShape<typeof schema> = {
   announcesStart: false,
   schema,
   handles: () => [],
+  endsRun: ({ endsRun }) => endsRun,
   check: ({ outputParameters }) =>
     outputParameters.flatMap(({ name }, index): ConfigFinding[] =>
       outputParameters.findIndex((other) => other.name === name) === index
