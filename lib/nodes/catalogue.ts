@@ -44,6 +44,8 @@ export const inspectNode: InspectNode = ({ type, config }, work) => {
       isTrigger: known.isTrigger,
       isLoop: known.isLoop,
       endsRun: read.config.endsRun,
+      writes: [...(outputVariable === undefined ? [] : [outputVariable]), ...read.config.variables],
+      reads: read.config.reads(),
     },
   };
 };

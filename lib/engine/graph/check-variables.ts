@@ -21,8 +21,31 @@ export const checkVariables = (
         : [],
     ),
     ...checkRewrites(definition, shape, facts, writers),
+    ...checkReads(facts),
   ];
 };
+
+const maxNamesShown = 10;
+
+/** Whether some node writes each name that a node reads. Where and when it writes is not checked. */
+function checkReads(facts: readonly (NodeFacts | undefined)[]): readonly Finding[] {
+  // What an unknown node or an invalid config would write is not known.
+  if (facts.includes(undefined)) return [];
+  const written = new Set(facts.flatMap((known) => known?.writes ?? []));
+  const names = ['input', ...written];
+  const shown = names.length <= maxNamesShown ? names.join(', ') : `${names.slice(0, maxNamesShown).join(', ')} and others`;
+  return facts.flatMap((known, node) =>
+    (known?.reads ?? [])
+      .filter(({ name }) => !isReserved(name) && !written.has(name))
+      .map(({ pointer, name }) =>
+        finding(
+          'variable_unknown',
+          `${jsonPointer('nodes', node)}${pointer}`,
+          `no node writes ctx.${name}: set outputVariable of a node to ${name}, or read one of ${shown}`,
+        ),
+      ),
+  );
+}
 
 const isReserved = (name: string): boolean => reservedNames.includes(name) || name.startsWith('__');
 

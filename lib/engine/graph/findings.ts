@@ -48,6 +48,8 @@ export const findingCodes = {
   pinned_node_unknown: 'error',
   /** a later node writes a variable again, in an order that the graph fixes: allowed, and seldom intended */
   output_variable_rewritten: 'warning',
+  /** a template or a script reads a name under `ctx` that no node writes: it is null in every run */
+  variable_unknown: 'warning',
 } as const satisfies Record<string, Finding['severity']>;
 
 export type FindingCode = keyof typeof findingCodes;

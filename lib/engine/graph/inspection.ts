@@ -3,6 +3,13 @@ import type { NodeDefinition } from './definition.ts';
 import { type FindingCode, definitionLimits } from './findings.ts';
 import type { NodePolicy } from './plan.ts';
 
+/** A name that a node reads under `ctx`. */
+export interface ContextRead {
+  /** relative to the node: `/config/code` */
+  readonly pointer: string;
+  readonly name: string;
+}
+
 /** Facts about a node whose config could be parsed. */
 export interface NodeFacts {
   readonly policy: Pick<NodePolicy, 'outputVariable' | 'joinMode' | 'onParentFailure'> &
@@ -13,6 +20,9 @@ export interface NodeFacts {
   readonly isTrigger: boolean;
   /** the node runs its body, behind the handle `loop`, once per item */
   readonly isLoop?: boolean;
+  /** the context names that it writes: its output variable, also a default one, and a loop's item and index */
+  readonly writes?: readonly string[];
+  readonly reads?: readonly ContextRead[];
   /** an end node whose end ends the run */
   readonly endsRun?: boolean;
 }
