@@ -40,7 +40,7 @@ const variable = z
   .string()
   .max(128)
   .regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, 'must be a name: letters, digits and _, not starting with a digit');
-const timeoutMs = z.int().min(1_000).max(maxTimeoutMs).transform(durationMs);
+const timeoutMs = z.int().min(1).max(maxTimeoutMs).transform(durationMs);
 const timeoutSeconds = z
   .number()
   .min(1)
