@@ -35,6 +35,28 @@ test('snake_case spellings are stored in the one spelling', async () => {
   });
 });
 
+test('a list brings the definitions where they are asked for, and a full page ends early', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const options = { deadlineSeconds: 60, budget: { maxNodeExecutions: 5 }, maxConcurrentRuns: 2, args: [] };
+  // Stored compressed, so a large text is accepted; two of them exceed a page.
+  const large = { id: 'work', type: 'javascript', config: { code: `return 1 // ${'x'.repeat(250_000)}` } };
+  const nodes = Array.from({ length: 10 }, (_, index) => ({ ...large, id: `work${index}` }));
+  for (const name of ['a', 'b', 'c']) await api.call('POST', '/v1/workflows', { key, body: { name, nodes, options } });
+  const list = (query: Readonly<Record<string, string>>) => api.call('GET', '/v1/workflows', { key, query });
+  const plain = (await list({})).body['data'];
+  expect(plain).toMatchObject([{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
+  expect(JSON.stringify(plain)).not.toContain('definition');
+  const first = await list({ include: 'definition' });
+  expect(first.body).toMatchObject({
+    data: [{ name: 'a', latestVersion: 1, definition: { version: 1, nodes, options } }],
+    hasMore: true,
+  });
+  const rest = (await list({ include: 'definition', cursor: textIn(first, 'cursor'), limit: '1' })).body;
+  expect(rest).toMatchObject({ data: [{ name: 'b' }], hasMore: true });
+  expect((await api.call('GET', '/v1/workflows/a', { key })).body).toMatchObject({ options });
+});
+
 test('the names of both documents are accepted', async () => {
   const api = http();
   const key = await api.key(['admin']);
