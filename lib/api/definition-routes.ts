@@ -35,7 +35,7 @@ export const workflowRoutes = [
     summary: 'Lists workflows by name',
     servedBy: 'api',
     scope: 'workflows:read',
-    query: versions.summariesQuery,
+    query: workflows.workflowsQuery,
     idempotencyKey: 'none',
     responses: { 200: ok('A page of workflows', workflows.workflowList) },
     errors: ['cursor_invalid'],

@@ -1,5 +1,5 @@
 /** The routes for runs, tickets, signals, tags, test runs and views of runs, as entries of the route table. */
-import { canonicalDefinition, canonicalStart } from './aliases.ts';
+import { canonicalDefinition, canonicalStart, canonicalView } from './aliases.ts';
 import { ok, type Route, smallLimitBytes } from './route.ts';
 import * as runs from './schemas/runs.ts';
 import * as control from './schemas/run-control.ts';
@@ -267,7 +267,7 @@ export const testRunRoutes = [
     scope: 'runs:read',
     params: runs.runParams,
     invalidParamsCode: 'not_found',
-    body: { schema: control.viewRunBody, limitBytes: viewLimitBytes },
+    body: { schema: control.viewRunBody, limitBytes: viewLimitBytes, normalizeBody: canonicalView },
     idempotencyKey: 'none',
     responses: { 200: ok('The resolved configuration', control.viewResponse) },
     errors: ['not_found'],

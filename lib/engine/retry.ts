@@ -9,6 +9,8 @@ import { type DurationMs, durationMs } from './time.ts';
 export const failureCauses = [
   /** the author's code threw */
   'error',
+  /** the author's code threw a ReferenceError, a SyntaxError or a TypeError: another attempt runs the same code */
+  'code_error',
   /** the attempt exceeded its timeout, which is not a cancellation */
   'timeout',
   /** a remote service responded with an error, or was not reachable */
@@ -38,6 +40,7 @@ export type FailureCause = (typeof failureCauses)[number];
 /** Causes for which a retry can succeed; an author's `retry.retry_on` selects among them. */
 export const retryableCauses = [
   'error',
+  'code_error',
   'timeout',
   'provider_error',
   'rate_limit',

@@ -2,6 +2,7 @@
  * What the other modules ask about a node by its type: findings and facts for validation, execution traits, and the evaluation of pure
  * nodes. This file must not import the sandbox or the HTTP client, because the API function bundles it.
  */
+import { defined } from '../base/defined.ts';
 import { ContextTooLarge } from '../engine/graph/payload-limits.ts';
 import { WorkLimitExceeded } from '../engine/graph/work-limits.ts';
 import type { Finding, NodeDefinition } from '../engine/graph/definition.ts';
@@ -42,6 +43,9 @@ export const inspectNode: InspectNode = ({ type, config }, work) => {
       handles: read.config.handles,
       isTrigger: known.isTrigger,
       isLoop: known.isLoop,
+      endsRun: read.config.endsRun,
+      writes: [...(outputVariable === undefined ? [] : [outputVariable]), ...read.config.variables],
+      reads: read.config.reads(),
     },
   };
 };
@@ -51,12 +55,14 @@ export const findingsOf = (node: NodeDefinition, pointer: string): readonly Find
   inspectNode(node).findings.map(({ code, pointer: below, message }) => finding(code, pointer + below, message));
 
 /** The execution traits of a node of a valid definition. */
-export const termsOf = (node: NodeDefinition): NodeExecutionTraits => ({
-  policy: policyOf(node),
-  isPure: readConfig(node)?.decide !== undefined,
-  recordsStart: nodeTypes.get(node.type)?.announcesStart === true,
-  isLoop: nodeTypes.get(node.type)?.isLoop === true,
-});
+export const termsOf = (node: NodeDefinition): NodeExecutionTraits =>
+  defined({
+    policy: policyOf(node),
+    isPure: readConfig(node)?.decide !== undefined,
+    recordsStart: nodeTypes.get(node.type)?.announcesStart === true,
+    isLoop: nodeTypes.get(node.type)?.isLoop === true,
+    endsRun: readConfig(node)?.endsRun === true ? (true as const) : undefined,
+  });
 
 export const evaluatePure: EvaluatePure = (node, input, now) => {
   const decide = readConfig(node)?.decide;

@@ -6,11 +6,15 @@ import { type JsonValue, isJsonArray } from '../engine/json.ts';
 /** Any JSON value; it may contain templates. */
 export const jsonValue: z.ZodType<JsonValue> = z.json();
 
-/** A string that must contain a template, because a constant would be a mistake. */
-export const lookUpText = z
-  .string()
-  .max(65_536)
-  .refine((text) => text.includes('{{'), 'must contain a template, such as {{ctx.input.orderId}}');
+/**
+ * A string that must contain a template, because a constant would be a mistake.
+ * @param elsewhere where a constant belongs, as the end of the error message
+ */
+export const lookUpText = (elsewhere = '') =>
+  z
+    .string()
+    .max(65_536)
+    .refine((text) => text.includes('{{'), `must contain a template, such as {{ctx.input.orderId}}${elsewhere}`);
 
 /** A finding in the config of a node. The path is relative to the config, because a node type does not know the node's position. */
 export interface ConfigFinding {

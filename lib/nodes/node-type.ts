@@ -10,7 +10,9 @@ import type { NodeInput } from '../engine/graph/plan.ts';
 import { templateErrorsOf, secretsOf } from '../engine/graph/template.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
+import type { ContextRead } from '../engine/graph/inspection.ts';
 import { type ConfigFinding, isError } from './config-values.ts';
+import { type NodeCode, contextReads } from './context-reads.ts';
 import { type NodeDefaults, settingKeys, steps } from './settings.ts';
 
 /** A node type as its folder defines it. The schema parses the type's own config keys. */
@@ -33,6 +35,12 @@ export interface NodeShape<Schema extends z.ZodObject> {
   handles(config: z.output<Schema>): readonly string[];
   /** checks that a schema cannot express */
   check?(config: z.output<Schema>, work: InspectionWork): readonly ConfigFinding[];
+  /** its scripts, which read `ctx` */
+  code?(config: z.output<Schema>): readonly NodeCode[];
+  /** context names that it writes besides its output variable */
+  variables?(config: z.output<Schema>): readonly string[];
+  /** whether the end of this node ends the run, whatever else is open */
+  endsRun?(config: z.output<Schema>): boolean;
   /** evaluates a pure node; undefined when this config needs a worker */
   decider?(config: z.output<Schema>): ((input: NodeInput, now: Instant) => Outcome) | undefined;
 }
@@ -40,6 +48,11 @@ export interface NodeShape<Schema extends z.ZodObject> {
 /** A parsed config: the node's handles, and its evaluation if the node is pure. */
 export interface ReadConfig {
   readonly handles: readonly string[];
+  readonly endsRun: boolean;
+  /** context names that it writes besides its output variable */
+  readonly variables: readonly string[];
+  /** a function, because only validation needs it */
+  readonly reads: () => readonly ContextRead[];
   readonly decide: ((input: NodeInput, now: Instant) => Outcome) | undefined;
 }
 
@@ -84,7 +97,17 @@ function readConfig<Schema extends z.ZodObject>(shape: NodeShape<Schema>, config
     ...parsed.findings,
   ];
   if (!('config' in parsed) || findings.some(isError)) return { findings };
-  return { findings, config: { handles: shape.handles(parsed.config), decide: shape.decider?.(parsed.config) } };
+  const { config: ownConfig } = parsed;
+  return {
+    findings,
+    config: {
+      handles: shape.handles(ownConfig),
+      endsRun: shape.endsRun?.(ownConfig) === true,
+      variables: shape.variables?.(ownConfig) ?? [],
+      reads: () => contextReads(templatesIn(shape, config), shape.code?.(ownConfig) ?? []),
+      decide: shape.decider?.(ownConfig),
+    },
+  };
 }
 
 /** Parses the type's own keys. Validation and runners share it. */

@@ -5,7 +5,7 @@
 import { defined } from '../base/defined.ts';
 import * as z from 'zod';
 import { mergeStrategies } from '../engine/graph/definition.ts';
-import type { NodePolicy } from '../engine/graph/plan.ts';
+import { type NodePolicy, joinModes } from '../engine/graph/plan.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../engine/json.ts';
 import { type RetryPolicy, retryableCauses } from '../engine/retry.ts';
 import { type DurationMs, durationMs, minutes, seconds } from '../engine/time.ts';
@@ -40,7 +40,7 @@ const variable = z
   .string()
   .max(128)
   .regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, 'must be a name: letters, digits and _, not starting with a digit');
-const timeoutMs = z.int().min(1_000).max(maxTimeoutMs).transform(durationMs);
+const timeoutMs = z.int().min(1).max(maxTimeoutMs).transform(durationMs);
 const timeoutSeconds = z
   .number()
   .min(1)
@@ -66,7 +66,7 @@ const settings = {
   timeoutSeconds: setting(timeoutSeconds, 'timeoutSeconds', 'timeout_seconds'),
   errorHandling: setting(errorHandling, 'errorHandling', 'error_handling'),
   isDisabled: setting(z.boolean(), 'isDisabled', 'is_disabled'),
-  joinMode: setting(z.enum(['all', 'any']), 'joinMode', 'join_mode'),
+  joinMode: setting(z.enum(joinModes), 'joinMode', 'join_mode'),
   onParentFailure: setting(z.enum(['skip', 'propagate', 'substitute_default']), 'onParentFailure', 'on_parent_failure'),
   merge: setting(z.enum(mergeStrategies), 'merge'),
 } as const;
@@ -97,11 +97,14 @@ export function readSettings(config: JsonObject, defaults: NodeDefaults): Settin
   const outputVariable = read(settings.outputVariable) ?? defaults.outputVariable;
   const limits = { ms: read(settings.timeoutMs), s: read(settings.timeoutSeconds) };
   if (limits.ms !== undefined && limits.s !== undefined) findings.push(duplicateSetting('timeoutSeconds', 'timeoutMs'));
+  const joinMode = read(settings.joinMode) ?? 'all';
+  const onParentFailure = read(settings.onParentFailure) ?? 'skip';
+  if (joinMode === 'allSucceeded' && onParentFailure === 'substitute_default') findings.push(substituteHasNoEffect);
   const policy: NodePolicy = defined({
     outputVariable,
-    joinMode: read(settings.joinMode) ?? 'all',
+    joinMode,
     errorHandling: read(settings.errorHandling) ?? 'continue',
-    onParentFailure: read(settings.onParentFailure) ?? 'skip',
+    onParentFailure,
     merge: read(settings.merge) ?? 'last_write_wins',
     retry: readRetry(config['retry'], defaults.retry, findings),
     timeoutMs: limits.ms ?? limits.s ?? defaults.timeoutMs,
@@ -109,6 +112,14 @@ export function readSettings(config: JsonObject, defaults: NodeDefaults): Settin
   });
   return { policy, findings };
 }
+
+const substituteHasNoEffect: ConfigFinding = {
+  code: 'config_invalid',
+  path: ['onParentFailure'],
+  message:
+    'substitute_default has no effect with joinMode allSucceeded, which never runs after a failed parent: set joinMode all, or ' +
+    'onParentFailure skip or propagate',
+};
 
 function readRetry(config: JsonValue | undefined, defaults: RetryPolicy, findings: ConfigFinding[]): RetryPolicy {
   if (config === undefined) return defaults;

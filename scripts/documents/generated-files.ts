@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { limitsDocument } from '../limits/document.ts';
 import { apiExamples } from './api-examples.ts';
 import { drawWorkflow } from '../pictures/draw.ts';
+import { joinPictures } from './joins.ts';
 import { llmsFiles } from './llms.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -20,8 +21,17 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     read: (path: string): string => pages.get(path) ?? readFileSync(new URL(path, root), 'utf8'),
   };
   const examples = `${JSON.stringify(apiExamples(documents.read('docs/API.md')), null, 2)}\n`;
-  return new Map([...pages, ['lib/api/examples.json', examples], ...llmsFiles(documents), ...pictures()]);
+  return new Map([
+    ...pages,
+    ['lib/api/examples.json', examples],
+    ...llmsFiles(documents),
+    ...pictures(),
+    ...picturesOfJoins(),
+  ]);
 }
+
+const picturesOfJoins = (): readonly (readonly [string, string])[] =>
+  [...joinPictures()].map(([name, graph]) => [`docs/pictures/${name}.svg`, drawWorkflow(graph)]);
 
 /** A picture beside each graph of the examples. `others.json` has several graphs. */
 const pictures = (): readonly (readonly [string, string])[] =>

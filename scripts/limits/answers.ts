@@ -7,6 +7,7 @@ import { entriesPerPage, maxPages } from '../../lib/service/access/list-audit.ts
 import { maxShownIterationNodes, maxShownSteps, maxValuesBytes } from '../../lib/service/runs/get-run.ts';
 import { maxPageBytes } from '../../lib/service/runs/list-events.ts';
 import { maxRowsRead } from '../../lib/service/runs/list-runs.ts';
+import { maxListedBytes } from '../../lib/api/schemas/workflows.ts';
 import { maxTemplates, maxViewBytes } from '../../lib/service/runs/view-run.ts';
 import { type LimitSection, bytes, count, phrase } from './limit.ts';
 
@@ -111,6 +112,12 @@ export const answers: LimitSection = {
       value: count(maxTemplates),
       atLimit: '`invalid_request` (400), `too_many_templates`',
       definedIn: ['lib/service/runs/view-run.ts'],
+    },
+    {
+      name: 'Page of workflows with their definitions',
+      value: phrase`${bytes(maxListedBytes)}, or one definition`,
+      atLimit: 'the page ends early; `cursor` continues the list',
+      definedIn: ['lib/api/schemas/workflows.ts'],
     },
     {
       name: 'A view, resolved',

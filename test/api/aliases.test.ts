@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { canonicalDefinition, canonicalStart } from '../../lib/api/aliases.ts';
+import { canonicalDefinition, canonicalStart, canonicalView } from '../../lib/api/aliases.ts';
 
 test('snake_case keys of edges and options become camelCase', () => {
   const edge = {
@@ -58,3 +58,47 @@ test.each([undefined, null, 'text', 5, [], { nodes: 'x', edges: 5, options: null
     expect(canonicalDefinition(body)).toEqual(body);
   },
 );
+
+test('title and workflowOptions are the name and the options', () => {
+  const body = { title: 'w', workflowOptions: { deadline_seconds: 5 }, nodes: [] };
+  expect(canonicalDefinition(body)).toEqual({ name: 'w', options: { deadlineSeconds: 5 }, nodes: [] });
+  const twice = { title: 'w', name: 'v' };
+  expect(canonicalDefinition(twice)).toEqual(twice);
+});
+
+test.each([
+  [{ lens_id: 'blurb', version_id: null }, { lens: 'blurb' }],
+  [{ lens_id: 'blurb' }, { lens: 'blurb' }],
+  [
+    { lens_id: 'blurb', version_id: '3' },
+    { lens: 'blurb', version: 3 },
+  ],
+  [
+    { lens_id: 'blurb', version_id: 'v_7f' },
+    { lens: 'blurb', version: 'v_7f' },
+  ],
+])('a node with %j is a lens node', (reference, config) => {
+  const node = { id: 'a', label: null, ordinal: 0, config: { model: 'm' }, timeout_ms: 250, ...reference };
+  expect(canonicalDefinition({ nodes: [node] })).toEqual({
+    nodes: [{ id: 'a', type: 'lens', config: { model: 'm', timeout_ms: 250, ...config } }],
+  });
+});
+
+test('a lens that the node and its config name is not moved, so that the schema refuses it', () => {
+  const node = { id: 'a', type: 'lens', lens_id: 'blurb', config: { lens: 'other' } };
+  expect(canonicalDefinition({ nodes: [node] })).toEqual({ nodes: [node] });
+});
+
+test('nodes with ordinals are put in their order', () => {
+  const nodes = [2, 0, 1].map((ordinal) => ({ id: `n${ordinal}`, type: 't', ordinal }));
+  expect(canonicalDefinition({ nodes })).toEqual({ nodes: ['n0', 'n1', 'n2'].map((id) => ({ id, type: 't' })) });
+  const mixed = [
+    { id: 'a', type: 't', ordinal: 1 },
+    { id: 'b', type: 't' },
+  ];
+  expect(canonicalDefinition({ nodes: mixed })).toEqual({ nodes: mixed });
+});
+
+test('widgetConfig is the configuration of a view', () => {
+  expect(canonicalView({ widgetType: 'chart', widgetConfig: { a: 1 } })).toEqual({ widgetType: 'chart', config: { a: 1 } });
+});

@@ -365,7 +365,7 @@ describe('scripts that exceed a limit', () => {
     ['returns a cycle', 'const one = {}; one.one = one; return one', 'failed', 'invalid', 'output_invalid'],
     ['returns 20 MB', `return 'x'.repeat(20_000_000)`, 'failed', 'invalid', 'output_too_large'],
     ['throws', `throw new Error('no')`, 'failed', 'error', 'script_threw'],
-    ['looks for the host', 'return process.env', 'failed', 'error', 'script_threw'],
+    ['looks for the host', 'return process.env', 'failed', 'code_error', 'script_threw'],
   ] as const;
   const nameOf = (what: string): string => what.replaceAll(' ', '-');
   const runs = new Map<string, string>();

@@ -21,6 +21,8 @@ export interface NodeTraits extends Partial<NodePolicy> {
   readonly loop?: Partial<Expanding> & { readonly over?: JsonValue };
   /** makes the node a pure one, decided in the commit that makes it ready */
   readonly pure?: Script;
+  /** of an end: it ends the run */
+  readonly endsRun?: true;
 }
 
 export interface EdgeSpec extends Omit<EdgeDefinition, 'source' | 'target'> {
@@ -69,9 +71,10 @@ export const graph = ({ nodes = {}, edges = [], options = {} }: GraphSpec): Grap
   const plan = compile(
     { name: workflowName('drawn'), version: 1, options, nodes: definitions, edges: edgeDefinitions },
     ({ id }) => {
-      const { label: _label, recordsStart = false, pure, loop, ...policy } = nodes[id] ?? {};
+      const { label: _label, recordsStart = false, pure, loop, endsRun, ...policy } = nodes[id] ?? {};
       const isLoop = loop !== undefined;
-      return { policy: { ...ordinary, ...policy }, isPure: isLoop || pure !== undefined, recordsStart, isLoop };
+      const ending = endsRun === undefined ? {} : { endsRun };
+      return { policy: { ...ordinary, ...policy }, isPure: isLoop || pure !== undefined, recordsStart, isLoop, ...ending };
     },
   );
   const evaluate: EvaluatePure = (node, input, now) => {

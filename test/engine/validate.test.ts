@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Budget, EdgeDefinition, Finding, NodeDefinition, WorkflowDefinition } from '../../lib/engine/graph/definition.ts';
 import { definitionLimits, hasErrors } from '../../lib/engine/graph/findings.ts';
 import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
+import { joinModes } from '../../lib/engine/graph/plan.ts';
 import { validate } from '../../lib/engine/graph/validate.ts';
 import { nodeId, workflowName } from '../../lib/engine/ids.ts';
 
@@ -30,12 +31,14 @@ const inspect: InspectNode = ({ type, config }) => {
     findings: [],
     facts: {
       policy: {
-        joinMode: config['joinMode'] === 'any' ? 'any' : 'all',
+        joinMode: joinModes.find((mode) => mode === config['joinMode']) ?? 'all',
+        errorHandling: config['errorHandling'] === 'fail_workflow' ? 'fail_workflow' : 'continue',
         onParentFailure: config['onParentFailure'] === 'substitute_default' ? 'substitute_default' : 'skip',
         ...(typeof variable === 'string' ? { outputVariable: variable } : {}),
       },
       handles: type === 'end' ? [] : type === 'fork' ? ['yes', 'no', 'error'] : ['output', 'error'],
       isTrigger: type === 'start',
+      endsRun: config['endsRun'] === true,
     },
   };
 };
@@ -264,4 +267,110 @@ test('the concurrency limit is a whole number up to a thousand', () => {
   const validated = (maxConcurrentRuns: number) => found(workflow([node('s', 'start')], [], { maxConcurrentRuns }));
   expect([validated(1), validated(1_000)]).toEqual([[], []]);
   for (const bad of [0, 1.5, -1, 1_001]) expect(validated(bad)).toEqual(['concurrency_invalid /options/maxConcurrentRuns']);
+});
+
+describe('joins after a handled failure', () => {
+  /** reserve and charge lead into the approval, and an error edge handles a refused charge */
+  const trial = (settings: Readonly<Record<string, NodeDefinition['config']>> = {}, extra: readonly EdgeDefinition[] = []) =>
+    found(
+      workflow(
+        ['start', 'reserve', 'charge', 'approval', 'mail', 'refused'].map((id) =>
+          node(id, id === 'start' ? 'start' : id === 'refused' ? 'end' : 'step', settings[id]),
+        ),
+        [
+          edge('start', 'reserve'),
+          edge('start', 'charge'),
+          edge('reserve', 'approval'),
+          edge('charge', 'approval'),
+          edge('charge', 'refused', { sourceHandle: 'error' }),
+          edge('approval', 'mail'),
+          ...extra,
+        ],
+      ),
+    );
+  const warned = ['join_runs_after_failure /nodes/3'];
+
+  test('a join that runs without the failed parent is a warning that names both ways out', () => {
+    expect(trial()).toEqual(warned);
+    const nodes = [node('s', 'start'), node('a'), node('b'), node('join'), node('e', 'end')];
+    const edges = [
+      edge('s', 'a'),
+      edge('s', 'b'),
+      edge('a', 'join'),
+      edge('b', 'join'),
+      edge('b', 'e', { sourceHandle: 'error' }),
+    ];
+    const [warning] = validate(workflow(nodes, edges), inspect);
+    expect(warning?.severity).toBe('warning');
+    expect(warning?.message).toMatch(/join also runs when b failed .* allSucceeded on join, .* endsRun true/);
+  });
+
+  test.each([
+    ['the join needs parents that succeeded', { approval: { joinMode: 'allSucceeded' } }],
+    ['the join needs one parent', { approval: { joinMode: 'any' } }],
+    ['the error edge leads to an end that ends the run', { refused: { endsRun: true } }],
+    ['the failure fails the run', { charge: { errorHandling: 'fail_workflow' } }],
+  ])('no warning: %s', (_why, settings) => {
+    expect(trial(settings)).toEqual([]);
+  });
+
+  test('no warning where the error edge or its handler leads into the join', () => {
+    const direct = edge('charge', 'approval', { sourceHandle: 'error' });
+    expect(trial({}, [direct])).toEqual([]);
+    const nodes = ['s', 'a', 'fetch', 'fallback', 'join'].map((id) => node(id, id === 's' ? 'start' : 'step'));
+    const edges = [
+      edge('s', 'a'),
+      edge('s', 'fetch'),
+      edge('a', 'join'),
+      edge('fetch', 'join'),
+      edge('fetch', 'fallback', { sourceHandle: 'error' }),
+      edge('fallback', 'join'),
+    ];
+    expect(found(workflow(nodes, edges))).toEqual([]);
+  });
+
+  test('no warning where only one branch of a condition runs', () => {
+    const nodes = [node('s', 'start'), node('f', 'fork'), node('b'), node('join'), node('e', 'end')];
+    const edges = [
+      edge('s', 'f'),
+      edge('f', 'b', { sourceHandle: 'yes' }),
+      edge('f', 'join', { sourceHandle: 'no' }),
+      edge('b', 'join'),
+      edge('b', 'e', { sourceHandle: 'error' }),
+    ];
+    expect(found(workflow(nodes, edges))).toEqual([]);
+  });
+
+  test('a plain end may join branches of which one failed', () => {
+    const nodes = [node('s', 'start'), node('a'), node('b'), node('join', 'end'), node('e', 'end')];
+    const edges = [
+      edge('s', 'a'),
+      edge('s', 'b'),
+      edge('a', 'join'),
+      edge('b', 'join'),
+      edge('b', 'e', { sourceHandle: 'error' }),
+    ];
+    expect(found(workflow(nodes, edges))).toEqual([]);
+    const ending = nodes.map((each) => (each.id === 'join' ? node('join', 'end', { endsRun: true }) : each));
+    expect(found(workflow(ending, edges))).toEqual(['join_runs_after_failure /nodes/3']);
+  });
+
+  test('the warning follows nodes that the failure keeps from running', () => {
+    const nodes = ['s', 'a', 'b', 'c', 'd', 'join', 'e'].map((id) => node(id, id === 's' ? 'start' : 'step'));
+    const edges = [
+      edge('s', 'a'),
+      edge('s', 'b'),
+      edge('a', 'join'),
+      edge('b', 'c'),
+      edge('c', 'd'),
+      edge('d', 'join'),
+      edge('b', 'e', { sourceHandle: 'error' }),
+    ];
+    expect(found(workflow(nodes, edges))).toEqual(['join_runs_after_failure /nodes/5']);
+  });
+
+  test('an error edge into a join that needs successes has no effect', () => {
+    const direct = edge('charge', 'approval', { sourceHandle: 'error' });
+    expect(trial({ approval: { joinMode: 'allSucceeded' } }, [direct])).toEqual(['error_edge_never_taken /edges/6/sourceHandle']);
+  });
 });

@@ -17,6 +17,19 @@ const given = async (scopes: readonly KeyScope[] = ['admin']) => {
   };
 };
 
+test('five fields as in Unix cron are stored as the six that mean the same', async () => {
+  const { post } = await given();
+  const unix = { ...nightly, cron: '0 3 * * 1-5' };
+  const made = await post('/v1/schedules', unix);
+  expect([made.status, made.body]).toMatchObject([201, { cron: '0 3 ? * MON-FRI *', nextRunAt: '2026-01-01T02:00:00.000Z' }]);
+  expect((await post('/v1/schedules', unix)).status).toBe(200);
+  expect((await post('/v1/schedules/nightly', { cron: '30 4 * * 7' })).body).toMatchObject({ cron: '30 4 ? * SUN *' });
+  expect((await post('/v1/schedules/nightly', { cron: '30 4 1 * 7' })).body).toMatchObject({
+    code: 'invalid_request',
+    errors: [{ pointer: '/cron', code: 'cron_invalid' }],
+  });
+});
+
 test('one is made, shown, changed, paused, resumed and deleted', async () => {
   const { api, key, post } = await given();
   const made = await post('/v1/schedules', { ...nightly, input: { n: 1 } });

@@ -81,6 +81,11 @@ test('a view is what a widget shows; a wrong template is told with its place', a
     status: 'completed',
     lastEventId: expect.any(Number),
   });
+  const widget = { widgetType: 'chart', widgetConfig: { name: '{{ctx.input.name}}' } };
+  expect((await api.call('POST', `/v1/runs/${runId}/view`, { key, body: widget })).body).toMatchObject({
+    view: { name: 'Ada' },
+    widgetType: 'chart',
+  });
   expect((await view({ list: ['{{ctx.a()}}'] })).body).toMatchObject({
     code: 'invalid_request',
     errors: [{ pointer: '/config/list/0', code: 'template_invalid' }],

@@ -35,6 +35,75 @@ test('snake_case spellings are stored in the one spelling', async () => {
   });
 });
 
+test('a list brings the definitions where they are asked for, and a full page ends early', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const options = { deadlineSeconds: 60, budget: { maxNodeExecutions: 5 }, maxConcurrentRuns: 2, args: [] };
+  // Stored compressed, so a large text is accepted; two of them exceed a page.
+  const large = { id: 'work', type: 'javascript', config: { code: `return 1 // ${'x'.repeat(250_000)}` } };
+  const nodes = Array.from({ length: 10 }, (_, index) => ({ ...large, id: `work${index}` }));
+  for (const name of ['a', 'b', 'c']) await api.call('POST', '/v1/workflows', { key, body: { name, nodes, options } });
+  const list = (query: Readonly<Record<string, string>>) => api.call('GET', '/v1/workflows', { key, query });
+  const plain = (await list({})).body['data'];
+  expect(plain).toMatchObject([{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
+  expect(JSON.stringify(plain)).not.toContain('definition');
+  const first = await list({ include: 'definition' });
+  expect(first.body).toMatchObject({
+    data: [{ name: 'a', latestVersion: 1, definition: { version: 1, nodes, options } }],
+    hasMore: true,
+  });
+  const rest = (await list({ include: 'definition', cursor: textIn(first, 'cursor'), limit: '1' })).body;
+  expect(rest).toMatchObject({ data: [{ name: 'b' }], hasMore: true });
+  expect((await api.call('GET', '/v1/workflows/a', { key })).body).toMatchObject({ options });
+});
+
+test('the names of both documents are accepted', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const nodes = [
+    { id: 'end', type: 'end', ordinal: 2, label: null },
+    { id: 'blurb', lens_id: 'product-blurb', version_id: '3', ordinal: 1, label: null, config: { timeout_ms: 250 } },
+  ];
+  const edges = [{ source_node_id: 'blurb', target_node_id: 'end' }];
+  const body = { title: 'blurbs', nodes, edges, workflowOptions: { deadlineSeconds: 60 } };
+  expect((await api.call('POST', '/v1/workflows', { key, body })).status).toBe(201);
+  expect((await api.call('GET', '/v1/workflows/blurbs', { key })).body).toMatchObject({
+    name: 'blurbs',
+    nodes: [
+      { id: 'blurb', type: 'lens', config: { lens: 'product-blurb', version: 3, timeout_ms: 250 } },
+      { id: 'end', type: 'end' },
+    ],
+    options: { deadlineSeconds: 60 },
+  });
+  const wrong = { ...body, title: 'a title', name: 'blurbs' };
+  expect((await api.call('POST', '/v1/workflows/validate', { key, body: wrong })).status).toBe(400);
+});
+
+test('publishing warns about a join that runs after a handled failure', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const nodes = [
+    { id: 'start', type: 'start' },
+    ...['reserve', 'charge'].map((id) => ({ id, type: 'javascript', config: { code: 'return 1' } })),
+    { id: 'approval', type: 'signal', config: { name: 'approved' } },
+    { id: 'refused', type: 'end', config: { status: 'error' } },
+  ];
+  const edges = [
+    ...['reserve', 'charge'].flatMap((id) => [
+      { source: 'start', target: id },
+      { source: id, target: 'approval' },
+    ]),
+    { source: 'charge', target: 'refused', sourceHandle: 'error' },
+  ];
+  const published = await api.call('POST', '/v1/workflows', { key, body: { name: 'orders', nodes, edges } });
+  expect(published.body).toMatchObject({ warnings: [{ code: 'join_runs_after_failure', pointer: '/nodes/3' }] });
+  const fixed = nodes.map((node) => (node.id === 'refused' ? { ...node, config: { status: 'error', endsRun: true } } : node));
+  expect((await api.call('POST', '/v1/workflows/validate', { key, body: { nodes: fixed, edges } })).body).toEqual({
+    valid: true,
+    findings: [],
+  });
+});
+
 test('validation publishes nothing and reports every finding', async () => {
   const api = http();
   const key = await api.key(['workflows:read']);

@@ -3,6 +3,8 @@ import { failedBy, returns, checkScenarios, longTimeout, script } from './scenar
 import { createRunner } from './run-workflow.ts';
 
 const threw = failedBy('script_threw', 'error');
+/** A TypeError of QuickJS. */
+const mistaken = failedBy('script_threw', 'code_error');
 const digits = `'9'.repeat(400)`;
 
 checkScenarios('thrown values', createRunner(), [
@@ -13,11 +15,11 @@ checkScenarios('thrown values', createRunner(), [
   ),
   script('a column that is Infinity', `const e = new Error('m'); e.stack = '(script.js:1:' + ${digits} + ')'; throw e`, threw),
   script('a line that the script does not have', `const e = new Error('m'); e.stack = '(script.js:4000:1)'; throw e`, threw),
-  script('a stack that is a number', `const e = new Error('m'); e.stack = 1e308; throw e`, threw),
+  script('a stack that is a number', `const e = new Error('m'); e.stack = 1e308; throw e`, mistaken),
   script(
     'a stack that is an object with a toString',
     `const e = new Error('m'); e.stack = { toString() { throw 1 } }; throw e`,
-    threw,
+    mistaken,
   ),
   script('a stack of ten megabytes', `const e = new Error('m'); e.stack = '(script.js:1:1)'.repeat(7e5); throw e`, threw),
   script(
@@ -30,11 +32,11 @@ checkScenarios('thrown values', createRunner(), [
   script('a message of two megabytes', `throw new Error('m'.repeat(2e6))`, failedBy('script_threw', 'error', 'mmmm')),
   script('half a character at the end of the message', `throw new Error('m'.repeat(1992) + '😀😀')`, threw),
   script('an error that prepares its own stack', `Error.prepareStackTrace = () => { throw 1 }; throw new Error('m')`, threw),
-  script('a stack trace limit that is not a number', `Error.stackTraceLimit = 'many'; null.x`, threw),
+  script('a stack trace limit that is not a number', `Error.stackTraceLimit = 'many'; null.x`, mistaken),
   script(
     'an infinite stack trace limit',
     `Error.stackTraceLimit = Infinity; const f = (n) => n === 0 ? null.x : f(n - 1); f(500)`,
-    threw,
+    mistaken,
   ),
   script(
     'an error whose cause is itself',
@@ -89,6 +91,6 @@ checkScenarios('thrown values', createRunner(), [
     failedBy('script_threw', 'error', 'was thrown'),
   ),
   script('an object that looks like an error', `throw { name: 'Error', message: 'm', stack: '(script.js:1:1)' }`, threw),
-  script('a syntax error of eval', `eval('][')`, failedBy('script_threw', 'error', 'SyntaxError')),
+  script('a syntax error of eval', `eval('][')`, failedBy('script_threw', 'code_error', 'SyntaxError')),
   script('a suppressed error', `throw new SuppressedError(new Error('a'), new Error('b'), 'both')`, threw),
 ]);

@@ -49,14 +49,14 @@ checkScenarios('prototypes and globals', sharedRunner, [
   script(
     'Error.prototype.name with a getter that throws',
     'Object.defineProperty(Error.prototype, "name", { get() { throw 1 } }); null.x',
-    failedBy('script_threw', 'error'),
+    failedBy('script_threw', 'code_error'),
   ),
   script(
     'Error.prototype.message with a getter that never ends',
     'Object.defineProperty(Error.prototype, "message", { get() { for (;;); } }); delete Error.prototype.message; null.x',
-    failedBy('script_threw', 'error'),
+    failedBy('script_threw', 'code_error'),
   ),
-  script('Error replaced', 'globalThis.Error = class {}; null.x', failedBy('script_threw', 'error', 'TypeError')),
+  script('Error replaced', 'globalThis.Error = class {}; null.x', failedBy('script_threw', 'code_error', 'TypeError')),
   script(
     'Error.isError that always returns true',
     'Error.isError = () => true; throw { message: "x" }',
@@ -80,7 +80,7 @@ checkScenarios('prototypes and globals', sharedRunner, [
   script(
     'Reflect.apply replaced',
     'Reflect.apply = () => { throw 1 }; Reflect.construct = () => ({}); throw new TypeError("m")',
-    failedBy('script_threw', 'error', 'TypeError: m'),
+    failedBy('script_threw', 'code_error', 'TypeError: m'),
   ),
   script(
     'Function.prototype.call replaced',

@@ -25,7 +25,7 @@ checkScenarios('thenables and getters', createRunner(), [
     'const a = { n: 1 }; queueMicrotask(() => { a.n = 2 }); return a',
     returns({ n: 2 }),
   ),
-  script('a microtask that is not a function', 'queueMicrotask(1)', failedBy('script_threw', 'error')),
+  script('a microtask that is not a function', 'queueMicrotask(1)', failedBy('script_threw', 'code_error')),
   script(
     'Promise.prototype.then replaced',
     'Promise.prototype.then = () => { throw 1 }; (async () => { await null })(); return 1',

@@ -143,6 +143,19 @@ describe('end', () => {
     ];
     expect(found('end', { outputParameters: twice })).toEqual(['config_invalid /nodes/0/config/outputParameters/1/name']);
   });
+
+  it('an output is a template or a constant of any JSON type, and not both', () => {
+    const constants = { kind: 'refund', amount: 0, flags: [true, null], note: { of: 'order {{ctx.id}}' } };
+    const outputParameters = Object.entries(constants).map(([name, value]) => ({ name, value }));
+    expect(decided('end', { outputParameters }, { id: 7 })).toMatchObject({
+      output: { value: { ...constants, note: { of: 'order 7' } } },
+    });
+    expect(found('end', { outputParameters })).toEqual([]);
+    const wrong = [{ name: 'none' }, { name: 'both', value: 1, sourceVariable: '{{ctx.id}}' }];
+    expect(found('end', { outputParameters: wrong })).toEqual(
+      [0, 1].map((index) => `config_invalid /nodes/0/config/outputParameters/${index}/sourceVariable`),
+    );
+  });
 });
 
 it('a runner parses a config as validation does', async () => {

@@ -71,9 +71,30 @@ describe('a script', () => {
     expect(await returned('JSON.stringify = () => "[]"; String.prototype.slice = null; return { a: 1 }')).toEqual({ a: 1 });
   });
 
-  it('that throws fails with its message and location, and may be retried', async () => {
+  it.each([
+    ['a name that does not exist', 'return missing.id', 'ReferenceError'],
+    ['a value without the method', 'return ctx.nothing.map(String)', 'TypeError'],
+    ['text that is no JSON', 'return JSON.parse("{")', 'SyntaxError'],
+    ['one that it made', 'throw new TypeError("no such order")', 'TypeError'],
+    ['one in a microtask', 'queueMicrotask(() => missing()); return 1', 'ReferenceError'],
+  ])('with a mistake is not retried unless the policy says so: %s', async (_what, code, name) => {
+    const { cause, code: errorCode, message } = await failure(code);
+    expect([cause, errorCode, message.split(':')[0]]).toEqual(['code_error', 'script_threw', name]);
+    expect(planNode('javascript', { code }).policy.retry.retryOn).not.toContain('code_error');
+    const chosen = planNode('javascript', { code, retry: { retryOn: ['code_error'] } });
+    expect(chosen.policy.retry.retryOn).toEqual(['code_error']);
+  });
+
+  it.each([
+    'throw new Error("busy")',
+    'throw new RangeError("busy")',
+    'throw "busy"',
+    'class Busy extends TypeError {}; throw new Busy("x")',
+  ])('that decides to fail may be retried: %s', async (code) => expect((await failure(code)).cause).toBe('error'));
+
+  it('that throws fails with its message and location', async () => {
     expect(await failure('throw new TypeError("no such order")')).toEqual({
-      cause: 'error',
+      cause: 'code_error',
       code: 'script_threw',
       message: 'TypeError: no such order',
       details: { line: 1, column: 11 },

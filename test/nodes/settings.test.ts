@@ -53,6 +53,7 @@ it('the names of both documents are equivalent', () => {
 
 it('timeoutSeconds is in seconds, and the older failure modes keep their meaning', () => {
   expect(policyFor({ timeoutSeconds: 2.5 }).timeoutMs).toBe(2_500);
+  expect(policyFor({ timeout_ms: 250 }).timeoutMs).toBe(250);
   expect(policyFor({ errorHandling: 'retry_then_continue' }).errorHandling).toBe('continue');
 });
 
@@ -66,7 +67,7 @@ describe('an invalid setting', () => {
   it.each<[JsonObject, string]>([
     [{ outputVariable: '1st' }, '/outputVariable'],
     [{ outputVariable: 'a-b' }, '/outputVariable'],
-    [{ timeoutMs: 999 }, '/timeoutMs'],
+    [{ timeoutMs: 0 }, '/timeoutMs'],
     [{ timeoutMs: 840_001 }, '/timeoutMs'],
     [{ timeoutSeconds: 841 }, '/timeoutSeconds'],
     [{ timeoutSeconds: '30' }, '/timeoutSeconds'],
@@ -95,6 +96,12 @@ describe('an invalid setting', () => {
 });
 
 it('the bounds are inclusive', () => {
-  expect(found('start', { timeoutMs: 1_000, retry: { attempts: 100 } })).toEqual([]);
+  expect(found('start', { timeout_ms: 1, retry: { attempts: 100 } })).toEqual([]);
   expect(found('start', { timeoutSeconds: 840, retry: { attempts: 1 } })).toEqual([]);
+});
+
+it('allSucceeded never runs after a failed parent, so a default for one is refused', () => {
+  const place = 'config_invalid /nodes/0/config/onParentFailure';
+  expect(found('start', { joinMode: 'allSucceeded', onParentFailure: 'substitute_default' })).toEqual([place]);
+  expect(found('start', { join_mode: 'allSucceeded', onParentFailure: 'propagate' })).toEqual([]);
 });

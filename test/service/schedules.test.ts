@@ -316,7 +316,7 @@ describe('an open run of the schedule', () => {
 describe('a creation', () => {
   test('reports every error before it writes anything', async () => {
     const it = scheduling();
-    expect(await it.create({ timing: { cron: '0 0 * * *', timeZone: 'x' } })).toMatchObject({
+    expect(await it.create({ timing: { cron: '0 0 * *', timeZone: 'x' } })).toMatchObject({
       kind: 'timing_invalid',
       errors: { length: 2 },
     });

@@ -78,6 +78,8 @@ class RunJudge {
   readonly #became = new Map<string, Became>();
   readonly #loops: LoopChecker;
   #halted: string | undefined;
+  /** the end that ends the run, until the run has ended */
+  #last: Extract<RunEvent, { type: 'NODE_COMPLETED' }> | undefined;
   /** before its last attempt: only if the budget has no room for another one */
   #gaveUp: string | undefined;
   judged = 0;
@@ -95,6 +97,7 @@ class RunJudge {
       if (event.type === 'RUN_COMPLETED' || event.type === 'RUN_FAILED') this.#ended(event);
       else if ('nodeId' in event) this.#node(event);
     }
+    this.#holds(this.#last === undefined, `${this.#last?.nodeId} ends the run, and the run goes on`);
     this.#holds(this.#halted === undefined, `${this.#halted} failed, which was to end the run, and the run goes on`);
   }
 
@@ -123,6 +126,8 @@ class RunJudge {
     if (event.type === 'NODE_FAILED' && node.type === 'work' && event.failure.cause === 'error')
       this.#gaveUp = event.attempt === mostAttempts ? this.#gaveUp : `${key} failed for good at attempt ${event.attempt}`;
     if (event.type === 'NODE_FAILED' && policyOf(node)['errorHandling'] === 'fail_workflow') this.#halted = key;
+    this.#holds(this.#last === undefined, `${key} has an event after ${this.#last?.nodeId}, which ends the run`);
+    if (event.type === 'NODE_COMPLETED' && event.end !== undefined && node.config['endsRun'] === true) this.#last = event;
     this.#became.set(key, becameBy(event));
     if (event.type === 'ITERATION_ENDED') this.#dropInside(event);
   }
@@ -134,7 +139,8 @@ class RunJudge {
 
   #decide(node: NodeDefinition, iteration: string): string {
     const { joinMode = 'all', onParentFailure = 'skip' } = policyOf(node);
-    const ways = this.#edges.filter((edge) => edge.target === node.id && !isBack(edge)).map((edge) => this.#way(edge, iteration));
+    const inbound = this.#edges.filter((edge) => edge.target === node.id && !isBack(edge));
+    const ways = inbound.map((edge) => this.#way(edge, iteration));
     if (ways.length === 0) return 'fires';
     if (joinMode === 'any' && ways.includes('live')) return 'fires';
     if (ways.includes('unresolved')) return 'waits';
@@ -142,9 +148,20 @@ class RunJudge {
       if (onParentFailure === 'substitute_default') return 'fires';
       return onParentFailure === 'propagate' ? 'upstream_failure' : 'parent_not_successful';
     }
+    if (joinMode === 'allSucceeded') {
+      if (ways.includes('upstream_failed')) return 'parent_not_successful';
+      if (inbound.some(({ source }) => this.#isStopped(source, iteration))) return 'branch_not_taken';
+    }
     if (ways.includes('live')) return 'fires';
     if (!ways.includes('upstream_failed')) return 'branch_not_taken';
     return onParentFailure === 'substitute_default' ? 'fires' : 'parent_not_successful';
+  }
+
+  /** Whether the node failed, or did not run because of a failure that another branch handles. */
+  #isStopped(id: string, iteration: string): boolean {
+    const became = this.#became.get(`${id}@${iteration}`);
+    if (became?.is !== 'passed by') return became?.is === 'failed';
+    return this.#edges.some((edge) => edge.target === id && !isBack(edge) && this.#isStopped(edge.source, iteration));
   }
 
   #way({ source, sourceHandle: drawn = 'output' }: EdgeDefinition, iteration: string): Way {
@@ -183,11 +200,28 @@ class RunJudge {
   #ended(event: Extract<RunEvent, { type: 'RUN_COMPLETED' | 'RUN_FAILED' }>): void {
     const isHalted = this.#halted !== undefined;
     this.#halted = undefined;
+    const last = this.#last;
+    this.#last = undefined;
+    if (last !== undefined) return this.#endedAt(last, event);
     if (event.type === 'RUN_FAILED' && event.error.cause === 'budget') this.#gaveUp = undefined;
     if (event.type === 'RUN_FAILED' && (isHalted || event.error.cause === 'budget')) return;
     const wentWell = this.#endedIn(topLevel);
     this.#holds(wentWell !== undefined, `${event.type} while something of it is open`);
     this.#holds(wentWell === (event.type === 'RUN_COMPLETED'), `${event.type}, and its leaves say otherwise`);
+  }
+
+  /** The run has the result of the end that ended it. */
+  #endedAt(
+    last: Extract<RunEvent, { type: 'NODE_COMPLETED' }>,
+    event: Extract<RunEvent, { type: 'RUN_COMPLETED' | 'RUN_FAILED' }>,
+  ): void {
+    // What was to be tried again is cancelled.
+    this.#gaveUp = undefined;
+    const isAsEnded =
+      event.type === 'RUN_COMPLETED'
+        ? last.end === 'success' && JSON.stringify(event.output) === JSON.stringify(last.output)
+        : last.end === 'error' && event.error.code === 'ended_in_error';
+    this.#holds(isAsEnded, `${event.type} is not the result of ${last.nodeId}, which ended the run`);
   }
 }
 

@@ -44,6 +44,7 @@ export const simulatedTypes: GraphTypes = {
       isPure: pureTypes.has(node.type),
       recordsStart: node.config['announces'] === true,
       isLoop: node.type === 'loop',
+      ...(node.config['endsRun'] === true ? { endsRun: true as const } : {}),
     })),
   evaluate: (node, input, now): Outcome => {
     switch (node.type) {
@@ -62,7 +63,7 @@ export const simulatedTypes: GraphTypes = {
           kind: 'finished',
           output: { value: { from: node.id, given: nodeInputDigest(input) } },
           handle: null,
-          end: 'success',
+          end: node.config['fails'] === true ? 'error' : 'success',
         };
     }
   },
@@ -174,7 +175,30 @@ export function randomVersion(prng: Prng, name: string, isBrisk: boolean, isWide
   const written = nodes.map((node) =>
     isJsonObject(node.config['policy']) ? withNames(ink, node, node.config['policy'], { isBrisk, calls }) : node,
   );
-  return { name: workflowName(name), version: 1, nodes: written, edges: edges.map((each) => labelled(ink, each)), options: {} };
+  const passed = edges.map((each) => labelled(ink, each));
+  return { name: workflowName(name), version: 1, ...withEndings(ink.fork(), { nodes: written, edges: passed }), options: {} };
+}
+
+/** Joins that need parents that succeeded, and ends that end the run: at the end of the graph, and behind an error edge. */
+function withEndings(ink: Prng, { nodes, edges }: Pick<WorkflowVersion, 'nodes' | 'edges'>) {
+  const joined = nodes.map((node): NodeDefinition => {
+    const { policy } = node.config;
+    const isPlain = isJsonObject(policy) && policy['joinMode'] === 'all' && policy['onParentFailure'] !== 'substitute_default';
+    return isPlain && ink.isLucky(0.25)
+      ? { ...node, config: { ...node.config, policy: { ...policy, joinMode: 'allSucceeded' } } }
+      : node;
+  });
+  const last: JsonObject = {
+    endsRun: true,
+    fails: ink.isLucky(0.3),
+    policy: { joinMode: ink.pick(['any', 'all', 'allSucceeded']) },
+  };
+  const isLast = ink.isLucky(0.25);
+  const ended = joined.map((node) => (node.type === 'end' && isLast ? { ...node, config: { ...node.config, ...last } } : node));
+  const guarded = ended.find(({ id, type, config }) => type === 'work' && !id.includes('.') && Number(config['fails'] ?? 0) > 0);
+  if (guarded === undefined || !ink.isLucky(0.4)) return { nodes: ended, edges };
+  const halt = { id: nodeId('halt'), type: 'end', config: { endsRun: true, fails: ink.isLucky(0.5) } };
+  return { nodes: [...ended, halt], edges: [...edges, { source: guarded.id, target: halt.id, sourceHandle: 'error' }] };
 }
 
 /** Few names, so that several nodes write the same name and several edges bring values for the same name. */

@@ -59,7 +59,7 @@ export const lensOperations: OperationTable<HandledOperations, CommonTools> = {
   },
 
   async listLenses({ decider: { deps } }, request) {
-    return listVersioned(lensesOf(deps), 'listLenses', request, summaryOf);
+    return listVersioned(lensesOf(deps), 'listLenses', request, (summaries) => summaries.map(summaryOf));
   },
 
   async archiveLens({ decider: { deps } }, request) {

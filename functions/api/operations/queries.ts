@@ -56,7 +56,7 @@ export const queryOperations: OperationTable<HandledOperations, CommonTools> = {
   },
 
   async listQueries({ decider: { deps } }, request) {
-    return listVersioned(queriesOf(deps), 'listQueries', request, querySummaryOf);
+    return listVersioned(queriesOf(deps), 'listQueries', request, (summaries) => summaries.map(querySummaryOf));
   },
 
   async archiveQuery({ decider: { deps } }, request) {

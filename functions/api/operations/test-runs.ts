@@ -56,7 +56,8 @@ export const testRunOperations: OperationTable<'testWorkflow' | 'viewRun'> = {
     switch (result.kind) {
       case 'found': {
         const { view, status, lastEventId } = result;
-        return { status: 200, body: { view, status, lastEventId } };
+        const { widgetType } = body;
+        return { status: 200, body: { view, status, lastEventId, ...(widgetType === undefined ? {} : { widgetType }) } };
       }
       case 'refused':
         return refuse('invalid_request', { errors: result.errors });

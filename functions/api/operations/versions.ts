@@ -40,20 +40,25 @@ export async function getVersioned<Kind extends ResourceKind, Version extends Nu
   }
 }
 
-/** Lists summaries, ordered by name, in pages. */
+/**
+ * Lists summaries, ordered by name, in pages.
+ * @param rowsOf the rows of a page, in its order; fewer than the summaries end the page early
+ */
 export async function listVersioned<Kind extends ResourceKind, Version extends Numbered, Facts extends object, Row>(
   { store, name }: VersionedResource<Kind, Version, Facts>,
   operationId: OperationId,
   { scope, query }: { readonly scope: Scope; readonly query: Omit<SummaryFilter<never>, 'after'> & { readonly cursor?: string } },
-  rowOf: (summary: Summary<Version, Facts>) => Row,
+  rowsOf: (summaries: readonly Summary<Version, Facts>[]) => readonly Row[] | Promise<readonly Row[]>,
 ) {
   const { cursor, limit, ...filters } = query;
   const listing = { operationId, scope, filters };
   const after = cursor === undefined ? undefined : decodeCursor(listing, z.strictObject({ name }), cursor);
   if (cursor !== undefined && after === undefined) return refuse('cursor_invalid');
   const found = await store.list(scope, { limit, ...filters, ...(after !== undefined && { after: after.name }) });
-  const next = found.next === undefined ? null : encodeCursor(listing, { name: found.next });
-  return { status: 200 as const, body: { data: found.summaries.map(rowOf), cursor: next, hasMore: next !== null } };
+  const data = await rowsOf(found.summaries);
+  const last = data.length < found.summaries.length ? found.summaries[data.length - 1]?.name : found.next;
+  const next = last === undefined ? null : encodeCursor(listing, { name: last });
+  return { status: 200 as const, body: { data, cursor: next, hasMore: next !== null } };
 }
 
 /** Archives the resource in the path. */

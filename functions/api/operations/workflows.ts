@@ -1,10 +1,11 @@
 /** The workflow routes. */
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
+import { maxListedBytes } from '../../../lib/api/schemas/workflows.ts';
 import { workflowName as workflowNameSchema } from '../../../lib/api/schemas/parts.ts';
 import { defined } from '../../../lib/base/defined.ts';
 import type { WorkflowDefinition, WorkflowVersion } from '../../../lib/engine/graph/definition.ts';
-import { type ScheduleId, type WorkflowName, workflowName } from '../../../lib/engine/ids.ts';
+import { type ScheduleId, type Scope, type WorkflowName, workflowName } from '../../../lib/engine/ids.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { DeletionPhase, WorkflowDeletion } from '../../../lib/ports/deletions.ts';
 import type { WorkflowSummary } from '../../../lib/ports/versions.ts';
@@ -91,7 +92,10 @@ export const workflowOperations: OperationTable<HandledOperations> = {
   },
 
   async listWorkflows({ decider: { deps } }, request) {
-    return listVersioned(workflowsOf(deps), 'listWorkflows', request, workflowSummaryOf);
+    const { include, ...query } = request.query;
+    return listVersioned(workflowsOf(deps), 'listWorkflows', { ...request, query }, (summaries) =>
+      include === undefined ? summaries.map(workflowSummaryOf) : withDefinitions(deps, request.scope, summaries),
+    );
   },
 
   async archiveWorkflow({ decider: { deps } }, request) {
@@ -143,6 +147,40 @@ const workflowSummaryOf = (summary: WorkflowSummary) => ({
   ...times({ deletingSince: summary.deletingSince }),
 });
 
+/** The rows of a page with their latest definitions, until the page is full. One after the other, because each may be large. */
+async function withDefinitions(
+  { workflows }: Pick<Tools['decider']['deps'], 'workflows'>,
+  scope: Scope,
+  summaries: readonly WorkflowSummary[],
+): Promise<ResponseOf<'listWorkflows'>['body']['data']> {
+  const rows: ReturnType<typeof rowWith>[] = [];
+  let bytes = 0;
+  for (const summary of summaries) {
+    const row = rowWith(summary, await workflows.version(scope, summary.name, summary.latestVersion));
+    bytes += Buffer.byteLength(JSON.stringify(row));
+    if (rows.length > 0 && bytes > maxListedBytes) break;
+    rows.push(row);
+  }
+  return rows;
+}
+
+/** @param latest absent: it was deleted after the list was read */
+const rowWith = (summary: WorkflowSummary, latest: WorkflowVersion | undefined) => ({
+  ...workflowSummaryOf(summary),
+  ...(latest === undefined ? {} : { definition: definitionIn(latest) }),
+});
+
+const definitionIn = ({ version, nodes, edges, options: { args, ...options } }: WorkflowVersion) => ({
+  version,
+  nodes: nodes.map((node) => ({ ...node })),
+  edges: edges.map((edge) => ({ ...edge })),
+  options: defined({
+    ...options,
+    args: args?.map((argument) => ({ ...argument })),
+    budget: options.budget === undefined ? undefined : { ...options.budget },
+  }),
+});
+
 const stateOf = (phase: DeletionPhase) => (phase === 'closing' || phase === 'finding' ? 'finding_runs' : 'deleting_runs');
 
 const deletionIn = ({ requestedAt, phase, runsFound, runsDeleted }: WorkflowDeletion) =>
@@ -161,11 +199,5 @@ const workflowOf = (
   defined({
     ...workflowSummaryOf(summary),
     deletion: deletion === undefined ? undefined : deletionIn(deletion),
-    version: version.version,
-    nodes: version.nodes.map((node) => ({ ...node })),
-    edges: version.edges.map((edge) => ({ ...edge })),
-    options: defined({
-      args: version.options.args === undefined ? undefined : version.options.args.map((argument) => ({ ...argument })),
-      deadlineSeconds: version.options.deadlineSeconds,
-    }),
+    ...definitionIn(version),
   });

@@ -89,10 +89,19 @@ export const testedResponse = z.strictObject({ runId: z.string(), isTest: z.lite
 export const stoppedResponse = z.strictObject({ runId: z.string(), deleted: z.literal(true) });
 
 export const viewRunBody = z
-  .strictObject({ config: json.meta({ description: 'any JSON value that contains templates such as {{ctx.order.total}}' }) })
+  .strictObject({
+    config: json.meta({ description: 'any JSON value that contains templates such as {{ctx.order.total}}' }),
+    widgetType: z
+      .string()
+      .min(1)
+      .max(64)
+      .exactOptional()
+      .meta({ description: 'the type of the widget; the response has it too' }),
+  })
   .meta({ id: 'ViewRun' });
 export const viewResponse = z.strictObject({
   view: json.meta({ description: 'the configuration with resolved templates' }),
+  widgetType: z.string().exactOptional(),
   status: z.enum(runStatuses),
   lastEventId: z.int(),
 });

@@ -10,7 +10,8 @@ export const minCatchUpSeconds = 120;
 export const maxCatchUpSeconds = 86_400;
 
 const cron = z.string().min(1).max(256).meta({
-  description: 'six fields as in EventBridge Scheduler: minutes, hours, day of month, month, day of week, year',
+  description:
+    'six fields as in EventBridge Scheduler: minutes, hours, day of month, month, day of week, year; or five as in Unix cron, which are converted',
 });
 const rate = z.string().min(1).max(64).meta({ description: 'such as `5 minutes`, `1 hour` or `7 days`' });
 const timeZone = z.string().min(1).max(64).meta({ description: 'an IANA time zone; absent: UTC' });

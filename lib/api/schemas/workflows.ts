@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { mergeStrategies } from '../../engine/graph/definition.ts';
 import { maxDeadline } from '../../engine/log/head.ts';
 import { json, jsonObject, utcTimestamp, nodeId, page, workflowName } from './parts.ts';
-import { finding, summaryFields } from './versions.ts';
+import { finding, summariesQuery, summaryFields } from './versions.ts';
 
 /** A workflow can declare up to one year. */
 const maxDeadlineSeconds = maxDeadline / 1_000;
@@ -103,15 +103,31 @@ const deletion = z
 export const deletingResponse = z.strictObject({ name: z.string(), deletion });
 
 const workflowSummary = { ...summaryFields, deletingSince: utcTimestamp.exactOptional() };
-export const workflowList = page(z.strictObject(workflowSummary).meta({ id: 'WorkflowSummary' }));
+const definition = {
+  version: z.int(),
+  nodes: z.array(jsonObject).readonly().meta({ description: 'the published nodes' }),
+  edges: z.array(jsonObject).readonly().meta({ description: 'the published edges' }),
+  options: jsonObject,
+};
+/** A Lambda response has at most 6 MB, and one definition up to 5 MB: a page has one definition, or as many as fit into this. */
+export const maxListedBytes = 4_194_304;
+
+export const workflowsQuery = summariesQuery.extend({
+  include: z
+    .literal('definition')
+    .exactOptional()
+    .meta({ description: 'each workflow has the definition of its latest version; a page ends early when it is full' }),
+});
+export const workflowList = page(
+  z
+    .strictObject({ ...workflowSummary, definition: z.strictObject(definition).meta({ id: 'ListedDefinition' }).exactOptional() })
+    .meta({ id: 'WorkflowSummary' }),
+);
 
 export const workflowResponse = z
   .strictObject({
     ...workflowSummary,
     deletion: deletion.exactOptional().meta({ description: 'the progress of its deletion' }),
-    version: z.int(),
-    nodes: z.array(jsonObject).readonly().meta({ description: 'the published nodes' }),
-    edges: z.array(jsonObject).readonly().meta({ description: 'the published edges' }),
-    options: jsonObject,
+    ...definition,
   })
   .meta({ id: 'Workflow' });

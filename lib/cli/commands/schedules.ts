@@ -5,7 +5,10 @@ import { overlapPolicies } from '../../engine/schedule/timing.ts';
 
 const addScheduleOptions = (command: Command): Command =>
   command
-    .option('--cron <fields>', 'cron expression with six fields: minutes, hours, day of month, month, day of week, year')
+    .option(
+      '--cron <fields>',
+      'cron expression with six fields (minutes, hours, day of month, month, day of week, year) or with five as in Unix cron',
+    )
     .option('--rate <text>', 'interval, such as "5 minutes", "1 hour" or "7 days"')
     .option('--time-zone <name>', 'time zone of --cron, such as Europe/Berlin')
     .option('--input <json>', 'the input of each run')

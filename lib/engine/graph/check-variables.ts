@@ -3,7 +3,7 @@ import type { Finding, WorkflowDefinition } from './definition.ts';
 import { finding, jsonPointer } from './findings.ts';
 import type { NodeFacts } from './inspection.ts';
 import type { NodePolicy } from './plan.ts';
-import type { Shape } from './shape.ts';
+import type { Shape, ShapeEdge } from './shape.ts';
 
 /** Context keys of the run's input and output. */
 const reservedNames: readonly string[] = ['input', 'output'];
@@ -21,8 +21,31 @@ export const checkVariables = (
         : [],
     ),
     ...checkRewrites(definition, shape, facts, writers),
+    ...checkReads(facts),
   ];
 };
+
+const maxNamesShown = 10;
+
+/** Whether some node writes each name that a node reads. Where and when it writes is not checked. */
+function checkReads(facts: readonly (NodeFacts | undefined)[]): readonly Finding[] {
+  // What an unknown node or an invalid config would write is not known.
+  if (facts.includes(undefined)) return [];
+  const written = new Set(facts.flatMap((known) => known?.writes ?? []));
+  const names = ['input', ...written];
+  const shown = names.length <= maxNamesShown ? names.join(', ') : `${names.slice(0, maxNamesShown).join(', ')} and others`;
+  return facts.flatMap((known, node) =>
+    (known?.reads ?? [])
+      .filter(({ name }) => !isReserved(name) && !written.has(name))
+      .map(({ pointer, name }) =>
+        finding(
+          'variable_unknown',
+          `${jsonPointer('nodes', node)}${pointer}`,
+          `no node writes ctx.${name}: set outputVariable of a node to ${name}, or read one of ${shown}`,
+        ),
+      ),
+  );
+}
 
 const isReserved = (name: string): boolean => reservedNames.includes(name) || name.startsWith('__');
 
@@ -126,37 +149,54 @@ export const endsBefore = (shape: Shape, policies: readonly JoinPolicy[]): ((ear
  * Whether at most one of two nodes can run: some ancestor must end by one handle for the first and by another for the second.
  * A node that may run after a failure (`propagate`, `substitute_default`) is also compatible with ancestors that ended by no handle.
  */
-export const areExclusive = (shape: Shape, policies: readonly JoinPolicy[]): ((one: number, other: number) => boolean) => {
+export const areExclusive = (shape: Shape, policies: readonly JoinPolicy[]): ((one: number, other: number) => boolean) =>
+  exclusionsOf(shape, policies).ofNodes;
+
+interface Exclusions {
+  readonly ofNodes: (one: number, other: number) => boolean;
+  /** whether an edge is never taken in a run in which the node runs */
+  readonly ofEdge: (edge: Pick<ShapeEdge, 'source' | 'handle'>, node: number) => boolean;
+}
+
+export const exclusionsOf = (shape: Shape, policies: readonly JoinPolicy[]): Exclusions => {
   const { groups, bitOf, size } = handleBits(shape);
   const words = (size + 31) >>> 5;
   const none = new Uint32Array(words);
   for (const group of groups) set(none, group.none);
 
   const possible = Array.from({ length: shape.size }, () => new Uint32Array(words));
+  const inheritedBy = ({ source, handle }: Pick<ShapeEdge, 'source' | 'handle'>): Bits => {
+    const inherited = Uint32Array.from(possible[source] ?? []);
+    const takenBit = bitOf(source, handle);
+    for (let bit = groups[source]?.first ?? 0; bit < (groups[source]?.end ?? 0); bit += 1) {
+      if (bit !== takenBit) inherited[bit >>> 5] = (inherited[bit >>> 5] ?? 0) & ~(1 << (bit & 31));
+    }
+    return inherited;
+  };
   for (const node of shape.order) {
     const current = possible[node] ?? new Uint32Array(words);
     const edges = shape.inbound[node] ?? [];
     if (edges.length === 0) current.fill(0xffff_ffff);
     const runsAfterFailure = policies[node]?.onParentFailure !== 'skip';
-    for (const { source, handle } of edges) {
-      const inherited = Uint32Array.from(possible[source] ?? []);
-      const takenBit = bitOf(source, handle);
-      for (let bit = groups[source]?.first ?? 0; bit < (groups[source]?.end ?? 0); bit += 1) {
-        if (bit !== takenBit) inherited[bit >>> 5] = (inherited[bit >>> 5] ?? 0) & ~(1 << (bit & 31));
-      }
+    for (const edge of edges) {
+      const inherited = inheritedBy(edge);
       if (runsAfterFailure) union(inherited, none);
       union(current, inherited);
     }
   }
 
   const branching = groups.filter(({ first, end }) => end - first > 2);
-  return (one, other) => {
-    const common = Uint32Array.from(possible[one] ?? []);
-    intersect(common, possible[other] ?? new Uint32Array(words));
+  const isImpossible = (one: Bits | undefined, other: Bits | undefined): boolean => {
+    const common = Uint32Array.from(one ?? []);
+    intersect(common, other ?? new Uint32Array(words));
     return branching.some(({ first, end }) => {
       for (let bit = first; bit < end; bit += 1) if (has(common, bit)) return false;
       return true;
     });
+  };
+  return {
+    ofNodes: (one, other) => isImpossible(possible[one], possible[other]),
+    ofEdge: (edge, node) => isImpossible(inheritedBy(edge), possible[node]),
   };
 };
 

@@ -8,7 +8,8 @@ import { bodyHandle, errorHandle } from './outcome.ts';
 import type { Plan, PlanEdge, PlanLoop, PlanNode } from './plan.ts';
 
 /** What `lib/nodes` adds to a node's definition. */
-export type NodeExecutionTraits = Pick<PlanNode, 'policy' | 'isPure' | 'recordsStart'> & Partial<Pick<PlanNode, 'isLoop'>>;
+export type NodeExecutionTraits = Pick<PlanNode, 'policy' | 'isPure' | 'recordsStart'> &
+  Partial<Pick<PlanNode, 'isLoop' | 'endsRun'>>;
 
 /** The definition has passed `validate`, so what `validate` reports cannot occur here. */
 export const compile = (definition: WorkflowVersion, traitsOf: (node: NodeDefinition) => NodeExecutionTraits): Plan => {
@@ -34,9 +35,14 @@ export const compile = (definition: WorkflowVersion, traitsOf: (node: NodeDefini
   };
   const planned = (list: readonly ShapeEdge[] | undefined): readonly PlanEdge[] => (list ?? []).map(plannedEdge);
 
+  const endsRun = ({ target }: ShapeEdge): boolean => traits[target]?.endsRun === true;
+  /** An end that ends the run is decided before its siblings, so that they begin nothing that it cancels at once. */
+  const inOrder = (list: readonly ShapeEdge[] = []): readonly ShapeEdge[] =>
+    list.some(endsRun) ? [...list.filter(endsRun), ...list.filter((edge) => !endsRun(edge))] : list;
+
   const nodes = definition.nodes.map((declared, index): PlanNode => {
     const { position: _position, ...node } = declared;
-    const { policy, isPure, recordsStart } = traits[index] ?? traitsOf(declared);
+    const { policy, isPure, recordsStart, endsRun: isLastNode } = traits[index] ?? traitsOf(declared);
     const enclosingLoop = shape.loopBodies.enclosingLoops[index];
     const loop = enclosingLoop === undefined ? undefined : definition.nodes[enclosingLoop]?.id;
     return defined({
@@ -44,10 +50,11 @@ export const compile = (definition: WorkflowVersion, traitsOf: (node: NodeDefini
       policy,
       isPure,
       recordsStart,
+      endsRun: isLastNode,
       isLoop: isLoop(index),
       loop,
       inbound: planned(shape.inbound[index]),
-      outbound: planned(shape.outbound[index]).filter((edge) => edge.isEntry !== true),
+      outbound: planned(inOrder(shape.outbound[index])).filter((edge) => edge.isEntry !== true),
       wave: shape.waves[index] ?? 0,
     });
   });

@@ -22,7 +22,9 @@ export type EdgeState =
   /** the source failed without an error edge: the target's policy decides */
   | 'source_failed'
   /** the source was skipped because of an earlier failure */
-  | 'upstream_failed';
+  | 'upstream_failed'
+  /** for `allSucceeded` only: the source failed and an error edge handles it, or such a failure kept the source from running */
+  | 'failure_handled';
 
 /**
  * Evaluates the edge's condition. Throws `PayloadsNeeded` if the condition needs an output that is offloaded and not loaded.
@@ -122,7 +124,8 @@ export type JoinDecision = 'wait' | 'fire' | 'skip_branch' | 'skip_parent' | 'up
 /**
  * `any` fires on the first live edge. Otherwise all edges must be resolved first. Then the node's policy decides about a failed parent;
  * without one, a single live edge is enough. A node cut off by an earlier failure is skipped with that reason, so that the run does not
- * count as a success, unless its policy substitutes a default.
+ * count as a success, unless its policy substitutes a default. With `allSucceeded`, a failure on any edge keeps the node from firing.
+ * A handled failure is no failure of the run, so the node is then skipped as on a branch that is not taken.
  * @param edges the states of the node's inbound edges
  */
 export function decideJoin(
@@ -139,8 +142,12 @@ export function decideJoin(
       case 'propagate':
         return 'upstream_failure';
       case 'substitute_default':
-        return 'fire';
+        return policy.joinMode === 'allSucceeded' ? 'skip_parent' : 'fire';
     }
+  }
+  if (policy.joinMode === 'allSucceeded') {
+    if (has('upstream_failed')) return 'skip_parent';
+    if (has('failure_handled')) return 'skip_branch';
   }
   if (has('live')) return 'fire';
   if (has('upstream_failed')) return policy.onParentFailure === 'substitute_default' ? 'fire' : 'skip_parent';

@@ -36,6 +36,10 @@ export const findingCodes = {
   loop_without_body: 'error',
   end_in_loop: 'error',
   loop_too_deep: 'error',
+  /** an error edge handles the failure of a parent, and the join runs without that parent */
+  join_runs_after_failure: 'warning',
+  /** `allSucceeded` never runs after a failed parent, so an error edge into the node has no effect */
+  error_edge_never_taken: 'warning',
   duplicate_output_variable: 'error',
   argument_invalid: 'error',
   budget_invalid: 'error',
@@ -44,6 +48,8 @@ export const findingCodes = {
   pinned_node_unknown: 'error',
   /** a later node writes a variable again, in an order that the graph fixes: allowed, and seldom intended */
   output_variable_rewritten: 'warning',
+  /** a template or a script reads a name under `ctx` that no node writes: it is null in every run */
+  variable_unknown: 'warning',
 } as const satisfies Record<string, Finding['severity']>;
 
 export type FindingCode = keyof typeof findingCodes;

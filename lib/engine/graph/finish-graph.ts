@@ -1,5 +1,5 @@
 /** Ends a run when no node is open: its leaves decide its status, its end nodes its output. */
-import { type IterationKey, nodeKey, topLevel } from '../ids.ts';
+import { type IterationKey, type NodeId, nodeKey, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type Payload, inline, isJsonObject, minJsonLength } from '../json.ts';
 import type { Failure } from '../log/events.ts';
@@ -19,9 +19,17 @@ export function finishGraph(draft: Draft): void {
   if ('failure' in output) return endAsFailed(draft, output.failure);
   const outputFailure = checkPayload(output);
   if (outputFailure !== undefined) return endAsFailed(draft, outputFailure);
+  endAsCompleted(draft, output);
+}
+
+/** Ends the run with the result of this end node alone. The end of the run cancels the open nodes. */
+export const endRunAt = (draft: Draft, { id }: PlanNode, end: 'success' | 'error', output: Payload): void =>
+  end === 'error' ? endAsFailed(draft, endedInError(id)) : endAsCompleted(draft, output);
+
+const endAsCompleted = (draft: Draft, output: Payload): void => {
   emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'completed' });
   emit(draft, { type: 'RUN_COMPLETED', output });
-}
+};
 
 /** Ends the run because of one node's failure. The end of the run cancels the open nodes. */
 export const failRun = (draft: Draft, { node, iteration }: PlanNodeRef): void =>
@@ -35,14 +43,7 @@ export function firstFailure(draft: Draft, leaves: readonly PlanNode[], iteratio
     const state = stateOf(draft, leaf, iteration);
     switch (state.status) {
       case 'completed':
-        if (state.end === 'error') {
-          return {
-            cause: 'error',
-            code: 'ended_in_error',
-            message: `end node ${leaf.id} ends the run as an error`,
-            details: { nodeId: leaf.id },
-          };
-        }
+        if (state.end === 'error') return endedInError(leaf.id);
         break;
       case 'failed':
       case 'timed_out':
@@ -56,6 +57,13 @@ export function firstFailure(draft: Draft, leaves: readonly PlanNode[], iteratio
   }
   return undefined;
 }
+
+const endedInError = (nodeId: NodeId): Failure => ({
+  cause: 'error',
+  code: 'ended_in_error',
+  message: `end node ${nodeId} ends the run as an error`,
+  details: { nodeId },
+});
 
 function stateOf(
   draft: Draft,

@@ -3,15 +3,28 @@ import type { NodeDefinition } from './definition.ts';
 import { type FindingCode, definitionLimits } from './findings.ts';
 import type { NodePolicy } from './plan.ts';
 
+/** A name that a node reads under `ctx`. */
+export interface ContextRead {
+  /** relative to the node: `/config/code` */
+  readonly pointer: string;
+  readonly name: string;
+}
+
 /** Facts about a node whose config could be parsed. */
 export interface NodeFacts {
-  readonly policy: Pick<NodePolicy, 'outputVariable' | 'joinMode' | 'onParentFailure'>;
+  readonly policy: Pick<NodePolicy, 'outputVariable' | 'joinMode' | 'onParentFailure'> &
+    Partial<Pick<NodePolicy, 'errorHandling'>>;
   /** handles that edges may use; empty for an end node */
   readonly handles: readonly string[];
   /** the node starts runs, and no edge may lead into it */
   readonly isTrigger: boolean;
   /** the node runs its body, behind the handle `loop`, once per item */
   readonly isLoop?: boolean;
+  /** the context names that it writes: its output variable, also a default one, and a loop's item and index */
+  readonly writes?: readonly string[];
+  readonly reads?: readonly ContextRead[];
+  /** an end node whose end ends the run */
+  readonly endsRun?: boolean;
 }
 
 interface NodeInspection {

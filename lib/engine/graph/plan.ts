@@ -8,10 +8,17 @@ import type { PinnedOutput } from './pinned-outputs.ts';
 import type { Outcome } from './outcome.ts';
 import type { ContextView } from './context.ts';
 
+/**
+ * When a node with inbound edges fires: when all of them are resolved and one is live, on the first live one, or when all of them are
+ * resolved and no parent failed.
+ */
+export const joinModes = ['all', 'any', 'allSucceeded'] as const;
+export type JoinMode = (typeof joinModes)[number];
+
 /** Settings common to all node types; `lib/nodes` parses them from the node's config. */
 export interface NodePolicy {
   readonly outputVariable?: string;
-  readonly joinMode: 'all' | 'any';
+  readonly joinMode: JoinMode;
   readonly errorHandling: 'continue' | 'fail_workflow';
   readonly onParentFailure: 'skip' | 'propagate' | 'substitute_default';
   readonly merge: MergeStrategy;
@@ -42,12 +49,14 @@ export interface PlanNode {
   readonly isPure: boolean;
   /** when taken from the queue, it gets a NODE_STARTED commit of its own, because it may take long */
   readonly recordsStart: boolean;
+  /** of an end node: when it completes, the run ends with its result, and everything that is open is cancelled */
+  readonly endsRun?: true;
   /** runs its body once per item */
   readonly isLoop: boolean;
   /** the innermost loop whose body contains it; absent: none */
   readonly loop?: NodeId;
   readonly inbound: readonly PlanEdge[];
-  /** for a loop, without the edges into its body */
+  /** for a loop, without the edges into its body; edges to ends that end the run come first */
   readonly outbound: readonly PlanEdge[];
   /** longest distance from a root */
   readonly wave: number;

@@ -8,7 +8,7 @@ import type { Instant } from '../time.ts';
 import { valueOf } from './context.ts';
 import { emit } from '../decision.ts';
 import type { Draft } from './draft.ts';
-import { failRun } from './finish-graph.ts';
+import { endRunAt, failRun } from './finish-graph.ts';
 import { pageSizeOf } from './loop-values.ts';
 import { type Outcome, doneHandle, errorHandle, mainHandle } from './outcome.ts';
 import { storableOutcome } from './payload-limits.ts';
@@ -32,7 +32,9 @@ export function recordResult(
 ): void {
   switch (outcome.kind) {
     case 'finished':
-      return emit(draft, completionEvent(nodeRef, outcome, times));
+      emit(draft, completionEvent(nodeRef, outcome, times));
+      if (nodeRef.node.endsRun === true && outcome.end !== undefined) endRunAt(draft, nodeRef.node, outcome.end, outcome.output);
+      return;
     case 'sleeping':
       return beginSleep(draft, nodeRef, outcome, times.attempt);
     case 'awaiting':

@@ -1,6 +1,6 @@
 /**
  * Rerun from a chosen node: results of nodes before it are reused; nodes after it, and nodes that did not succeed, are decided again.
- * Skips are not reused, because they follow from the rest.
+ * Skips are not reused, because they follow from the rest; an end that ends the run is not, because its decision ends the rerun too.
  */
 import { defined } from '../../base/defined.ts';
 import { type NodeId, nodeKey, topLevel } from '../ids.ts';
@@ -25,7 +25,10 @@ export function reusableResults(plan: Plan, earlier: RunState, from: NodeId): re
   const rerunNodes = reachableFrom(plan, outermostLoop(plan, from));
   return [...earlier.nodes.entries()]
     .flatMap(([, state]) => (isReusable(state) && state.iteration === topLevel ? [state] : []))
-    .filter(({ nodeId }) => plan.nodes.has(nodeId) && !rerunNodes.has(nodeId))
+    .filter(({ nodeId }) => {
+      const node = plan.nodes.get(nodeId);
+      return node !== undefined && node.endsRun !== true && !rerunNodes.has(nodeId);
+    })
     .toSorted((a, b) => a.endedBy - b.endedBy);
 }
 

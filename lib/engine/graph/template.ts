@@ -106,6 +106,13 @@ export const secretsOf = (value: JsonValue): readonly { readonly pointer: string
     return 'error' in parsed ? [] : parsed.parts.flatMap((part) => ('secret' in part ? [{ pointer, name: part.secret }] : []));
   });
 
+/** Every context name that a valid template in the value reads, once for each text, with a JSON pointer relative to the value. */
+export const namesReadBy = (value: JsonValue): readonly { readonly pointer: string; readonly name: string }[] =>
+  [...textsOf(value, '')].flatMap(({ pointer, text }) => {
+    const names = pathsOf(text).flatMap(([name]) => (name === undefined ? [] : [String(name)]));
+    return [...new Set(names)].map((name) => ({ pointer, name }));
+  });
+
 /** Every path looked up by a valid template in the value, with repetitions. */
 export const pathsOf = (value: JsonValue): readonly Path[] =>
   [...textsOf(value, '')].flatMap(({ text }) => {

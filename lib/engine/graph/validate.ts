@@ -5,6 +5,7 @@
 import { maxSlots } from '../concurrency-slots.ts';
 import type { ArgumentDeclaration, Budget, Finding, WorkflowDefinition } from './definition.ts';
 import { checkEdges } from './check-edges.ts';
+import { checkJoins } from './check-joins.ts';
 import { checkLoops } from './check-loops.ts';
 import { checkPaths } from './check-paths.ts';
 import { checkVariables } from './check-variables.ts';
@@ -13,7 +14,7 @@ import { type InspectNode, InspectionWork } from './inspection.ts';
 import { shapeOf } from './shape.ts';
 import { matchesArgumentType } from './validate-input.ts';
 
-/** All findings, in the order nodes, edges, paths, loops, variables, arguments, budget, concurrency. Empty if valid. */
+/** All findings, in the order nodes, edges, paths, loops, joins, variables, arguments, budget, concurrency. Empty if valid. */
 export const validate = (definition: WorkflowDefinition, inspect: InspectNode): readonly Finding[] => {
   const tooLarge = checkSize(definition);
   if (tooLarge.length > 0) return tooLarge;
@@ -32,6 +33,7 @@ export const validate = (definition: WorkflowDefinition, inspect: InspectNode): 
     ...checkEdges(definition, facts),
     ...checkPaths(definition, shape, facts),
     ...checkLoops(definition, shape, facts),
+    ...checkJoins(definition, shape, facts),
     ...checkVariables(definition, shape, facts),
     ...checkArguments(definition.options.args ?? []),
     ...checkBudget(definition.options.budget),

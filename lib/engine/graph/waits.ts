@@ -113,7 +113,8 @@ export function failureOfChild(end: ChildEnd, childRunId: RunId): Failure | unde
  */
 function causeForCaller(cause: Failure['cause']): Failure['cause'] {
   if (cause === 'deadline') return 'timeout';
-  return cause === 'invalid' || cause === 'forbidden' || cause === 'budget' ? 'invalid' : 'error';
+  const isFinal = cause === 'invalid' || cause === 'forbidden' || cause === 'budget' || cause === 'code_error';
+  return isFinal ? 'invalid' : 'error';
 }
 
 export const subflowExpired = (wait: ChildWait): Failure => ({

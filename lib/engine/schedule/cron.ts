@@ -30,7 +30,7 @@ export function readCron(text: string): ReadCron {
     year === undefined ||
     more.length > 0
   ) {
-    return { kind: 'refused', errors: ['must have six fields: minutes, hours, day of month, month, day of week, year'] };
+    return { kind: 'refused', errors: [wrongFieldCount] };
   }
   const errors: string[] = [];
   const values = (shape: FieldShape, field: string): readonly number[] => {
@@ -50,6 +50,51 @@ export function readCron(text: string): ReadCron {
   return day.kind === 'refused' || errors.length > 0
     ? { kind: 'refused', errors }
     : { kind: 'read', cron: { ...cron, day: day.rule } };
+}
+
+const wrongFieldCount =
+  'must have six fields: minutes, hours, day of month, month, day of week, year; or the first five as in Unix cron, where weekdays are 0 to 7';
+
+export type ConvertedCron =
+  | { readonly kind: 'converted'; /** six fields */ readonly cron: string }
+  /** each is the end of a sentence that begins with "cron" */
+  | { readonly kind: 'refused'; readonly errors: readonly string[] };
+
+/**
+ * Five fields as in Unix cron, converted to six: weekdays from 0 to 7 with Sunday at both ends become names, and one day field becomes `?`.
+ * Other texts stay as they are. Two restricted day fields are refused: Unix cron fires when either matches, and one expression of
+ * EventBridge Scheduler cannot say that.
+ */
+export function convertUnixCron(text: string): ConvertedCron {
+  const [minutes = '', hours = '', dayOfMonth = '', month = '', dayOfWeek, ...more] = text.trim().split(/\s+/);
+  if (dayOfWeek === undefined || more.length > 0) return { kind: 'converted', cron: text };
+  const special = [dayOfMonth, dayOfWeek].find((field) => field === '?' || /[#?]|^\d*[LW]$|^\w+L$/i.test(field));
+  if (special !== undefined) {
+    return {
+      kind: 'refused',
+      errors: [`has five fields as in Unix cron, which does not know ${special}: add the year as a sixth field`],
+    };
+  }
+  const weekdays = readField(unixWeekdays, dayOfWeek.replaceAll(/-sun(?![a-z])/gi, '-7'));
+  if (weekdays.kind === 'refused') return { kind: 'refused', errors: [fieldError(unixWeekdays.name, weekdays.reason)] };
+  const names = weekdayNames.filter((_, day) => weekdays.values.some((value) => value % 7 === day));
+  const dates = readField(fieldShapes.dayOfMonth, dayOfMonth);
+  const isEveryDate = dates.kind === 'read' && dates.values.length === fieldShapes.dayOfMonth.max;
+  const isEveryWeekday = names.length === weekdayNames.length;
+  if (!isEveryDate && !isEveryWeekday) return { kind: 'refused', errors: [twoDayFields] };
+  const days = isEveryWeekday ? [dayOfMonth, month, '?'] : ['?', month, namesText(names)];
+  return { kind: 'converted', cron: [minutes, hours, ...days, '*'].join(' ') };
+}
+
+const twoDayFields =
+  'restricts the day of month and the day of week: Unix cron fires when either matches, which one schedule cannot do; create two ' +
+  'schedules, each with * in one of the two fields';
+
+/** A range where the names follow each other, else a list. */
+function namesText(names: readonly string[]): string {
+  const [first = '', last = ''] = [names[0], names.at(-1)];
+  const length = weekdayNames.findIndex((name) => name === last) - weekdayNames.findIndex((name) => name === first) + 1;
+  return names.length > 2 && length === names.length ? `${first}-${last}` : names.join(',');
 }
 
 const fieldError = (name: CronFieldName, reason: string): string => `the field ${name} ${reason}`;
@@ -184,6 +229,8 @@ interface FieldShape {
 
 type CronFieldName = 'minutes' | 'hours' | 'day of month' | 'month' | 'day of week' | 'year';
 
+const weekdayNames: readonly string[] = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
+
 const fieldShapes = {
   minutes: { name: 'minutes', min: 0, max: 59 },
   hours: { name: 'hours', min: 0, max: 23 },
@@ -194,9 +241,11 @@ const fieldShapes = {
     max: 12,
     names: ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
   },
-  dayOfWeek: { name: 'day of week', min: 1, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] },
+  dayOfWeek: { name: 'day of week', min: 1, max: 7, names: weekdayNames },
   year: { name: 'year', min: 1970, max: 2199 },
 } as const satisfies Record<string, FieldShape>;
+
+const unixWeekdays = { name: 'day of week', min: 0, max: 7, names: weekdayNames } as const satisfies FieldShape;
 
 /** The values in ascending order, or the error as the end of a sentence that begins with the field's name. */
 type ReadField =

@@ -1,7 +1,7 @@
 /** Validates a requested timing; reports all errors, each with a JSON pointer. */
 import { defined } from '../../base/defined.ts';
 import { type Instant, instant } from '../time.ts';
-import { readCron } from './cron.ts';
+import { convertUnixCron, readCron } from './cron.ts';
 import { type Recurrence, type Timing, nextFire, readRate } from './timing.ts';
 import { isTimeZone } from './zone.ts';
 
@@ -32,8 +32,13 @@ export type TimingValidation =
   | { readonly kind: 'accepted'; readonly timing: Timing }
   | { readonly kind: 'refused'; readonly errors: readonly TimingError[] };
 
-/** @param anchor start of a rate without a start of its own */
-export function validateTiming(request: TimingRequest, anchor: Instant, now: Instant): TimingValidation {
+/**
+ * A cron expression of five fields is accepted as the six fields that mean the same.
+ * @param anchor start of a rate without a start of its own
+ */
+export function validateTiming(asked: TimingRequest, anchor: Instant, now: Instant): TimingValidation {
+  const converted = asked.cron === undefined ? undefined : convertUnixCron(asked.cron);
+  const request = converted?.kind === 'converted' ? { ...asked, cron: converted.cron } : asked;
   const errors = timingErrors(request);
   const recurrence = recurrenceOf(request, anchor);
   if (errors.length > 0 || recurrence === undefined) return { kind: 'refused', errors };
@@ -48,6 +53,13 @@ export function validateTiming(request: TimingRequest, anchor: Instant, now: Ins
   return { kind: 'refused', errors: [{ pointer, code: 'never_fires', message: 'never fires in the future' }] };
 }
 
+function cronErrors(text: string): readonly TimingError[] {
+  const converted = convertUnixCron(text);
+  const read = converted.kind === 'refused' ? converted : readCron(converted.cron);
+  if (read.kind === 'read') return [];
+  return read.errors.map((message) => ({ pointer: '/cron', code: 'cron_invalid', message }));
+}
+
 function timingErrors({ cron, rate, timeZone, startAt, endAt }: TimingRequest): readonly TimingError[] {
   const errors: TimingError[] = [];
   if (cron === undefined && rate === undefined) {
@@ -56,12 +68,7 @@ function timingErrors({ cron, rate, timeZone, startAt, endAt }: TimingRequest): 
   if (cron !== undefined && rate !== undefined) {
     errors.push({ pointer: '/rate', code: 'timing_twice', message: 'must not be given together with cron' });
   }
-  if (cron !== undefined) {
-    const read = readCron(cron);
-    if (read.kind === 'refused') {
-      errors.push(...read.errors.map((message) => ({ pointer: '/cron', code: 'cron_invalid' as const, message })));
-    }
-  }
+  if (cron !== undefined) errors.push(...cronErrors(cron));
   if (rate !== undefined && readRate(rate) === undefined) {
     const message = 'must be a whole number and minutes, hours or days, at most 365 days, such as 5 minutes';
     errors.push({ pointer: '/rate', code: 'rate_invalid', message });

@@ -32,6 +32,12 @@ export const condition: NodeShape<typeof schema> = {
   announcesStart: false,
   schema,
   handles: ({ branches, defaultBranch }) => [...branches.map(({ id }) => id), defaultBranch, errorHandle],
+  code: ({ branches }) =>
+    branches.flatMap(({ conditions }, branchIndex) =>
+      conditions.flatMap((one, index) =>
+        'expression' in one ? [{ path: ['branches', branchIndex, 'conditions', index, 'expression'], code: one.expression }] : [],
+      ),
+    ),
   check: (config, work) => [...idFindings(config), ...config.branches.flatMap((each, at) => branchFindings(each, at, work))],
   decider: (config) => (expressionsOf(config).length > 0 ? undefined : (input) => chooseBranch(config, input, () => false)),
 };

@@ -18,7 +18,7 @@ const schema = z.object({
   delayMinutes: z.int().min(0).max(fixedDelayLimits.minutes).default(0),
   delaySeconds: z.int().min(0).max(fixedDelayLimits.seconds).default(0),
   delayMs: z.int().min(0).max(fixedDelayLimits.ms).default(0),
-  delayVariable: lookUpText.optional(),
+  delayVariable: lookUpText().optional(),
   untilTime: z
     .union(
       [z.string().min(1).max(65_536), z.number()],

@@ -24,6 +24,7 @@ export const javascript: NodeShape<typeof schema> = {
   announcesStart: false,
   schema,
   literalKeys: ['code'],
+  code: ({ code }) => [{ path: ['code'], code }],
   handles: () => [mainHandle, errorHandle],
   check: ({ code }) => {
     const error = scriptSyntaxError(code);

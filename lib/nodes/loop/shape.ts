@@ -53,6 +53,7 @@ export const loop: NodeShape<typeof schema> = {
         ]
       : []),
   ],
+  variables: ({ itemVariable, indexVariable }) => [itemVariable, indexVariable],
   decider: (config) => (input) => expand(config, resolveTemplate(config.sourceVariable, input.context)),
 };
 

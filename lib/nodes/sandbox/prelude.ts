@@ -18,6 +18,7 @@ export const prelude = `(function (print, context, inputs, outputLimit, printLim
   const isError = Error.isError;
   const NativePromise = Promise, NativeError = Error, NativeString = String, NativeProxy = Proxy;
   const internalPrototype = InternalError.prototype, rangePrototype = RangeError.prototype;
+  const referencePrototype = ReferenceError.prototype, syntaxPrototype = SyntaxError.prototype, typePrototype = TypeError.prototype;
   const { add, has } = WeakSet.prototype;
   const made = new WeakSet();
   const nativeMicrotask = queueMicrotask;
@@ -76,6 +77,13 @@ export const prelude = `(function (print, context, inputs, outputLimit, printLim
     return message === 'invalid array buffer length' || message === 'invalid string length' ? 'memory_exceeded' : undefined;
   };
 
+  /** Whether the error is of a class that the engine throws for mistakes in code. A class of the script is not. */
+  const isCodeError = (error) => {
+    if (!isError(error)) return false;
+    const prototype = getPrototypeOf(error);
+    return prototype === referencePrototype || prototype === syntaxPrototype || prototype === typePrototype;
+  };
+
   const textOf = (error, key) => {
     const value = error[key];
     return typeof value === 'string' ? value : value === undefined || value === null ? '' : text(value);
@@ -96,12 +104,15 @@ export const prelude = `(function (print, context, inputs, outputLimit, printLim
   };
   const threw = (error) => {
     let limit;
+    let isMistake = false;
     try {
       limit = limitOf(error);
+      isMistake = isCodeError(error);
     } catch {}
     return 'threw:' + stringify({
       __proto__: null,
       errorCode: limit ?? 'script_threw',
+      isCodeError: isMistake,
       message: safely(() => describe(error)) || '(an error without a message)',
       stack: safely(() => (isError(error) && typeof error.stack === 'string' ? error.stack : '')),
     });

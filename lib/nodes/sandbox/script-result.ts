@@ -10,7 +10,12 @@ export const fileName = 'script.js';
 
 export type ScriptResult = { readonly kind: 'returned'; readonly output: string } | ({ readonly kind: 'stopped' } & StopReason);
 
-const threw = z.object({ errorCode: z.enum(scriptErrorCodes), message: z.string(), stack: z.string() });
+const threw = z.object({
+  errorCode: z.enum(scriptErrorCodes),
+  isCodeError: z.boolean(),
+  message: z.string(),
+  stack: z.string(),
+});
 const refused = z.object({
   errorCode: z.enum(['output_invalid', 'output_too_large', 'output_too_deep']),
   what: z.string(),
@@ -49,8 +54,9 @@ const limitMessages: Readonly<Partial<Record<StopReason['errorCode'], string>>> 
   memory_exceeded: 'the script exceeds its memory limit',
 };
 
-const stopReasonOf = ({ errorCode, message }: z.output<typeof threw>): StopReason => ({
+const stopReasonOf = ({ errorCode, isCodeError, message }: z.output<typeof threw>): StopReason => ({
   errorCode,
+  ...(isCodeError && errorCode === 'script_threw' ? { isCodeError: true as const } : {}),
   message: limitMessages[errorCode] ?? truncateMessage(message),
 });
 

@@ -48,6 +48,8 @@ export const sliceSpent = 'slice_spent';
 export interface StopReason {
   readonly errorCode: ScriptErrorCode;
   readonly message: string;
+  /** it threw a ReferenceError, a SyntaxError or a TypeError */
+  readonly isCodeError?: true;
   /** location in the script, both from 1 */
   readonly line?: number;
   readonly column?: number;
@@ -104,7 +106,10 @@ export function withinSlice(sandbox: Sandbox, slice: DurationMs | undefined): Sa
   };
 }
 
-/** A result that cannot be stored is not retried. Other failures may depend on time or random values. */
+/**
+ * A result that cannot be stored is not retried, and neither is a mistake in the code, unless the policy names it. Other failures may
+ * depend on time or random values.
+ */
 const causes = {
   script_threw: 'error',
   script_timeout: 'timeout',
@@ -119,13 +124,15 @@ const causes = {
 /** Maps the end of a script to a failure of its node. */
 export const scriptFailure = ({
   errorCode,
+  isCodeError,
   message,
   line,
   column,
   timeoutMs,
   path,
 }: Extract<ScriptEnd, { kind: 'stopped' }>): Failure => {
-  const failure = { cause: causes[errorCode], code: errorCode, message };
+  const cause: FailureCause = isCodeError === true ? 'code_error' : causes[errorCode];
+  const failure = { cause, code: errorCode, message };
   if (path !== undefined) return { ...failure, details: { path } };
   if (timeoutMs !== undefined) return { ...failure, details: { timeoutMs } };
   return line === undefined ? failure : { ...failure, details: defined({ line, column }) };

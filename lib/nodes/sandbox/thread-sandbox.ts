@@ -122,6 +122,7 @@ const scriptEnd: z.ZodType<ScriptEnd | { readonly kind: typeof sliceSpent }> = z
     kind: z.literal('stopped'),
     errorCode: z.enum(scriptErrorCodes),
     message: z.string(),
+    isCodeError: z.literal(true).exactOptional(),
     line: z.number().exactOptional(),
     column: z.number().exactOptional(),
     timeoutMs: z.number().transform(durationMs).exactOptional(),

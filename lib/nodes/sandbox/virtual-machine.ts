@@ -98,6 +98,7 @@ function stopReasonOf(error: unknown): StopReason {
     return { errorCode: 'recursion_exceeded', message: 'the script exceeds the maximum call depth' };
   if (/out of memory|string too long|invalid (array buffer|string) length/i.test(messageText))
     return { errorCode: 'memory_exceeded', message: 'the script exceeds its memory limit' };
-  if (messageText.startsWith('SyntaxError: ')) return { errorCode: 'script_threw', message: truncateMessage(messageText) };
+  if (messageText.startsWith('SyntaxError: '))
+    return { errorCode: 'script_threw', isCodeError: true, message: truncateMessage(messageText) };
   return { errorCode: 'sandbox_failed', message: truncateMessage(messageText) };
 }

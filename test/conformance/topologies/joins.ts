@@ -161,4 +161,32 @@ export const joins: readonly Topology[] = [
       expect([status, statusOf('join'), attempts.length]).toEqual(['failed', 'skipped', 12]);
     },
   },
+  {
+    name: 'all-succeeded-behind-a-condition',
+    description: 'A join of mode allSucceeded runs after the branch that a condition chose.',
+    edges: ['start -> check', 'check/a -> a -> join', 'check/b -> b -> join', 'start -> c -> join'],
+    nodes: { check: choice('a', 'a', 'b'), join: { joinMode: 'allSucceeded' } },
+    verify: ({ status, runsOf, statusOf }) =>
+      expect([status, runsOf('join'), statusOf('b')]).toEqual(['completed', 1, 'skipped']),
+  },
+  {
+    name: 'all-succeeded-after-a-handled-failure',
+    description:
+      'A join of mode allSucceeded is skipped when an error edge handles the failure of a parent, and the run completes.',
+    edges: ['start -> a -> join -> after', 'start -> b -> join', 'b/error -> rescue'],
+    nodes: { b: singleAttempt, join: { joinMode: 'allSucceeded' } },
+    replies: { b: failedWith() },
+    verify: ({ status, statusOf, runsOf }) => {
+      expect([status, statusOf('join'), statusOf('after'), runsOf('rescue')]).toEqual(['completed', 'skipped', 'skipped', 1]);
+    },
+  },
+  {
+    name: 'all-succeeded-behind-a-skipped-parent',
+    description: 'A join of mode allSucceeded is skipped when a handled failure kept a node before it from running.',
+    edges: ['start -> a -> join', 'start -> b -> c -> d -> join', 'b/error -> rescue'],
+    nodes: { b: singleAttempt, join: { joinMode: 'allSucceeded' } },
+    replies: { b: failedWith() },
+    verify: ({ status, statusOf }) =>
+      expect([status, statusOf('d'), statusOf('join')]).toEqual(['completed', 'skipped', 'skipped']),
+  },
 ];

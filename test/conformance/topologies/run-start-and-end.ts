@@ -1,5 +1,6 @@
 /** Start and end of a run: several end nodes, no end node, no start node, branches that are not taken, and disabled nodes. */
 import { expect } from 'vitest';
+import { seconds } from '../../../lib/engine/time.ts';
 import { type Topology, choice, finishedWith, failedWith, singleAttempt, returnsInputs } from '../topology.ts';
 
 const saying = (name: string, value: string) => ({ outputParameters: [{ name, sourceVariable: `{{ctx.${value}}}` }] });
@@ -35,6 +36,47 @@ export const startAndEnd: readonly Topology[] = [
     verify: ({ status, of, runsOf }) => {
       expect([status, runsOf('a')]).toEqual(['failed', 1]);
       expect(of('run.failed')).toMatchObject([{ error: { code: 'ended_in_error', details: { nodeId: 'bad' } } }]);
+    },
+  },
+  {
+    name: 'an-end-that-completes-the-run',
+    description:
+      'An end node with endsRun completes the run with its output: waiting nodes and child runs are cancelled, and a late result has no effect.',
+    edges: ['start -> gate -> won', 'start -> pause -> slow -> late', 'start -> nap -> late', 'start -> call -> late'],
+    nodes: {
+      gate: { type: 'signal', name: 'won', outputVariable: 'winner' },
+      won: { type: 'end', endsRun: true, outputParameters: [{ name: 'winner', sourceVariable: '{{ctx.winner.payload}}' }] },
+      pause: { type: 'delay', delaySeconds: 5 },
+      nap: { type: 'delay', delayMinutes: 5 },
+      call: { type: 'subflow', workflowName: 'child' },
+    },
+    calls: [{ name: 'child', edges: ['begin -> w'], nodes: { begin: { type: 'start' }, w: { type: 'signal', name: 'never' } } }],
+    replies: {
+      slow: async ({ actions, lasts }) => {
+        await actions.send('won', 'ann');
+        await lasts(seconds(20));
+        return finishedWith('too late');
+      },
+    },
+    verify: ({ status, output, statusOf, called, runsOf }) => {
+      expect([status, output]).toEqual(['completed', { winner: 'ann' }]);
+      expect(['slow', 'nap', 'call'].map(statusOf)).toEqual(['cancelled', 'cancelled', 'cancelled']);
+      expect([called.map((each) => each.status), runsOf('late')]).toEqual([['cancelled'], 0]);
+    },
+  },
+  {
+    name: 'an-error-end-that-ends-the-run',
+    description: 'An end node with endsRun and the status error fails the run at once and cancels all open nodes.',
+    edges: ['start -> reserve -> approval -> mail', 'start -> charge -> approval', 'charge/error -> refused'],
+    nodes: {
+      charge: singleAttempt,
+      approval: { type: 'signal', name: 'approved', joinMode: 'any' },
+      refused: { type: 'end', status: 'error', endsRun: true },
+    },
+    replies: { charge: failedWith() },
+    verify: ({ status, statusOf, of, runsOf }) => {
+      expect([status, statusOf('approval'), runsOf('mail')]).toEqual(['failed', 'cancelled', 0]);
+      expect(of('run.failed')).toMatchObject([{ error: { code: 'ended_in_error', details: { nodeId: 'refused' } } }]);
     },
   },
   {

@@ -1,7 +1,7 @@
 /** A join fires once in any timing, and never waits for a branch that is not taken. */
 import { expect, test } from 'vitest';
 import { type EdgeState, type JoinDecision, decideJoin } from '../../../lib/engine/graph/edges.ts';
-import type { NodePolicy } from '../../../lib/engine/graph/plan.ts';
+import { type NodePolicy, joinModes } from '../../../lib/engine/graph/plan.ts';
 import { type GraphSpec, type NodeTraits, failed, finished, graph, names, completesAtOnce } from '../graph-builder.ts';
 import { type GraphRunFixture, started, describeEvents } from '../graph-run-fixture.ts';
 
@@ -145,7 +145,7 @@ test.each(orders(['a', 'b']))('an unused error edge does not delay its join, wit
   expect(play.statusOf('join')).toBe('queued');
 });
 
-const states: readonly EdgeState[] = ['unresolved', 'live', 'dead', 'source_failed', 'upstream_failed'];
+const states: readonly EdgeState[] = ['unresolved', 'live', 'dead', 'source_failed', 'upstream_failed', 'failure_handled'];
 const policies = ['skip', 'propagate', 'substitute_default'] as const;
 
 /** The rule of docs/decisions/edges-are-never-stored.md, implemented differently from the engine. */
@@ -156,6 +156,11 @@ const expected = (
   const count = (state: EdgeState): number => edges.filter((edge) => edge === state).length;
   if (joinMode === 'any' && count('live') > 0) return 'fire';
   if (count('unresolved') > 0) return 'wait';
+  if (joinMode === 'allSucceeded') {
+    if (count('source_failed') > 0) return onParentFailure === 'propagate' ? 'upstream_failure' : 'skip_parent';
+    if (count('upstream_failed') > 0) return 'skip_parent';
+    return count('failure_handled') === 0 && count('live') > 0 ? 'fire' : 'skip_branch';
+  }
   if (count('source_failed') > 0)
     return ({ skip: 'skip_parent', propagate: 'upstream_failure', substitute_default: 'fire' } as const)[onParentFailure];
   if (count('live') > 0) return 'fire';
@@ -164,7 +169,7 @@ const expected = (
 };
 
 test('every combination of three edges has the decision of the rules, in any order of the edges', () => {
-  for (const joinMode of ['all', 'any'] as const) {
+  for (const joinMode of joinModes) {
     for (const onParentFailure of policies) {
       for (const x of states) {
         for (const y of states) {
@@ -176,4 +181,115 @@ test('every combination of three edges has the decision of the rules, in any ord
       }
     }
   }
+});
+
+/** The trial: both of `reserve` and `charge` lead into the approval, and an error edge handles a refused charge. */
+const approval = (joinMode: 'all' | 'allSucceeded', refusal: NodeTraits = { pure: finished() }): GraphSpec => ({
+  nodes: { start: completesAtOnce, approval: { joinMode }, refused: refusal },
+  edges: ['start -> reserve -> approval -> mail', 'start -> charge -> approval', 'charge/error -> refused'],
+});
+
+test.each(orders(['reserve', 'charge']))('an all-succeeded join runs after %s and %s have succeeded', (...order) => {
+  const play = started(graph(approval('allSucceeded')));
+  for (const id of order) {
+    expect(play.statusOf('approval')).toBe('pending');
+    play.ends(id);
+  }
+  expect(play.statusOf('approval')).toBe('queued');
+});
+
+test.each(orders(['reserve', 'charge']))(
+  'an all-succeeded join does not run after a failure that an error edge handles: %s, %s',
+  (...order) => {
+    const play = started(graph(approval('allSucceeded')));
+    for (const id of order) play.ends(id, id === 'charge' ? failed() : finished());
+    expect(play.statuses('charge', 'refused', 'approval', 'mail')).toEqual(['failed', 'completed', 'skipped', 'skipped']);
+    expect(play.eventsOf('NODE_SKIPPED').map(({ reason }) => reason)).toEqual(['branch_not_taken', 'branch_not_taken']);
+    expect(play.status).toBe('completed');
+  },
+);
+
+test('an all-succeeded join does not run after a node that a handled failure kept from running', () => {
+  const play = started(
+    graph({
+      nodes: { start: completesAtOnce, join: { joinMode: 'allSucceeded' }, refused: completesAtOnce },
+      edges: ['start -> a -> join', 'start -> b -> c -> d -> join', 'b/error -> refused'],
+    }),
+  );
+  play.ends('b', failed());
+  play.ends('a');
+  expect(play.statuses('c', 'd', 'join')).toEqual(['skipped', 'skipped', 'skipped']);
+});
+
+test.each(['yes', 'no'])('an all-succeeded join behind a condition runs after the branch that was taken: %s', (taken) => {
+  const play = started(
+    graph({
+      nodes: { ...choice(taken), join: { joinMode: 'allSucceeded' } },
+      edges: ['start -> check', 'check/yes -> yes -> join', 'check/no -> no -> join', 'yes/error -> gone', 'no/error -> gone'],
+    }),
+  );
+  play.ends(taken);
+  expect(play.statusOf('join')).toBe('queued');
+});
+
+test('an error handler that succeeded is a parent that succeeded', () => {
+  const play = started(
+    graph({
+      nodes: { start: completesAtOnce, join: { joinMode: 'allSucceeded' } },
+      edges: ['start -> a -> join', 'start -> b', 'b/error -> refund -> join'],
+    }),
+  );
+  play.ends('a');
+  play.ends('b', failed());
+  play.ends('refund');
+  expect(play.statusOf('join')).toBe('queued');
+});
+
+test('an error edge never lets an all-succeeded join run, and one that is not taken does not hold it back', () => {
+  const spec: GraphSpec = {
+    nodes: { start: completesAtOnce, join: { joinMode: 'allSucceeded' } },
+    edges: ['start -> a -> join', 'start -> b', 'b/error -> join'],
+  };
+  const [good, bad] = [started(graph(spec)), started(graph(spec))];
+  for (const play of [good, bad]) play.ends('a');
+  good.ends('b');
+  bad.ends('b', failed());
+  expect([good.statusOf('join'), bad.statusOf('join')]).toEqual(['queued', 'skipped']);
+});
+
+test.each([
+  ['skip', 'skipped'],
+  ['propagate', 'failed'],
+] as const)('after a failure without an error edge, an all-succeeded join with %s is %s', (onParentFailure, status) => {
+  const play = started(
+    graph({
+      nodes: { start: completesAtOnce, join: { joinMode: 'allSucceeded', onParentFailure } },
+      edges: ['start -> a -> join', 'start -> b -> join'],
+    }),
+  );
+  play.ends('a');
+  play.ends('b', failed());
+  expect([play.statusOf('join'), play.status]).toEqual([status, 'failed']);
+});
+
+test('an all-succeeded join in a loop decides each iteration by its own nodes', () => {
+  const play = started(
+    graph({
+      nodes: {
+        start: completesAtOnce,
+        each: { loop: { over: [0, 1], concurrency: 2, onItemFailure: 'continue' } },
+        join: { joinMode: 'allSucceeded' },
+        handled: completesAtOnce,
+      },
+      edges: ['start -> each', 'each/loop -> a -> join', 'each/loop -> b -> join', 'b/error -> handled'],
+    }),
+  );
+  play.ends('a@each[0]');
+  play.ends('a@each[1]');
+  play.ends('b@each[0]', failed());
+  play.ends('b@each[1]');
+  expect(play.openIds()).toContain('join@each[1]');
+  expect(play.openIds()).not.toContain('join@each[0]');
+  play.ends('join@each[1]');
+  expect(play.status).toBe('completed');
 });

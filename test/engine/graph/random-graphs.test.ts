@@ -56,7 +56,7 @@ interface Drawn {
 const isDeed = (name: string): name is Deed => Object.hasOwn(outcomes, name);
 const deed = fc.constantFrom('done', 'done', 'done', 'done', 'broke', 'broke', ...Object.keys(outcomes)).filter(isDeed);
 const traits = fc.record({
-  joinMode: fc.constantFrom('all' as const, 'all' as const, 'any' as const),
+  joinMode: fc.constantFrom('all' as const, 'all' as const, 'any' as const, 'allSucceeded' as const),
   onParentFailure: fc.constantFrom('skip' as const, 'skip' as const, 'propagate' as const, 'substitute_default' as const),
   retry: fc.constantFrom(noRetry, threeAttempts),
   isDisabled: fc.constantFrom(false, false, false, false, true),
@@ -117,6 +117,8 @@ type End = { readonly deed: Deed } | { readonly skipped: 'branch' | 'failure' } 
 const endsOf = (all: Drawn): ReadonlyMap<string, End> => {
   const found = new Map<string, End>();
   const { nodes } = all.graph.plan;
+  /** nodes that failed, and nodes that a handled failure kept from running */
+  const stopped = new Set<string>();
   const stateOf = (edge: PlanEdge): EdgeState => {
     const end = found.get(edge.source);
     if (end === undefined) return 'unresolved';
@@ -132,7 +134,12 @@ const endsOf = (all: Drawn): ReadonlyMap<string, End> => {
     return isHandled !== true ? 'source_failed' : handle === 'error' && isMet ? 'live' : 'dead';
   };
   for (const node of nodes.values()) {
-    const answer = node.inbound.length === 0 ? 'fire' : decideJoin(new Set(node.inbound.map(stateOf)), node.policy);
+    const states = node.inbound.map((edge): EdgeState => {
+      const plain = stateOf(edge);
+      const isStopped = node.policy.joinMode === 'allSucceeded' && stopped.has(edge.source);
+      return isStopped && (plain === 'live' || plain === 'dead') ? 'failure_handled' : plain;
+    });
+    const answer = node.inbound.length === 0 ? 'fire' : decideJoin(new Set(states), node.policy);
     if (answer === 'wait') throw new Error(`${node.id} waits although all its parents have ended`);
     found.set(
       node.id,
@@ -142,6 +149,9 @@ const endsOf = (all: Drawn): ReadonlyMap<string, End> => {
           ? { upstream: true }
           : { skipped: answer === 'skip_branch' ? 'branch' : 'failure' },
     );
+    const end = found.get(node.id);
+    const isBroken = end !== undefined && ['failed', 'timed_out'].includes(statusOf(end));
+    if (isBroken || (answer === 'skip_branch' && node.inbound.some(({ source }) => stopped.has(source)))) stopped.add(node.id);
   }
   return found;
 };

@@ -4,7 +4,7 @@ import { decideRerunFrom, reusableResults } from '../../../lib/engine/graph/reru
 import { commitNo, eventId, nodeId, nonce } from '../../../lib/engine/ids.ts';
 import { hours } from '../../../lib/engine/time.ts';
 import type { RunEvent } from '../../../lib/engine/log/events.ts';
-import { type Graph, failed, finished, graph, completesAtOnce } from '../graph-builder.ts';
+import { type Graph, ends, failed, finished, graph, completesAtOnce } from '../graph-builder.ts';
 import { GraphRunFixture, dawn, foldOf, plain, started, describeEvents } from '../graph-run-fixture.ts';
 
 /** The first commit of the new run; undefined if the chosen node is not reached. */
@@ -146,4 +146,19 @@ test('the latest write of a context key still wins', () => {
   before.ends('b', finished('early'));
   before.ends('a', finished('late'));
   expect(playAgain(before, 'join').inputOf('join').context.get('x')).toBe('late');
+});
+
+test('an end that ended the run is decided again, so a node that it keeps from running is rejected', () => {
+  const ending = graph({
+    nodes: { start: completesAtOnce, refused: { pure: ends({}, 'error'), endsRun: true } },
+    edges: ['start -> charge -> mail', 'charge/error -> refused', 'start -> a -> b'],
+  });
+  const before = started(ending);
+  before.ends('a');
+  before.ends('charge', failed());
+  expect(before.statuses('b', 'refused')).toEqual(['cancelled', 'completed']);
+  expect(again(before, 'b')).toBeUndefined();
+  const play = playAgain(before, 'charge');
+  play.ends('charge');
+  expect(play.statuses('refused', 'mail')).toEqual(['skipped', 'queued']);
 });

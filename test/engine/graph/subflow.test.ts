@@ -143,6 +143,7 @@ test.each(failureCauses)(
       invalid: 'invalid',
       forbidden: 'invalid',
       budget: 'invalid',
+      code_error: 'invalid',
     };
     expect(failureOfChild({ status: 'failed', error: { cause, message: 'it broke' } }, child)).toEqual({
       cause: above[cause] ?? 'error',

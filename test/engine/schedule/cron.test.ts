@@ -2,7 +2,7 @@
 import { Cron } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nextCronTime, readCron } from '../../../lib/engine/schedule/cron.ts';
+import { convertUnixCron, nextCronTime, readCron } from '../../../lib/engine/schedule/cron.ts';
 import { wallTimeAt } from '../../../lib/engine/schedule/zone.ts';
 import { type Instant, instant, iso } from '../../../lib/engine/time.ts';
 
@@ -221,4 +221,61 @@ test.each([
   expect(fires(text, from, 1, 'Europe/Berlin')).toEqual([expected]);
   const rewritten = text.replace('0/30', '0-59/30');
   expect(timeInCroner(rewritten, 'Europe/Berlin', at(from))).toBe(Date.parse(`${inCroner}Z`));
+});
+
+describe('five fields as in Unix cron', () => {
+  test.each([
+    ['0 3 * * *', '0 3 * * ? *'],
+    ['*/15 9-17 * * 1-5', '*/15 9-17 ? * MON-FRI *'],
+    ['0 0 * * 0', '0 0 ? * SUN *'],
+    ['0 0 * * 7', '0 0 ? * SUN *'],
+    ['0 0 * * 5-7', '0 0 ? * SUN,FRI,SAT *'],
+    ['0 0 * * mon-sun', '0 0 * * ? *'],
+    ['0 0 * * fri-sun', '0 0 ? * SUN,FRI,SAT *'],
+    ['0 0 * * 0-6', '0 0 * * ? *'],
+    ['0 0 * * */2', '0 0 ? * SUN,TUE,THU,SAT *'],
+    ['0 0 * * Mon,3', '0 0 ? * MON,WED *'],
+    ['0 0 1,15 * *', '0 0 1,15 * ? *'],
+    ['0 0 */2 JAN *', '0 0 */2 JAN ? *'],
+    ['0 0 1-31 * 1', '0 0 ? * MON *'],
+    ['  5   4 * * 1 ', '5 4 ? * MON *'],
+    ['0 3 ? * MON-FRI *', '0 3 ? * MON-FRI *'],
+  ])('%s is %s', (unix, six) => {
+    expect(convertUnixCron(unix)).toEqual({ kind: 'converted', cron: six });
+    expect(readCron(six).kind).toBe('read');
+  });
+
+  test.each([
+    ['0 0 13 * 5', 'Unix cron fires when either matches, which one schedule cannot do; create two'],
+    ['0 0 13 * */2', 'create two schedules'],
+    ['0 3 ? * MON-FRI', 'which does not know ?: add the year as a sixth field'],
+    ['0 3 L * *', 'does not know L'],
+    ['0 3 * * 5L', 'does not know 5L'],
+    ['0 3 * * 5#2', 'does not know 5#2'],
+    ['0 3 * * 8', 'the field day of week takes 0 to 7, or SUN to SAT, not "8"'],
+    ['0 3 * * 5-1', 'ends before it begins'],
+  ])('%s is refused', (unix, message) => {
+    const converted = convertUnixCron(unix);
+    expect(converted.kind === 'refused' ? converted.errors.join() : '').toContain(message);
+  });
+
+  test('fires at the times of croner in its Unix mode', () => {
+    const weekday = fc.constantFrom('0', '1', '6', '7', '1-5', '5-7', 'MON', '*/2', '0,3', 'TUE-THU');
+    const days = fc.oneof(
+      fc.tuple(fc.constant('*'), weekday),
+      fc.tuple(fc.constantFrom('*', '1', '15,31', '*/3', '5-9'), fc.constant('*')),
+    );
+    const expression = fc.record({ minute: fc.constantFrom('0', '*/20', '5,35'), hour: fc.constantFrom('3', '*/6'), days });
+    fc.assert(
+      fc.property(expression, fc.integer({ min: 0, max: 1_000 }), ({ minute, hour, days: [date, day] }, offset) => {
+        const unix = `${minute} ${hour} ${date} * ${day}`;
+        const converted = convertUnixCron(unix);
+        if (converted.kind === 'refused') throw new Error(converted.errors.join());
+        const from = new Date(Date.UTC(2026, 0, 1) + offset * 86_400_000);
+        const next = new Cron(unix, { timezone: 'UTC' }).nextRun(from);
+        expect(fires(converted.cron, from.toISOString(), 1)).toEqual([next?.toISOString().slice(0, 16)]);
+      }),
+      { numRuns: 500 },
+    );
+  });
 });
