@@ -13,7 +13,7 @@ const printError = (line: string): void => void process.stderr.write(`${line}\n`
 const duplicateSignalWindowMs = 1_000;
 
 async function run(settings: Settings): Promise<void> {
-  const { directory, root } = settings;
+  const { directory, app } = settings;
   // Applies to all files, including the emulators': tables, queues and logs contain the inputs of runs.
   process.umask(0o077);
   ensurePrivateFolder(directory);
@@ -53,7 +53,7 @@ async function run(settings: Settings): Promise<void> {
     import('./template/assembly.ts'),
     import('./cloud.ts'),
   ]);
-  const assembly = synthesize(root, directory).then((synthesis) => loadAssembly(synthesis.directory));
+  const assembly = synthesize(app, directory).then((synthesis) => loadAssembly(synthesis.directory));
   const started = await startCloud({
     ...settings,
     assembly,

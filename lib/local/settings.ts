@@ -1,12 +1,14 @@
 /** The settings of the embedded cloud, from environment variables. Everything else follows from the template. */
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lambdaLimits } from './limits.ts';
+import { type CdkApp, checkoutApp, packagedApp } from './synth/cdk-app.ts';
 
 export interface Settings {
-  /** the checkout, which contains bin/, lib/ and functions/ */
-  readonly root: string;
+  /** makes the template */
+  readonly app: CdkApp;
   /** the state folder, which outlives a start */
   readonly directory: string;
   /** the first port to try for the public API; 0: any free one */
@@ -49,9 +51,15 @@ export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
 
+/** The package of the command line has this program beside the folder of this module; a checkout has the sources. */
+function appOf(cwd: string): CdkApp {
+  const program = fileURLToPath(new URL('../cloud-app.mjs', import.meta.url));
+  return existsSync(program) ? packagedApp(program, cwd) : checkoutApp(fileURLToPath(new URL('../..', import.meta.url)));
+}
+
 export function readSettings(env: NodeJS.ProcessEnv, cwd: string): Settings {
   return {
-    root: fileURLToPath(new URL('../..', import.meta.url)),
+    app: appOf(cwd),
     directory: resolve(cwd, env['STEPWELL_DIR'] || '.stepwell'),
     port: parseNumber('STEPWELL_PORT', env['STEPWELL_PORT'], 4700, 65_535),
     threads: Math.max(1, parseNumber('STEPWELL_THREADS', env['STEPWELL_THREADS'], defaultThreads(), 256)),

@@ -11,7 +11,7 @@ export interface ModuleRules {
   readonly node: readonly string[] | 'any';
 }
 
-const cdk = ['aws-cdk-lib', 'constructs', 'cdk-nag'];
+const cdk = ['aws-cdk-lib', 'constructs'];
 
 const moduleRules = {
   // Pure helpers for TypeScript itself, without any term of the product. Every module may import it.
@@ -100,7 +100,7 @@ const moduleRules = {
     packages: [...cdk, 'zod'],
     node: ['crypto', 'fs', 'path', 'url'],
   },
-  stacks: { modules: ['api', 'constructs', 'contract', 'models', 'webhooks'], packages: [...cdk, 'zod'], node: [] },
+  stacks: { modules: ['api', 'constructs', 'contract', 'models', 'webhooks'], packages: [...cdk, 'cdk-nag', 'zod'], node: [] },
   // Parse, call a use case, answer. Only wiring files name adapters (below).
   functions: {
     modules: [
@@ -121,7 +121,7 @@ const moduleRules = {
     packages: ['@aws-lambda-powertools/*', '@middy/*', 'aws-lambda', 'zod'],
     node: 'any',
   },
-  bin: { modules: ['stacks', 'scripts'], packages: ['aws-cdk-lib'], node: 'any' },
+  bin: { modules: ['constructs', 'stacks', 'scripts'], packages: ['aws-cdk-lib'], node: 'any' },
   // Bundles include the sandbox's files. A key is created by the product's own code. The page of limits is generated from all modules.
   scripts: {
     modules: [

@@ -1,7 +1,13 @@
-/** Declares the commands for code workflows: `stepwell init`, `build`, `dev`, `deploy`, `activate`, `rollback`, `deployments …` and `worker start`. */
+/** Declares the commands for code workflows: `stepwell start`, `init`, `build`, `dev`, `deploy`, `activate`, `rollback`, `deployments …` and `worker start`. */
 import type { Register } from '../command.ts';
 
 export const registerProject: Register = (program, createHandler) => {
+  program
+    .command('start')
+    .description('run the embedded cloud in this folder until Ctrl-C; its state is in .stepwell')
+    .option('--allow-localhost', 'let nodes and models send requests to this machine')
+    .option('--port <n>', 'first port to try for the API; 0: any free one; default: 4700')
+    .action(createHandler(async () => (await import('../project/start.ts')).start));
   program
     .command('init')
     .description('create a project of code workflows in this folder; existing files are not changed')
