@@ -53,7 +53,8 @@ async function run(settings: Settings): Promise<void> {
     import('./template/assembly.ts'),
     import('./cloud.ts'),
   ]);
-  const assembly = synthesize(app, directory).then((synthesis) => loadAssembly(synthesis.directory));
+  const template = settings.allowsLocalhost ? { 'stepwell:allowLocalhost': true } : {};
+  const assembly = synthesize(app, directory, template).then((synthesis) => loadAssembly(synthesis.directory));
   const started = await startCloud({
     ...settings,
     assembly,

@@ -17,6 +17,8 @@ export interface Settings {
   readonly threads: number;
   /** the account's quota of concurrent executions; the template's reservations are checked against it */
   readonly accountConcurrency: number;
+  /** nodes and models may send requests to this machine: the setting `allowLocalhost` of the template */
+  readonly allowsLocalhost: boolean;
   /** origins of other pages that may use the API and open sockets, such as a local development server */
   readonly origins: readonly string[];
 }
@@ -69,6 +71,7 @@ export function readSettings(env: NodeJS.ProcessEnv, cwd: string): Settings {
       lambdaLimits.accountConcurrency,
       1_000_000,
     ),
+    allowsLocalhost: env['STEPWELL_ALLOW_LOCALHOST'] === 'true',
     origins: parseOrigins(env['STEPWELL_ORIGINS']),
   };
 }

@@ -26,16 +26,19 @@ export const greet = defineWorkflow({ name: 'greet' }, async ({ input, step }: W
 `;
 
 /** Node runs it without a build, from version 22.18. */
-const exampleTest = (ending: string): string => `import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { WorkflowTest } from 'stepwell/testing';
-import { greet } from '../workflows/greet.${ending}';
-
-test('greets', async () => {
-  const run = await new WorkflowTest({ workflows: [greet] }).start(greet, { name: 'Ada' });
-  assert.deepEqual(await run.result(), { greeting: 'Hello, Ada!' });
-});
-`;
+const exampleTest = (ending: string): string =>
+  [
+    "import assert from 'node:assert/strict';",
+    "import { test } from 'node:test';",
+    "import { WorkflowTest } from 'stepwell/testing';",
+    `import { greet } from '../workflows/greet.${ending}';`,
+    '',
+    "test('greets', async () => {",
+    "  const run = await new WorkflowTest({ workflows: [greet] }).start(greet, { name: 'Ada' });",
+    "  assert.deepEqual(await run.result(), { greeting: 'Hello, Ada!' });",
+    '});',
+    '',
+  ].join('\n');
 
 const compiler = (ending: string) => ({
   compilerOptions: {
