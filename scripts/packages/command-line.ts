@@ -87,6 +87,7 @@ const entryPoints = [
   'cli/project/import-thread',
   'local/main',
   'local/lambda/runtime',
+  'local/clock/shifted-clock',
   'local/emulators/dynalite-process',
   'sdk/index',
   'openworkflow/index',

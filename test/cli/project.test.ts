@@ -335,7 +335,7 @@ if (readFileSync(path, 'utf8') !== ${JSON.stringify(other)}) writeFileSync(path,
     const projectCli = createTestCli({ cwd: root, env: { HOME: home } });
     expectExit(await projectCli.type('profiles', 'add', 'prod', '--url', url), 0);
     expectExit(await projectCli.type('profiles', 'use', 'prod'), 0);
-    expect(errorIn(await projectCli.type('--json', 'dev')).code).toBe('no_connection');
+    expect(errorIn(await projectCli.type('--json', 'dev', '--no-start')).code).toBe('no_connection');
   });
 });
 

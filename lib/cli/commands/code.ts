@@ -20,8 +20,21 @@ export const registerProject: Register = (program, createHandler) => {
     .action(createHandler(async () => (await import('../project/build.ts')).build));
   program
     .command('dev')
-    .description('deploy this project to the embedded cloud on every change, until Ctrl-C')
+    .description(
+      'start the embedded cloud if none runs, deploy this project on every change, and print what runs do, until Ctrl-C',
+    )
+    .option('--allow-localhost', 'let nodes and models of a cloud that this command starts send requests to this machine')
+    .option('--port <n>', 'first port to try for the API of a cloud that this command starts; 0: any free one')
+    .option('--no-start', 'fail if no embedded cloud runs')
     .action(createHandler(async () => (await import('../project/build.ts')).dev));
+};
+
+export const registerClock: Register = (program, createHandler) => {
+  const clock = program.command('clock').description('move the clock of the embedded cloud');
+  clock
+    .command('advance <duration>')
+    .description("move the clock forward, such as '8 days': what is due then happens now; the state folder keeps the new time")
+    .action(createHandler(async () => (await import('../project/clock.ts')).advanceClock));
 };
 
 export const registerDeployments: Register = (program, createHandler) => {
