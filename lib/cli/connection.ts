@@ -12,7 +12,13 @@ import type { Terminal } from './command.ts';
 
 type CliEnvironment = Pick<Terminal, 'env' | 'cwd'>;
 
-const localShape = z.object({ url: z.string(), apiKey: z.string(), pid: z.int().exactOptional() });
+const localShape = z.object({
+  url: z.string(),
+  apiKey: z.string(),
+  pid: z.int().exactOptional(),
+  /** where `clock advance` sends its request */
+  clock: z.object({ url: z.string(), token: z.string() }).exactOptional(),
+});
 
 /** The state directory of this folder's embedded cloud. */
 export const localDirectory = ({ env, cwd }: CliEnvironment): string => resolve(cwd, env['STEPWELL_DIR'] || '.stepwell');

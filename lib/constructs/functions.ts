@@ -101,7 +101,7 @@ export const executionSettings = (props: ExecutionProps) => ({
 export interface FunctionsProps extends ReturnType<typeof executionSettings> {
   readonly directory: string;
   readonly resources: ProductResources;
-  readonly settings: Pick<ParsedSettings, 'corsOrigins' | 'traces' | 'stored'>;
+  readonly settings: Pick<ParsedSettings, 'corsOrigins' | 'privateDestinations' | 'traces' | 'stored'>;
   readonly encryptionKey: kms.IKey | undefined;
   readonly logRetention: logs.RetentionDays;
 }
@@ -195,7 +195,7 @@ function environmentValues({
   metrics,
   startedEvents,
   watchers,
-  settings: { corsOrigins, traces, stored },
+  settings: { corsOrigins, privateDestinations, traces, stored },
   nodeConcurrency,
   maxProjectShare,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
@@ -224,6 +224,7 @@ function environmentValues({
     metrics: String(metrics),
     startedEvents: String(startedEvents),
     corsOrigins,
+    privateDestinations,
     traces: traces === undefined ? '' : JSON.stringify(traces),
     webhooks: versionOf('webhooks'),
     secrets: versionOf('secrets'),

@@ -45,6 +45,10 @@ export class Stepwell extends Construct {
     checkRanges(this, rangesOf(props));
     this.storage = props.storage instanceof Storage ? props.storage : new Storage(this, 'Storage', props.storage);
     this.encryptionKey = props.encryptionKey ?? this.storage.encryptionKey;
+    if (props.allowLocalhost === true && props.requireHttps !== false)
+      throw new Error(
+        'The setting allowLocalhost is for the embedded cloud: in Lambda, the loopback address is the interface of the runtime. For services of your own use privateDestinations.',
+      );
     const settings = parseSettings(this, props);
     const execution = executionSettings(props);
     const directory = props.functionsDirectory ?? functionsDirectory();

@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
+import type { ClockServer, CloudClock } from './clock/cloud-clock.ts';
 import type { Cloud } from './cloud.ts';
 import { describeHolder, ensurePrivateFolder, lockInstance, writePrivateJson } from './instance-folder.ts';
 import { readSettings, SettingsError, type Settings } from './settings.ts';
@@ -13,12 +14,14 @@ const printError = (line: string): void => void process.stderr.write(`${line}\n`
 const duplicateSignalWindowMs = 1_000;
 
 async function run(settings: Settings): Promise<void> {
-  const { directory, root } = settings;
+  const { directory, app } = settings;
   // Applies to all files, including the emulators': tables, queues and logs contain the inputs of runs.
   process.umask(0o077);
   ensurePrivateFolder(directory);
   const lock = lockInstance(directory);
   if (lock === undefined) throw new SettingsError(`Stepwell already runs on ${directory}: ${describeHolder(directory)}`);
+  const { openClock, openClockServer } = await import('./clock/cloud-clock.ts');
+  const clock = openClock(directory);
   // Without the compile cache a start takes twice as long.
   enableCompileCache(join(directory, 'cache'));
   const stateFiles = { info: join(directory, 'local.json'), worker: join(directory, 'worker.json') };
@@ -53,7 +56,8 @@ async function run(settings: Settings): Promise<void> {
     import('./template/assembly.ts'),
     import('./cloud.ts'),
   ]);
-  const assembly = synthesize(root, directory).then((synthesis) => loadAssembly(synthesis.directory));
+  const template = settings.allowsLocalhost ? { 'stepwell:allowLocalhost': true } : {};
+  const assembly = synthesize(app, directory, template).then((synthesis) => loadAssembly(synthesis.directory));
   const started = await startCloud({
     ...settings,
     assembly,
@@ -63,17 +67,21 @@ async function run(settings: Settings): Promise<void> {
       void stop(1);
     },
   });
-  cloud = started;
-  await announce(started, directory, stateFiles);
+  const clockServer = await openClockServer(clock, started.onClockAdvance);
+  cloud = { ...started, stop: () => clockServer.close().then(() => started.stop()) };
+  await announce(started, { directory, stateFiles, clock, clockServer });
   flushCompileCache();
 }
 
+interface Announced {
+  readonly directory: string;
+  readonly stateFiles: { readonly info: string; readonly worker: string };
+  readonly clock: CloudClock;
+  readonly clockServer: ClockServer;
+}
+
 /** Writes the files by which other programs find the cloud, and prints its addresses. */
-async function announce(
-  started: Cloud,
-  directory: string,
-  stateFiles: { readonly info: string; readonly worker: string },
-): Promise<void> {
+async function announce(started: Cloud, { directory, stateFiles, clock, clockServer }: Announced): Promise<void> {
   if (started.url === undefined)
     throw new SettingsError('The template has no REST API: check that the app creates functions/api');
   const { demoSecret, localKey } = await import('./local-credentials.ts');
@@ -86,10 +94,12 @@ async function announce(
     tables: started.tables,
     apiKey,
     webhookSecret: demoSecret(started.secrets),
+    // for `stepwell clock advance`
+    clock: { url: clockServer.url, token: clockServer.token },
     pid: process.pid,
   });
   const { greeting } = await import('./greeting.ts');
-  printLine(greeting({ url: started.url, socketUrl: started.socketUrl, apiKey, directory }));
+  printLine(greeting({ url: started.url, socketUrl: started.socketUrl, apiKey, directory, offsetMs: clock.offsetMs() }));
 }
 
 try {

@@ -6,7 +6,7 @@ import { checkPayload } from '../../engine/graph/payload-limits.ts';
 import { type JsonObject, inline } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import { type NodeTools, type RunResult, type Runner, failed, runner, unlessAborted } from '../runner.ts';
-import { type NetworkAccess, destinationOf, pinnedAgent } from '../../egress/destination.ts';
+import { type NetworkAccess, destinationOf, forbiddenMessage, pinnedAgent } from '../../egress/destination.ts';
 import { retryAfter } from '../../egress/retry-after.ts';
 import { type HttpResponse, statusFailure, readResponse } from './response.ts';
 import { type Outgoing, isRedirect, redirected, requestOf } from './request.ts';
@@ -41,7 +41,7 @@ async function sendFollowingRedirects(
     const destination = await unlessAborted(destinationOf(request.url.hostname, networkAccess), signal);
     if ('refused' in destination)
       return destination.refused === 'forbidden'
-        ? refused('address_forbidden', `${request.url.hostname} is not an address of the public internet`)
+        ? refused('address_forbidden', forbiddenMessage(request.url.hostname))
         : failed(nameNotResolved(request.url));
     const agent = pinnedAgent(destination.addresses);
     try {
