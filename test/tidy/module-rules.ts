@@ -59,7 +59,8 @@ const moduleRules = {
     node: ['crypto', 'zlib'],
   },
   // The typed client of the API. It runs outside Node too, so it uses little of Node.
-  client: { modules: ['api', 'engine', 'event-stream'], packages: ['canonicalize', 'zod'], node: ['crypto'] },
+  // It uses the types of the SDK, so that a start has the types of its workflow.
+  client: { modules: ['api', 'engine', 'event-stream', 'sdk'], packages: ['canonicalize', 'zod'], node: ['crypto'] },
   // The API of the package openworkflow over the SDK and the client, and a backend for its own workers.
   openworkflow: {
     modules: ['aws', 'client', 'codec', 'engine', 'ports', 'sdk'],
