@@ -2,9 +2,10 @@
 import { rmSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
+import { environmentNames } from '../contract/environment.ts';
 import type { ClockServer, CloudClock } from './clock/cloud-clock.ts';
 import type { Cloud } from './cloud.ts';
-import { describeHolder, ensurePrivateFolder, lockInstance, writePrivateJson } from './instance-folder.ts';
+import { describeHolder, ensurePrivateFolder, lockInstance, writePrivateJson, writePrivateText } from './instance-folder.ts';
 import { readSettings, SettingsError, type Settings } from './settings.ts';
 
 const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -24,7 +25,11 @@ async function run(settings: Settings): Promise<void> {
   const clock = openClock(directory);
   // Without the compile cache a start takes twice as long.
   enableCompileCache(join(directory, 'cache'));
-  const stateFiles = { info: join(directory, 'local.json'), worker: join(directory, 'worker.json') };
+  const stateFiles = {
+    info: join(directory, 'local.json'),
+    worker: join(directory, 'worker.json'),
+    tables: join(directory, 'tables.env'),
+  };
   const removeStateFiles = (): void => Object.values(stateFiles).forEach((file) => rmSync(file, { force: true }));
   removeStateFiles();
 
@@ -73,9 +78,21 @@ async function run(settings: Settings): Promise<void> {
   flushCompileCache();
 }
 
+/** For `node --env-file`: a program that stores its own items in the table of runs (docs/OPENWORKFLOW.md). */
+const tableVariables = ({ tables: { url, accessKeyId, secretAccessKey }, worker }: Cloud): string =>
+  Object.entries({
+    AWS_ENDPOINT_URL: url,
+    AWS_REGION: worker?.['AWS_REGION'] ?? 'us-east-1',
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    RUNS_TABLE: worker?.[environmentNames.runsTable] ?? '',
+  })
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+
 interface Announced {
   readonly directory: string;
-  readonly stateFiles: { readonly info: string; readonly worker: string };
+  readonly stateFiles: { readonly info: string; readonly worker: string; readonly tables: string };
   readonly clock: CloudClock;
   readonly clockServer: ClockServer;
 }
@@ -87,6 +104,7 @@ async function announce(started: Cloud, { directory, stateFiles, clock, clockSer
   const { demoSecret, localKey } = await import('./local-credentials.ts');
   const apiKey = localKey(started);
   if (started.worker !== undefined) writePrivateJson(stateFiles.worker, started.worker);
+  writePrivateText(stateFiles.tables, tableVariables(started));
   writePrivateJson(stateFiles.info, {
     url: started.url,
     socketUrl: started.socketUrl,

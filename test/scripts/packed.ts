@@ -57,6 +57,8 @@ const foreignPath = (): string =>
 
 export interface Application {
   readonly folder: string;
+  /** the environment of its programs, with this Node */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Runs a program in the folder. `nodeFolder` comes first in the PATH; default: the folder of this Node. */
   readonly run: (
     program: string,
@@ -69,12 +71,18 @@ export interface Application {
 export async function createApplication(parent: string, name: string): Promise<Application> {
   const folder = join(parent, name);
   mkdirSync(folder);
+  const environmentWith = (nodeFolder: string) => ({
+    ...npmEnvironment,
+    PATH: [nodeFolder, foreignPath()].join(delimiter),
+    HOME: parent,
+  });
   const application: Application = {
     folder,
+    env: environmentWith(dirname(process.execPath)),
     run: async (program, args, { nodeFolder = dirname(process.execPath), env = {} } = {}) =>
       promisify(execFile)(program, args, {
         cwd: folder,
-        env: { ...npmEnvironment, PATH: [nodeFolder, foreignPath()].join(delimiter), HOME: parent, ...env },
+        env: { ...environmentWith(nodeFolder), ...env },
         maxBuffer: 16 * 1024 * 1024,
       }),
   };

@@ -13,7 +13,7 @@ const storedShape = z.object({ offsetMs: z.number().min(0) });
 const requestShape = z.strictObject({ advanceMs: z.number().int().min(1) });
 
 /** Longer than any wait: a run's deadline is at most a year. */
-export const maxOffsetMs = 400 * 86_400_000;
+const maxOffsetMs = 400 * 86_400_000;
 
 export interface CloudClock {
   /** how far the clock is ahead of this machine's */
