@@ -42,6 +42,7 @@ export const inspectNode: InspectNode = ({ type, config }, work) => {
       handles: read.config.handles,
       isTrigger: known.isTrigger,
       isLoop: known.isLoop,
+      ...(read.config.waitMs === undefined ? {} : { waitMs: read.config.waitMs }),
     },
   };
 };

@@ -4,6 +4,7 @@
  * This file and the shapes must not import the sandbox or the HTTP client, because the API function bundles them.
  */
 import type * as z from 'zod';
+import { defined } from '../base/defined.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import { InspectionWork } from '../engine/graph/inspection.ts';
 import type { NodeInput } from '../engine/graph/plan.ts';
@@ -33,12 +34,15 @@ export interface NodeShape<Schema extends z.ZodObject> {
   handles(config: z.output<Schema>): readonly string[];
   /** checks that a schema cannot express */
   check?(config: z.output<Schema>, work: InspectionWork): readonly ConfigFinding[];
+  /** how long a node with this config waits at most, in ms; undefined: it does not wait, or only its run knows how long */
+  waitMs?(config: z.output<Schema>): number | undefined;
   /** evaluates a pure node; undefined when this config needs a worker */
   decider?(config: z.output<Schema>): ((input: NodeInput, now: Instant) => Outcome) | undefined;
 }
 
 /** A parsed config: the node's handles, and its evaluation if the node is pure. */
 export interface ReadConfig {
+  readonly waitMs?: number;
   readonly handles: readonly string[];
   readonly decide: ((input: NodeInput, now: Instant) => Outcome) | undefined;
 }
@@ -84,7 +88,9 @@ function readConfig<Schema extends z.ZodObject>(shape: NodeShape<Schema>, config
     ...parsed.findings,
   ];
   if (!('config' in parsed) || findings.some(isError)) return { findings };
-  return { findings, config: { handles: shape.handles(parsed.config), decide: shape.decider?.(parsed.config) } };
+  const { config: known } = parsed;
+  const waits = defined({ waitMs: shape.waitMs?.(known) });
+  return { findings, config: { ...waits, handles: shape.handles(known), decide: shape.decider?.(known) } };
 }
 
 /** Parses the type's own keys. Validation and runners share it. */

@@ -44,6 +44,8 @@ export const findingCodes = {
   pinned_node_unknown: 'error',
   /** a later node writes a variable again, in an order that the graph fixes: allowed, and seldom intended */
   output_variable_rewritten: 'warning',
+  /** a wait of a fixed length is longer than the declared deadline of the run */
+  wait_exceeds_deadline: 'warning',
 } as const satisfies Record<string, Finding['severity']>;
 
 export type FindingCode = keyof typeof findingCodes;

@@ -5,6 +5,8 @@ import type { NodePolicy } from './plan.ts';
 
 /** Facts about a node whose config could be parsed. */
 export interface NodeFacts {
+  /** how long the node waits at most, if its config says so */
+  readonly waitMs?: number;
   readonly policy: Pick<NodePolicy, 'outputVariable' | 'joinMode' | 'onParentFailure'>;
   /** handles that edges may use; empty for an end node */
   readonly handles: readonly string[];
