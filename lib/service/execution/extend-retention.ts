@@ -13,7 +13,7 @@ import { blobPrefixOf } from '../run-log/payloads.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 
 /** Items or values of one call. */
-export const retentionPageSize = 100;
+const retentionPageSize = 100;
 /** Time that the last page and the next message may take. */
 const reserve = seconds(30);
 
