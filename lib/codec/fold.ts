@@ -190,6 +190,8 @@ const storedFold = exactly<StoredFold>()(
     nextEventId: eventId,
     progress,
     budgetUsage: exactly<BudgetUsage>()(z.strictObject({ executions: z.number(), tokens: z.number() })),
+    extendedDeadlineAt: instant.exactOptional(),
+    lastWaitEndsAt: instant.exactOptional(),
     admission: admission.exactOptional(),
     code: code.exactOptional(),
     nodes: z.array(node).readonly(),

@@ -1,5 +1,6 @@
 /** What a start resolved, and what its kind prepared of it: the input and the result of `RunKind.create`. */
 import type { UnsavedGraph } from '../codec/definition.ts';
+import type { DeadlineTerms } from '../engine/deadline.ts';
 import type { WorkflowVersion } from '../engine/graph/definition.ts';
 import type { ReusedNode } from '../engine/graph/rerun-from.ts';
 import type { DeploymentId, NodeId, RunAddress } from '../engine/ids.ts';
@@ -53,7 +54,7 @@ export type NotPrepared =
 export interface PrepareTerms {
   readonly address: RunAddress;
   readonly now: Instant;
-  readonly deadlineAt: Instant;
+  readonly deadline: DeadlineTerms;
   readonly expiresAt: Instant;
   readonly startsAt: Instant | undefined;
 }

@@ -40,7 +40,7 @@ const lineageOf = (head: Head) => {
 const factsOf = (head: Head, status: RunStatus) => ({ ...baseFactsOf(head, status), ...lineageOf(head) });
 
 const baseFactsOf = (head: Head, status: RunStatus) => {
-  const { address, workflow, deploymentId, createdAt, deadlineAt, availableAt, trace } = head;
+  const { address, workflow, deploymentId, createdAt, deadlineAt, deadlineLimitAt, availableAt, trace } = head;
   return defined({
     runId: address.runId,
     status,
@@ -51,7 +51,7 @@ const baseFactsOf = (head: Head, status: RunStatus) => {
     specVersion: 1 as const,
     createdAt: iso(createdAt),
     deadlineAt: iso(deadlineAt),
-    ...times({ availableAt }),
+    ...times({ deadlineLimitAt, availableAt }),
     correlationId: trace === undefined ? undefined : trace.correlationId,
   });
 };

@@ -115,7 +115,11 @@ const runFields = {
   specVersion: z.literal(1),
   createdAt: utcTimestamp,
   availableAt: utcTimestamp.exactOptional(),
-  deadlineAt: utcTimestamp,
+  deadlineAt: utcTimestamp.meta({ description: 'the run fails at this time if it has not ended' }),
+  deadlineLimitAt: utcTimestamp.exactOptional().meta({
+    description:
+      'present if no deadline was declared: a run that waits at `deadlineAt` continues, with a later one, at most this',
+  }),
   completedAt: utcTimestamp.exactOptional(),
   error: failure.exactOptional(),
   correlationId: z.string().exactOptional().meta({ description: 'of the request that started the run' }),

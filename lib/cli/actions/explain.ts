@@ -73,10 +73,15 @@ export function explain(run: Run, events: readonly RunEvent[], now: number): Exp
   const nodes = run.nodes.filter(isOpen).map((node) => openNode(node, events, now));
   return {
     ...fields,
-    summary: `${describeProgress(run, nodes, now)} It fails if it has not ended by ${formatTime(run.deadlineAt, now)}.`,
+    summary: `${describeProgress(run, nodes, now)} ${describeDeadline(run, now)}`,
     nodes,
   };
 }
+
+const describeDeadline = ({ deadlineAt, deadlineLimitAt }: Run, now: number): string =>
+  deadlineLimitAt === undefined
+    ? `It fails if it has not ended by ${formatTime(deadlineAt, now)}.`
+    : `It fails if it has not ended by ${formatTime(deadlineAt, now)}; while it waits, it continues until ${formatTime(deadlineLimitAt, now)}.`;
 
 const isOpen = ({ status }: Node): boolean => status === 'queued' || status === 'running' || status === 'waiting';
 

@@ -151,11 +151,19 @@ function digestOf(root: string, inputs: Metafile['inputs'], file: string): strin
 interface SourceWorkflow {
   readonly name: string;
   readonly version?: string;
+  readonly deadlineSeconds?: number;
   /** relative to the project */
   readonly file: string;
 }
 
-const sourceWorkflows = z.array(z.object({ name: z.string(), version: z.string().exactOptional(), file: z.string() }));
+const sourceWorkflows = z.array(
+  z.object({
+    name: z.string(),
+    version: z.string().exactOptional(),
+    deadlineSeconds: z.int().exactOptional(),
+    file: z.string(),
+  }),
+);
 
 /** Sorted by name and version; the last version of a name is the newest. @throws CliError */
 async function readWorkflows(context: ImportContext, module: Uint8Array): Promise<readonly SourceWorkflow[]> {

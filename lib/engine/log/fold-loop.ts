@@ -2,7 +2,15 @@
 import { type NodeRef, nodeKey, iterationKeyOf } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import type { Payload } from '../json.ts';
-import { type RunState, type Stamp, waitRecordOf, dropIteration, setOpenNode, requireOpenNode } from './run-state.ts';
+import {
+  type RunState,
+  type Stamp,
+  waitRecordOf,
+  dropIteration,
+  setOpenNode,
+  recordWaitEnd,
+  requireOpenNode,
+} from './run-state.ts';
 import type { RunEvent } from './events.ts';
 import { type LoopState, type LoopWait, payloadSize, isOpen } from './node-state.ts';
 
@@ -27,6 +35,7 @@ export function applyLoopEvent(state: RunState, event: LoopEvent, stamp: Stamp):
   const { loop } = wait;
   switch (event.type) {
     case 'LOOP_PAUSED':
+      recordWaitEnd(state, event.wakeAt);
       // From here on the loop's timer names this commit.
       return setOpenNode(state, {
         ...wait,
