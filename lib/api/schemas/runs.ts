@@ -182,6 +182,19 @@ const runNode = z
   })
   .meta({ id: 'RunNode' });
 
+const rootCause = z
+  .strictObject({
+    nodeId: z.string(),
+    iteration: z.string().exactOptional().meta({ description: 'the loop iteration of the node' }),
+    attempt: z.int(),
+    childRunId: z.string().exactOptional().meta({ description: 'the child run that failed: its own root cause is the next one' }),
+    error: failure,
+  })
+  .meta({
+    id: 'RootCause',
+    description: 'the node or step whose failure ended the run, also when an error edge led from it to an error end',
+  });
+
 export const getRunQuery = z.strictObject({
   resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` omits input and outputs' }),
 });
@@ -190,6 +203,7 @@ export const runResponse = z
   .strictObject({
     ...runFields,
     startedAt: utcTimestamp.exactOptional(),
+    rootCause: rootCause.exactOptional(),
     cancelReason: z.string().exactOptional(),
     input: json.exactOptional(),
     inputOmitted: omitted.exactOptional(),

@@ -21,6 +21,7 @@ import {
   timestamp,
   workflowName,
 } from '../parse-command-line.ts';
+import { type RootCause, findRootCause, formatRootCause } from './root-cause.ts';
 import { readRunReference } from '../run-reference.ts';
 import {
   type EndedRun,
@@ -112,10 +113,11 @@ export const showRun: Action = async (commandLine, context) => {
   const id = await readRunReference(commandLine, context, { acceptsLatest: true });
   const client = await context.client();
   const run = await client.getRun(id, { resolveData: wantsData ? 'all' : 'none' }, { signal: context.signal });
-  return { data: run, text: formatRun(context, run) };
+  const rootCause = await findRootCause(client, run, { signal: context.signal });
+  return { data: run, text: formatRun(context, run, rootCause) };
 };
 
-function formatRun(context: CommandContext, run: Run): string {
+function formatRun(context: CommandContext, run: Run, rootCause: RootCause | undefined): string {
   const now = context.now();
   const fields: readonly (readonly [string, string | undefined])[] = [
     ['workflow', formatRunWorkflow(run)],
@@ -126,6 +128,7 @@ function formatRun(context: CommandContext, run: Run): string {
     ['rerun of', run.rerunOf],
     ['reason', run.cancelReason],
     ['error', run.error === undefined ? undefined : `${run.error.code}: ${run.error.message}`],
+    ['cause', rootCause === undefined ? undefined : formatRootCause(rootCause)],
     ['input', formatValue(run.input, run.inputOmitted)],
     ['output', formatValue(run.output, run.outputOmitted)],
   ];

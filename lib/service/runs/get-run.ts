@@ -1,7 +1,7 @@
 /** Reads the current state of one run from its log. */
 import { defined } from '../../base/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
-import { type IterationKey, nodeKey, topLevel } from '../../engine/ids.ts';
+import { type IterationKey, type NodeRef, nodeKey, topLevel } from '../../engine/ids.ts';
 import type { PlanNode } from '../../engine/graph/plan.ts';
 import type { JsonValue, Payload } from '../../engine/json.ts';
 import { type RunProgress, type RunState, type BudgetUsage, isTerminal, isWaitingForSlot } from '../../engine/log/fold.ts';
@@ -30,6 +30,8 @@ export interface RunView {
   readonly progress: RunProgress;
   /** the run waits for one of this number of concurrency slots */
   readonly waitingForSlots?: number;
+  /** the node whose failure ended the run */
+  readonly rootCause?: FailedNode;
   /** usage, also for a run without a budget */
   readonly spent: BudgetUsage;
   readonly input?: ShownValue;
@@ -43,6 +45,8 @@ export interface RunView {
   readonly nodesOmitted?: number;
   readonly lastEventId: number;
 }
+
+export type FailedNode = Extract<NodeState, { failure: unknown }>;
 
 export type GetRunResult = { readonly kind: 'found'; readonly run: RunView } | { readonly kind: 'not_found' };
 
@@ -59,7 +63,7 @@ export async function getRun(
   const fold = await readRunFold(deps, address);
   if (fold === undefined) return { kind: 'not_found' };
   const { head, state } = fold;
-  const { shown: named, omitted } = await kindOf(decider, head).present(decider, fold);
+  const { shown: named, omitted, rootCause } = await kindOf(decider, head).present(decider, fold);
 
   const budget = { bytes: withValues ? maxValuesBytes : 0 };
   const shown = async (payload: Payload | undefined): Promise<ShownValue | undefined> => {
@@ -91,6 +95,7 @@ export async function getRun(
       head,
       progress: state.progress,
       spent: state.budgetUsage,
+      rootCause: failedNodeAt(state, rootCause),
       waitingForSlots: state.admission !== undefined && isWaitingForSlot(state) ? state.admission.slots : undefined,
       input: inputValue,
       output: outputValue,
@@ -100,6 +105,11 @@ export async function getRun(
     }),
   };
 }
+
+const failedNodeAt = ({ nodes }: RunState, ref: NodeRef | undefined): FailedNode | undefined => {
+  const node = ref === undefined ? undefined : nodes.get(nodeKey(ref));
+  return node?.status === 'failed' || node?.status === 'timed_out' ? node : undefined;
+};
 
 /** Maximum number of steps in a response. A code run has up to 25,000 steps; the events contain all of them. */
 export const maxShownSteps = 1_000;
@@ -125,6 +135,8 @@ export interface PresentedNodes {
   readonly shown: readonly NamedNode[];
   /** number of ended nodes that are not shown */
   readonly omitted: number;
+  /** the node whose failure ended the run; absent: the run has not failed because of a node */
+  readonly rootCause?: NodeRef;
 }
 
 /** Maximum number of loop body nodes in a response. A loop has up to 1,000 open iterations with many nodes each. */
