@@ -1,5 +1,6 @@
 /** `explain` and `runs get` name the root cause of a failed run. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { findRootCause, formatRootCause } from '../../lib/cli/actions/root-cause.ts';
 import { threadSandbox } from '../../lib/nodes/sandbox/thread-sandbox.ts';
 import { OtherSide, reachOf } from '../nodes/other-side.ts';
 import { type CliEnvironment, type TestCli, createCliEnvironment } from './test-cli.ts';
@@ -25,6 +26,20 @@ beforeEach(async () => {
 });
 
 type Node = { readonly id: string; readonly type: string; readonly config?: object };
+
+const neverCalled = (): Promise<never> => Promise.reject(new Error('no request is needed'));
+const failedCodeRun = {
+  runId: 'wrun_01M7XSDTEE14XW69VBQD8BT3DC',
+  status: 'failed',
+  workflowName: 'order',
+  workflowVersion: null,
+  deploymentId: 'd1',
+  specVersion: 1,
+  createdAt: '2026-01-01T00:00:00.000Z',
+  deadlineAt: '2026-01-02T00:00:00.000Z',
+  nodes: [{ nodeId: 's1', label: 'charge', type: 'function', status: 'failed', attempt: 3 }],
+  lastEventId: 9,
+} as const;
 
 /** Publishes a graph of nodes and `a>b` or `a/handle>b` edges. */
 const publish = async (name: string, nodes: readonly Node[], drawn: string): Promise<void> => {
@@ -114,4 +129,15 @@ test('in nested loops, the innermost failed node is the root cause', async () =>
   await publish('orders', [start, outer, inner, charge(), end], 'start>outer outer/loop>inner inner/loop>charge outer/done>end');
   const run = await failedRun('orders', { groups: [[], [7]] });
   expect((await admin.type('explain', run)).out).toContain(`Root cause: node charge in outer[1]/inner[0]: ${answer}`);
+});
+
+test('of a code run, the author’s file and line are named', async () => {
+  const details = { at: 'workflows/order.ts:12:7', step: 'charge' };
+  const error = { code: 'error', cause: 'error', message: 'the card is empty', details };
+  const run = { ...failedCodeRun, error, rootCause: { nodeId: 's1', attempt: 3, error } };
+  const unused = { getRun: neverCalled, listRunEvents: neverCalled };
+  const cause = await findRootCause(unused, run, {});
+  expect(cause === undefined ? '' : formatRootCause(cause)).toBe(
+    'step charge, attempt 3: the card is empty (error), at workflows/order.ts:12:7.',
+  );
 });

@@ -16,6 +16,8 @@ export interface RootCause {
   readonly nodeId?: string;
   /** the iteration of the loop that contains the node, such as `each[3]` */
   readonly iteration?: string;
+  /** of a code workflow: the name of the step */
+  readonly step?: string;
   readonly attempt?: number;
   readonly code: string;
   readonly message: string;
@@ -108,7 +110,7 @@ function failedInIteration({ nodeId, iteration, error }: FailedNode, events: rea
 }
 
 function describeCause(
-  { runId, workflowName }: Run,
+  { runId, workflowName, nodes, workflowVersion, isTest }: Run,
   { nodeId, iteration, attempt, error: { code, message, details } }: FailedNode,
   calledRuns: readonly string[],
 ): RootCause {
@@ -120,6 +122,7 @@ function describeCause(
     calledRuns,
     nodeId,
     iteration,
+    step: workflowVersion === null && isTest !== true ? nodes.find((node) => node.nodeId === nodeId)?.label : undefined,
     attempt,
     code,
     message,
@@ -141,8 +144,9 @@ const maxShownBody = 500;
 
 /** For example: `node charge, attempt 3: the server returned status 402 (http_status). The server answered: {"error":"declined"}` */
 export function formatRootCause({ runId, workflowName, calledRuns, ...cause }: RootCause): string {
-  const { nodeId, iteration, attempt = 1, code, message, body, at } = cause;
-  const node = nodeId === undefined ? [] : [`node ${nodeId}${iteration === undefined ? '' : ` in ${iteration}`}`];
+  const { nodeId, iteration, step, attempt = 1, code, message, body, at } = cause;
+  const inNode = nodeId === undefined ? [] : [`node ${nodeId}${iteration === undefined ? '' : ` in ${iteration}`}`];
+  const node = step === undefined ? inNode : [`step ${step}`];
   const attempts = attempt > 1 ? [`attempt ${attempt}`] : [];
   const run = calledRuns.length === 0 ? [] : [`called run ${runId} (${workflowName})`];
   const where = [...node, ...attempts, ...run].join(', ');
