@@ -141,3 +141,31 @@ test('of a code run, the author’s file and line are named', async () => {
     'step charge, attempt 3: the card is empty (error), at workflows/order.ts:12:7.',
   );
 });
+
+test('runs that another run called are hidden from lists unless requested, and name their caller', async () => {
+  await publish('pay', [start, charge(), end], 'start>charge charge>end');
+  await publish('order', [start, { id: 'call', type: 'subflow', config: { workflowName: 'pay' } }, end], 'start>call call>end');
+  const run = await failedRun('order');
+  const listed = await admin.type('runs', 'list');
+  expect(listed.out).toContain(run);
+  expect(listed.out).not.toContain('pay@1');
+  const all = await admin.type('runs', 'list', '--children');
+  const [child = ''] = /wrun_\w{26}(?=.*pay@1)/.exec(all.out) ?? [];
+  expect((await admin.type('runs', 'get', child)).out).toContain(`called by node call of ${run}`);
+  expect((await admin.type('runs', 'get', run)).out).toMatch(new RegExp(`call +subflow .*failed.*called ${child}`));
+});
+
+test('a loop names its failed items, and nodes show their outputs', async () => {
+  const each = { id: 'each', type: 'loop', config: { sourceVariable: '{{ctx.input.orders}}', onItemFailure: 'continue' } };
+  const check = {
+    id: 'check',
+    type: 'javascript',
+    config: { code: 'if (ctx.item < 0) throw new Error("negative");\nreturn ctx.item;' },
+  };
+  await publish('orders', [start, each, check, end], 'start>each each/loop>check each/done>end');
+  const { out } = await admin.type('runs', 'start', 'orders', '--input', '{"orders":[-1,2,-3]}');
+  await environment.runToEnd(admin.type('runs', 'result', out.trim()));
+  expect((await admin.type('runs', 'get', out.trim())).out).toMatch(
+    /each +loop .*3 of 3 items, 2 failed: items 0, 2, \[\{"success":false/,
+  );
+});

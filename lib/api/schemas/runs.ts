@@ -85,6 +85,11 @@ export const listRunsQuery = z.strictObject({
   createdBefore: timestampInput.exactOptional(),
   attention: z.enum(['waiting', 'retrying']).exactOptional(),
   rerunOf: runId.exactOptional(),
+  includeChildren: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .meta({ description: 'include runs that another run called' }),
   includeTests: z
     .enum(['true', 'false'])
     .default('false')
@@ -156,7 +161,17 @@ const waitingForSlot = z
   .meta({ id: 'WaitingForSlot', description: 'the run waits for a concurrency slot; `slots` is the limit of its workflow' });
 
 const iterationCounts = z
-  .strictObject({ items: z.int(), started: z.int(), ended: z.int(), failed: z.int() })
+  .strictObject({
+    items: z.int(),
+    started: z.int(),
+    ended: z.int(),
+    failed: z.int(),
+    failedItems: z
+      .array(z.int())
+      .readonly()
+      .exactOptional()
+      .meta({ description: 'the indexes of the first 20 items that failed, in the order of their ends' }),
+  })
   .meta({ id: 'Iterations', description: 'the progress of a loop' });
 
 const runNode = z

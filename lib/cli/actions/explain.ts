@@ -1,5 +1,5 @@
 /** `stepwell explain`: why a run waits or how it ended, from the run and its events. */
-import { failureMessage } from './format-run.ts';
+import { failureMessage, formatFailedItems } from './format-run.ts';
 import type { Action, CommandContext } from '../command.ts';
 import { formatStatus, formatTable, formatTime, quantity } from '../format.ts';
 import { readRunReference } from '../run-reference.ts';
@@ -165,8 +165,10 @@ interface NodeParts {
 /** A node that waits for iterations, a signal, a child run or a time; undefined for a queued node. */
 function waitingNode({ node, fields, lastEventOf, now }: NodeParts): OpenNode | undefined {
   if (node.iterations !== undefined) {
-    const { items, ended, failed } = node.iterations;
-    const failedSuffix = failed === 0 ? '' : `, ${failed} of them failed`;
+    const { items, ended } = node.iterations;
+    const failedSuffix = formatFailedItems(node.iterations)
+      .map((text) => `, ${text}`)
+      .join('');
     const pause = node.wakeAt === undefined ? '' : ` Its next iteration starts at ${formatTime(node.wakeAt, now)}.`;
     const until = node.wakeAt === undefined ? {} : { until: node.wakeAt };
     const summary = `${nodeLabel(node)} has completed ${ended} of ${items} items${failedSuffix}.${pause}`;

@@ -41,6 +41,7 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
   addFilterOptions(runs.command('list').description('list runs, newest first'))
     .addOption(new Option('--attention <what>', 'only runs that wait, or that retry').choices(['waiting', 'retrying']))
     .option('--rerun-of <runId>', 'only reruns of this run')
+    .option('--children', 'include runs that another run called')
     .option('--limit <n>', 'maximum number of rows', '25')
     .option('--all', 'list all rows')
     .action(createHandler(async () => (await import('../actions/runs.ts')).listRuns));

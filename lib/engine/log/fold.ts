@@ -56,7 +56,7 @@ export {
 } from './run-state.ts';
 
 /** Raise it when a stored fold no longer means the same as a new fold of its log. */
-export const foldSchema = 7;
+export const foldSchema = 8;
 
 /** Folds the next commit into the state. The commit must be the next one, and no event may follow the end of the run. */
 export function applyCommit(state: RunState, commit: Commit): void {

@@ -5,8 +5,10 @@ import { type IterationKey, type NodeRef, nodeKey, topLevel } from '../../engine
 import type { PlanNode } from '../../engine/graph/plan.ts';
 import type { JsonValue, Payload } from '../../engine/json.ts';
 import { type RunProgress, type RunState, type BudgetUsage, isTerminal, isWaitingForSlot } from '../../engine/log/fold.ts';
+import type { StepKind } from '../../engine/durable/step.ts';
 import type { Head } from '../../engine/log/head.ts';
 import type { NodeState } from '../../engine/log/node-state.ts';
+import type { Instant } from '../../engine/time.ts';
 import { type Decider, kindOf } from '../decider.ts';
 import { loadPayload } from '../run-log/payloads.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';
@@ -78,7 +80,7 @@ export async function getRun(
   const input = shown(state.contextWrites.get('input')?.at(-1)?.payload);
   const output = shown(state.progress.status === 'completed' ? state.progress.output : undefined);
   const nodes = named.map(async ({ node, iteration, isPinned }: NamedNode): Promise<ShownNode> => {
-    const nodeState = state.nodes.get(nodeKey({ nodeId: node.id, iteration }));
+    const nodeState = withStepStart(state.nodes.get(nodeKey({ nodeId: node.id, iteration })), deps.clock.now());
     const value = await shown(nodeState?.status === 'completed' ? nodeState.output : undefined);
     return defined({
       node,
@@ -105,6 +107,18 @@ export async function getRun(
     }),
   };
 }
+
+/**
+ * A step function starts in the workflow task that commits its dispatch, or in the task that its retry time wakes. So a dispatched step
+ * is running, and no commit has to record its start.
+ */
+function withStepStart(node: NodeState | undefined, now: Instant): NodeState | undefined {
+  if (node?.status !== 'queued' || !hasStepFunction(node.step?.kind)) return node;
+  const { notBefore = node.dispatchedAt, ...dispatched } = node;
+  return notBefore > now ? node : { ...dispatched, status: 'running', startedAt: notBefore };
+}
+
+const hasStepFunction = (kind: StepKind | undefined): boolean => kind === 'function' || kind === 'rollback';
 
 const failedNodeAt = ({ nodes }: RunState, ref: NodeRef | undefined): FailedNode | undefined => {
   const node = ref === undefined ? undefined : nodes.get(nodeKey(ref));
