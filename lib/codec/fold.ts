@@ -32,8 +32,10 @@ const dispatchRecord = {
   step: stepInfo.exactOptional(),
   lostAttempts: z.number().exactOptional(),
 };
+const failedItems = z.array(z.number()).readonly().exactOptional();
+
 const iterations = exactly<IterationCounts>()(
-  z.strictObject({ items: z.number(), started: z.number(), ended: z.number(), failed: z.number() }),
+  z.strictObject({ items: z.number(), started: z.number(), ended: z.number(), failed: z.number(), failedItems }),
 );
 const ended = {
   ...nodeFields,
@@ -58,6 +60,7 @@ const loop = exactly<LoopState>()(
     next: z.number(),
     open: z.array(z.number()).readonly(),
     failed: z.number(),
+    failedItems,
     pendingResults: z.array(exactly<IterationResult>()(z.strictObject({ index: z.number(), payload }))).readonly(),
     pendingSize: z.number(),
     totalSize: z.number(),

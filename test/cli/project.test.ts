@@ -81,6 +81,7 @@ describe('build', () => {
       'digests/orders@10',
       'digests/orders@2',
       'workflows.mjs',
+      'workflows.mjs.map',
     ]);
     const { out } = await createTestCli({ cwd: root }).type('build');
     expect(out).toContain('orders@10  flows/orders.ts\n');

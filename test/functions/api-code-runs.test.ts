@@ -7,7 +7,7 @@ import { Plans } from '../../lib/service/commit/plans.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { codeManifest } from '../service/code-test-env.ts';
-import { type ScriptStage, ScriptedPrograms, functionCommand } from '../service/scripted-programs.ts';
+import { type StepFunction, type ScriptStage, ScriptedPrograms, functionCommand } from '../service/scripted-programs.ts';
 import { simulatedTypes } from '../simulation/random-graph.ts';
 import { type Http, http, textIn } from './http.ts';
 
@@ -26,9 +26,9 @@ async function shipped(workflows?: Parameters<typeof codeManifest>[1]): Promise<
 const start = (api: Http, key: string) =>
   api.call('POST', '/v1/runs', { key, body: { workflowName: 'order', input: { n: 1 } }, headers: { 'Idempotency-Key': 'k' } });
 
-async function drive({ world }: Http, stages: readonly ScriptStage[]): Promise<void> {
+async function drive({ world }: Http, stages: readonly ScriptStage[], stepFunction?: StepFunction): Promise<void> {
   const deps = { ...world, settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true } };
-  const programs = new ScriptedPrograms(() => world.clock, stages);
+  const programs = new ScriptedPrograms(() => world.clock, stages, stepFunction);
   const driver = { deps, plans: new Plans(simulatedTypes), kinds: runKinds, by: 'code', programs };
   const delivery = { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) };
   for (const job of world.jobs.takeMessages()) if (job.kind === 'workflow_task') await runWorkflowTask(driver, job, delivery);
@@ -60,6 +60,20 @@ test('a code run shows its version and its steps by name; workflow tasks are onl
   expect((await api.call('POST', `${path}/wake`, { key })).body).toEqual({ accepted: true, woken: ['nap'] });
   await drive(api, [[functionCommand('charge card')], [{ kind: 'sleep', key: 'nap', wakeAt }]]);
   expect((await api.call('GET', path, { key })).body).toMatchObject({ status: 'completed', output: ['charge card', 'nap'] });
+});
+
+test('a step whose function runs is shown as running since its dispatch, without a commit for its start', async () => {
+  const [api, key] = await shipped();
+  const path = `/v1/runs/${textIn(await start(api, key), 'runId')}`;
+  const dispatchedAt = new Date(api.world.clock.now()).toISOString();
+  const whileItRuns: unknown[] = [];
+  await drive(api, [[functionCommand('charge card')]], async () => {
+    whileItRuns.push((await api.call('GET', path, { key })).body);
+    return 'done';
+  });
+  expect(whileItRuns).toMatchObject([
+    { nodes: [{ label: 'charge card', status: 'running', startedAt: dispatchedAt, attempt: 1 }] },
+  ]);
 });
 
 test('an unnamed version is null', async () => {

@@ -85,6 +85,11 @@ export const listRunsQuery = z.strictObject({
   createdBefore: timestampInput.exactOptional(),
   attention: z.enum(['waiting', 'retrying']).exactOptional(),
   rerunOf: runId.exactOptional(),
+  includeChildren: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .meta({ description: 'include runs that another run called' }),
   includeTests: z
     .enum(['true', 'false'])
     .default('false')
@@ -160,7 +165,17 @@ const waitingForSlot = z
   .meta({ id: 'WaitingForSlot', description: 'the run waits for a concurrency slot; `slots` is the limit of its workflow' });
 
 const iterationCounts = z
-  .strictObject({ items: z.int(), started: z.int(), ended: z.int(), failed: z.int() })
+  .strictObject({
+    items: z.int(),
+    started: z.int(),
+    ended: z.int(),
+    failed: z.int(),
+    failedItems: z
+      .array(z.int())
+      .readonly()
+      .exactOptional()
+      .meta({ description: 'the indexes of the first 20 items that failed, in the order of their ends' }),
+  })
   .meta({ id: 'Iterations', description: 'the progress of a loop' });
 
 const runNode = z
@@ -186,6 +201,19 @@ const runNode = z
   })
   .meta({ id: 'RunNode' });
 
+const rootCause = z
+  .strictObject({
+    nodeId: z.string(),
+    iteration: z.string().exactOptional().meta({ description: 'the loop iteration of the node' }),
+    attempt: z.int(),
+    childRunId: z.string().exactOptional().meta({ description: 'the child run that failed: its own root cause is the next one' }),
+    error: failure,
+  })
+  .meta({
+    id: 'RootCause',
+    description: 'the node or step whose failure ended the run, also when an error edge led from it to an error end',
+  });
+
 export const getRunQuery = z.strictObject({
   resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` omits input and outputs' }),
 });
@@ -194,6 +222,7 @@ export const runResponse = z
   .strictObject({
     ...runFields,
     startedAt: utcTimestamp.exactOptional(),
+    rootCause: rootCause.exactOptional(),
     cancelReason: z.string().exactOptional(),
     input: json.exactOptional(),
     inputOmitted: omitted.exactOptional(),
