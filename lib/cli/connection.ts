@@ -61,7 +61,7 @@ export function resolveConnection(
     );
   }
   const message =
-    'No installation is configured: use --url, --profile or STEPWELL_URL, or a folder where `npm start` is running.';
+    'No installation is configured: use --url, --profile or STEPWELL_URL, or a folder where the embedded cloud runs: npx stepwell start.';
   throw new CliError('no_connection', message, exitCodes.usage);
 }
 

@@ -1,7 +1,7 @@
 /** The bundled functions with their event sources and the dead-letter queues. The HTTP API is a separate construct. */
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
-import type * as logs from 'aws-cdk-lib/aws-logs';
+import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct, type IDependable } from 'constructs';
 import { defaultConcurrency, minConcurrency } from '../contract/concurrency.ts';
 import { type EnvironmentName, type FunctionName, environmentNames, functionNames } from '../contract/environment.ts';
@@ -17,10 +17,18 @@ import { join } from 'node:path';
 
 type CodeRunsIn = 'lambda' | 'worker' | 'both';
 
-export const stepwellDefaults = { maxProjectShare: 100, idempotencyHours: 24 } as const;
+export const stepwellDefaults = {
+  maxProjectShare: 100,
+  idempotencyHours: 24,
+  logRetention: logs.RetentionDays.ONE_MONTH,
+} as const;
 
 /** How the functions run. */
 export interface ExecutionProps {
+  /** Encrypts queues and logs. Default: the storage's key. */
+  readonly encryptionKey?: kms.IKey;
+  /** How long the logs of the functions are kept. Default: a month. */
+  readonly logRetention?: logs.RetentionDays;
   /** Hours that an idempotency key is valid, 1 to 168. Default: 24. */
   readonly idempotencyHours?: number;
   /** Whether to refuse requests that did not come over HTTPS, as the gateway reports. Default: true. */

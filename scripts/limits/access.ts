@@ -1,5 +1,4 @@
 /** Limits of keys, of webhooks, and of the settings of an installation. */
-import { maxPrivateDestinationCharacters, maxPrivateDestinations } from '../../lib/api/schemas/private-destinations.ts';
 import { maxOriginCharacters, maxOrigins } from '../../lib/api/schemas/cors-origins.ts';
 import { defaultOverlapSeconds, maxOverlapSeconds } from '../../lib/api/schemas/keys.ts';
 import { maxSeedKeys } from '../../lib/api/schemas/seed-keys.ts';
@@ -132,12 +131,6 @@ export const access: LimitSection = {
       value: phrase`${count(maxOrigins)}; ${characters(maxOriginCharacters)} together`,
       atLimit: 'the synthesis stops. The list is in an environment variable, and a function has 4 KB for all of them',
       definedIn: ['lib/api/schemas/cors-origins.ts'],
-    },
-    {
-      name: 'Private destinations',
-      value: phrase`${count(maxPrivateDestinations)}; ${characters(maxPrivateDestinationCharacters)} together`,
-      atLimit: 'the synthesis stops. Name a network instead of its hosts',
-      definedIn: ['lib/api/schemas/private-destinations.ts'],
     },
   ],
 };

@@ -4,6 +4,7 @@ import { regexLimits } from '../../lib/nodes/condition/operators.ts';
 import { expressionLimitMs } from '../../lib/nodes/condition/run.ts';
 import { maxBodyExcerpt } from '../../lib/nodes/http/response.ts';
 import { maxRetryAfterMs } from '../../lib/egress/retry-after.ts';
+import { maxPrivateDestinationCharacters, maxPrivateDestinations } from '../../lib/api/schemas/private-destinations.ts';
 import { requestLimits } from '../../lib/nodes/http/shape.ts';
 import { defaultScriptMemoryBytes } from '../../lib/nodes/runners.ts';
 import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
@@ -61,6 +62,12 @@ export const scriptsAndRequests: LimitSection = {
       per: 'comparison',
       atLimit: 'the regular expression matches nothing',
       definedIn: ['lib/nodes/condition/operators.ts'],
+    },
+    {
+      name: 'Private destinations',
+      value: phrase`${count(maxPrivateDestinations)}; ${characters(maxPrivateDestinationCharacters)} together`,
+      atLimit: 'the synthesis stops. Name a network instead of its hosts',
+      definedIn: ['lib/api/schemas/private-destinations.ts'],
     },
     {
       name: 'Redirects of a request',
