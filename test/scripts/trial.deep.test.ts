@@ -133,16 +133,37 @@ it('a graph calls a server on this machine, and explain names the node and the s
   await devPrints('the failure', /✗ failed {2}ask[^]*422/);
 });
 
+it('explain names the line of the code that failed', async () => {
+  write(
+    'workflows/faulty.ts',
+    [
+      `import { defineWorkflow } from 'stepwell/sdk';`,
+      `interface Order { readonly total?: { readonly net: number } }`,
+      `export const faulty = defineWorkflow({ name: 'faulty' }, async ({ step }) =>`,
+      `  step.run({ name: 'price', retryPolicy: { maximumAttempts: 1 } }, () => {`,
+      `    const order: Order = JSON.parse('{}');`,
+      `    return order.total!.net;`,
+      `  }),`,
+      `);`,
+      '',
+    ].join('\n'),
+  );
+  await devPrints('the faulty workflow', /\+ faulty\n/);
+  const failed = await stepwell('runs', 'start', 'faulty');
+  await expect(stepwell('runs', 'result', failed)).rejects.toMatchObject({ code: 1 });
+  expect(await stepwell('explain', 'latest')).toMatch(/price[^]*workflows\/faulty\.ts:6/);
+});
+
 const reminder = (version: number): string => `import { defineWorkflow } from 'stepwell/sdk';
 export const remind = defineWorkflow({ name: 'remind', version: '${version}' }, async ({ step }) => {
   const begunAt = await step.run({ name: 'begin' }, () => Date.now());
-  await step.sleep('wait', '6 days');
+  await step.sleep('wait', '8 days');
   const endedAt = await step.run({ name: 'end' }, () => Date.now());
   return { version: ${version}, days: Math.round((endedAt - begunAt) / 86_400_000) };
 });
 `;
 
-it('version 2 is deployed while a run of version 1 sleeps six days, the clock is moved, and the run ends on version 1', async () => {
+it('version 2 is deployed while a run of version 1 sleeps eight days, longer than the default deadline, the clock is moved, and the run ends on version 1', async () => {
   write('workflows/remind.ts', reminder(1));
   await devPrints('version 1', /\+ remind@1/);
   const first = await stepwell('runs', 'start', 'remind');
@@ -150,10 +171,10 @@ it('version 2 is deployed while a run of version 1 sleeps six days, the clock is
   write('workflows/remind.ts', reminder(2));
   await devPrints('version 2', /\+ remind@2\n/);
   const second = await stepwell('runs', 'start', 'remind');
-  expect(await stepwell('clock', 'advance', '6 days')).toContain('The clock of the embedded cloud is at');
+  expect(await stepwell('clock', 'advance', '8 days')).toContain('The clock of the embedded cloud is at');
   // In virtual time the first run is due; the second one began a moment later and is due a moment later.
-  expect(JSON.parse(await stepwell('runs', 'result', first))).toEqual({ version: 1, days: 6 });
-  expect(JSON.parse(await stepwell('runs', 'result', second))).toEqual({ version: 2, days: 6 });
+  expect(JSON.parse(await stepwell('runs', 'result', first))).toEqual({ version: 1, days: 8 });
+  expect(JSON.parse(await stepwell('runs', 'result', second))).toEqual({ version: 2, days: 8 });
 });
 
 it('after a restart the clock is still ahead, and Ctrl-C ends the cloud that dev started', async () => {
