@@ -61,7 +61,8 @@ const start = { id: 'start', type: 'start' };
 const end = { id: 'end', type: 'end' };
 const refused = { id: 'refused', type: 'end', config: { status: 'error' } };
 const charge = () => ({ id: 'charge', type: 'http', config: { method: 'POST', url: server.url('/charge') } });
-const answer = 'the server returned status 402 (http_status). The server answered: {"error":"card_declined"}';
+const answer =
+  'the server returned status 402 (http_status). The server answered: {"error":"card_declined"}. The request was POST http://api.test:';
 
 test('behind an error end, the node from which the error edge leads is the root cause', async () => {
   const note = { id: 'note', type: 'javascript', config: { code: 'return 1;' } };
@@ -74,7 +75,7 @@ test('behind an error end, the node from which the error edge leads is the root 
   expect(body['rootCause']).toMatchObject({
     nodeId: 'charge',
     attempt: 1,
-    error: { code: 'http_status', details: { status: 402 } },
+    error: { code: 'http_status', details: { status: 402, request: { method: 'POST', url: server.url('/charge') } } },
   });
 });
 

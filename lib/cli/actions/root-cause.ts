@@ -6,6 +6,14 @@ import type { JsonObject } from '../../engine/json.ts';
 
 type Failure = NonNullable<Run['error']>;
 
+const httpRequest = z.object({
+  method: z.string(),
+  url: z.string(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string().exactOptional(),
+});
+type HttpRequest = z.output<typeof httpRequest>;
+
 export interface RootCause {
   /** the run of the failed node: the run itself, or a run that it called */
   readonly runId: string;
@@ -25,6 +33,8 @@ export interface RootCause {
   readonly status?: number;
   /** of the HTTP response, at most 2,000 characters; secrets are masked */
   readonly body?: string;
+  /** what the failed attempt sent; secrets are masked, and the body has at most 1,000 characters */
+  readonly request?: HttpRequest;
   /** the line in the author's script or source file */
   readonly at?: string;
 }
@@ -128,6 +138,7 @@ function describeCause(
     message,
     status: typeof status === 'number' ? status : undefined,
     body: typeof body === 'string' && body !== '' ? body : undefined,
+    request: httpRequest.safeParse(details?.['request']).data,
     at: details === undefined ? undefined : locationIn(details),
   });
 }
@@ -142,18 +153,21 @@ function locationIn({ at, line, column }: JsonObject): string | undefined {
 /** Characters of a response body in a sentence. */
 const maxShownBody = 500;
 
+const bounded = (text: string): string => (text.length <= maxShownBody ? text : `${text.slice(0, maxShownBody)}…`);
+
 /** For example: `node charge, attempt 3: the server returned status 402 (http_status). The server answered: {"error":"declined"}` */
 export function formatRootCause({ runId, workflowName, calledRuns, ...cause }: RootCause): string {
-  const { nodeId, iteration, step, attempt = 1, code, message, body, at } = cause;
+  const { nodeId, iteration, step, attempt = 1, code, message, body, request, at } = cause;
   const inNode = nodeId === undefined ? [] : [`node ${nodeId}${iteration === undefined ? '' : ` in ${iteration}`}`];
   const node = step === undefined ? inNode : [`step ${step}`];
   const attempts = attempt > 1 ? [`attempt ${attempt}`] : [];
   const run = calledRuns.length === 0 ? [] : [`called run ${runId} (${workflowName})`];
   const where = [...node, ...attempts, ...run].join(', ');
   const location = at === undefined ? '' : `, at ${at}`;
-  const shownBody = body === undefined || body.length <= maxShownBody ? body : `${body.slice(0, maxShownBody)}…`;
-  const answer = shownBody === undefined ? '' : ` The server answered: ${shownBody}`;
-  return `${where === '' ? '' : `${where}: `}${message} (${code})${location}.${answer}`;
+  const answer = body === undefined ? '' : ` The server answered: ${bounded(body)}`;
+  const sent = request === undefined ? '' : `${body === undefined ? '' : '.'} The request was ${request.method} ${request.url}`;
+  const sentBody = request?.body === undefined ? '' : `, with the body ${bounded(request.body)}`;
+  return `${where === '' ? '' : `${where}: `}${message} (${code})${location}.${answer}${sent}${sentBody}`;
 }
 
 export async function readAllEvents(
