@@ -36,6 +36,10 @@ export class MemoryRunLog implements RunLog {
     return { kind: 'stored' };
   }
 
+  prepare(run: RunAddress, commit: Commit): Promise<PutResult> {
+    return this.put(run, commit);
+  }
+
   async head(run: RunAddress): Promise<Head | undefined> {
     return this.#runs.record(run).head;
   }
