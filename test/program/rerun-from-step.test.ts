@@ -152,9 +152,11 @@ describe('a rerun from a step', () => {
     run.signal('go', 5);
     await run.toTheEnd();
     expect(run.output).toEqual(['bad done', 'nap', { data: 5 }, { of: 'x' }, 'good done']);
-    expect(run.commits.flatMap(({ events }) => events).find(({ type }) => type === 'SIGNAL_AWAITED')).toMatchObject({
-      correlation: theRun,
-    });
+    const history = historyFor(source, 'bad');
+    if (history.kind !== 'history') throw new Error(history.kind);
+    const events = copiedEvents(history.entries, { sourceRun: theRun, run: sourceId, childRunId: () => childId });
+    // The default correlation of a signal is the id of the run that waits.
+    expect(events.find(({ type }) => type === 'SIGNAL_AWAITED')).toMatchObject({ correlation: sourceId });
   });
 
   test('keeps the results of earlier attempts of the workflow', async () => {
@@ -165,6 +167,29 @@ describe('a rerun from a step', () => {
     expect(run.state.code?.attempt).toBe(3);
     const second = await rerun(source, { from: 'b' }, code);
     expect(second.output).toEqual(['a done', 'b done', 'c done', 'd done']);
+  });
+
+  test('leaves out what an attempt of the workflow had not completed, unless it starts there', async () => {
+    const code = [
+      defineWorkflow({ name: 'test', retryPolicy: { maximumAttempts: 2 } }, async ({ step, run }) => {
+        await step.run({ name: 'a' }, () => 1);
+        if (run.attempt === 2)
+          await step.run({ name: 'second', retryPolicy: { maximumAttempts: 1 } }, () => Promise.reject(new Error('no')));
+        const bad = () => Promise.reject(new Error('no'));
+        await Promise.all([step.sleep('nap', '1 day'), step.run({ name: 'bad', retryPolicy: { maximumAttempts: 1 } }, bad)]);
+      }),
+    ];
+    const source = await new DrivenRun(code).toTheEnd();
+    const keysFrom = (from: string): readonly string[] => {
+      const history = historyFor(source, from);
+      if (history.kind !== 'history') throw new Error(history.kind);
+      return history.entries.map((entry) =>
+        entry.kind === 'begun' || entry.kind === 'open' ? `${entry.kind} ${entry.step.key}` : entry.kind,
+      );
+    };
+    expect(keysFrom('second')).toEqual(['begun a', 'ended', 'retried']);
+    expect(keysFrom('bad')).toEqual(['begun a', 'ended']);
+    expect(keysFrom('nap')).toEqual(['begun a', 'ended', 'open nap', 'begun bad', 'ended']);
   });
 
   test('on code that requests another step before it diverges, with both steps named', async () => {

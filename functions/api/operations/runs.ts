@@ -76,7 +76,8 @@ export const runOperations: OperationTable<HandledOperations> = {
   },
 
   async rerunRun({ decider }, { scope, params, body, idempotencyKey, trace }) {
-    const facts = { rerunOf: params.runId };
+    const replaced = body.results === undefined ? undefined : Object.keys(body.results);
+    const facts = defined({ rerunOf: params.runId, fromNode: body.fromNode, replaced });
     const audit = { resource: `run/${params.runId}`, facts };
     const rerunRequest = { idempotencyKey, bodyHash: bodyHash({ ...params, ...body }), trace };
     const { fromNode: from, ...edited } = body;
