@@ -40,6 +40,8 @@ export interface BenchCloud {
   publishLens(lens: Lens): Promise<void>;
   /** Starts a run and returns its id. */
   start(workflow: Workflow | CodeWorkflow, idempotencyKey: string, apiKey?: string): Promise<string>;
+  /** Reruns an ended code run from a step and returns the id of the new run. */
+  rerun(runId: string, fromNode: string): Promise<string>;
   /** An API key that no function has cached. */
   freshKey(): Promise<string>;
   get(path: string): Promise<unknown>;
@@ -146,6 +148,10 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
       const body = { workflowName: workflow.name, input: 'input' in workflow ? workflow.input : {} };
       const headers = { 'idempotency-key': idempotencyKey, authorization: `Bearer ${key}` };
       return startedShape.parse(await request('POST', '/v1/runs', body, headers)).runId;
+    },
+    async rerun(runId, fromNode) {
+      const headers = { 'idempotency-key': `${runId} from ${fromNode}` };
+      return startedShape.parse(await request('POST', `/v1/runs/${runId}/rerun`, { fromNode }, headers)).runId;
     },
     async freshKey() {
       const body = { scopes: ['trigger:write'], rateLimitPerMinute: null };

@@ -14,6 +14,8 @@ export interface Scenario {
   readonly lens?: Lens;
   /** runs without a warm-up run, because it is long; it reads its definition once */
   readonly isCold?: true;
+  /** counts a rerun of the warm-up run from this step */
+  readonly rerunFrom?: string;
   /** number of results that are collected together */
   readonly heldResults?: number;
   /** bounds by `kind.part`; everything else is exact */
@@ -53,6 +55,14 @@ export const scenarios: readonly Scenario[] = [
   { name: 'code-10', workflow: codeChain(10), ends: 'completed', bounds: codeBounds },
   { name: 'code-100', workflow: codeChain(100), ends: 'completed', bounds: { ...codeBounds, ...snapshots(4, 6) } },
   { name: 'code-1000', workflow: codeChain(1_000), ends: 'completed', bounds: { ...codeBounds, ...snapshots(48, 54) } },
+  {
+    // It copies 99 steps in one commit, whose compressed size varies with their times, and runs one.
+    name: 'code-100-from-the-last',
+    workflow: codeChain(100),
+    ends: 'completed',
+    rerunFrom: 'step:99',
+    bounds: { ...codeBounds, 'writeUnits.commits': between(4, 7) },
+  },
   { name: 'code-10-together', workflow: codeTogether(10), ends: 'completed', bounds: codeBounds },
   // Counted until it sleeps; a schedule wakes it 20 minutes later.
   { name: 'sleep-20-minutes', workflow: sleeper, ends: 'pending', bounds: commonBounds },
@@ -127,13 +137,18 @@ export const slowScenarios: readonly Scenario[] = [
 ];
 
 /** The bill of one run of the scenario, after a warm-up run. No other run may be active. */
-export async function count(bench: BenchCloud, { name, workflow, ends, lens, isCold, heldResults }: Scenario): Promise<Bill> {
+export async function count(bench: BenchCloud, scenario: Scenario): Promise<Bill> {
+  const { name, workflow, ends, lens, isCold, rerunFrom, heldResults } = scenario;
   if (lens !== undefined) await bench.publishLens(lens);
   await bench.publish(workflow);
-  if (isCold !== true) await bench.waitUntilIdle(await bench.start(workflow, `${name}-warm`));
+  const warmRun = isCold === true ? undefined : await bench.start(workflow, `${name}-warm`);
+  if (warmRun !== undefined) await bench.waitUntilIdle(warmRun);
   const from = bench.calls;
   const release = heldResults === undefined ? undefined : bench.holdResults(heldResults);
-  const runId = await bench.start(workflow, `${name}-counted`);
+  const runId =
+    warmRun === undefined || rerunFrom === undefined
+      ? await bench.start(workflow, `${name}-counted`)
+      : await bench.rerun(warmRun, rerunFrom);
   const status = await bench.waitUntilIdle(runId);
   release?.();
   if (status !== ends) throw new Error(`a run of ${name} is ${status}, and should be ${ends}`);

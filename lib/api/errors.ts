@@ -238,6 +238,24 @@ export const errorCatalogue = {
     message: 'The earlier results of the run do not reach that node.',
     recovery: 'Rerun from an earlier node, or rerun the whole run.',
   },
+  run_open: {
+    status: 409,
+    category: 'caller',
+    message: 'The run has not ended: its steps can still change.',
+    recovery: 'Cancel the run or wait for its end, then rerun it from the step.',
+  },
+  step_rolled_back: {
+    status: 409,
+    category: 'caller',
+    message: 'The run rolled back a step that the rerun would keep.',
+    recovery: 'Rerun from that step, or give the result that holds now in "results".',
+  },
+  rerun_too_large: {
+    status: 409,
+    category: 'caller',
+    message: 'The rerun would copy too many large results.',
+    recovery: 'Rerun from an earlier step, or rerun the whole run.',
+  },
   deployment_exists: {
     status: 409,
     category: 'caller',

@@ -43,8 +43,15 @@ export class DynamoRunLog implements RunLog {
   }
 
   async put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult> {
+    return this.#putCommit(run, await this.#sideOf(run), commit, expiresAt);
+  }
+
+  async prepare(run: RunAddress, commit: Commit, { expiresAt, kind }: Parameters<RunLog['prepare']>[2]): Promise<PutResult> {
+    return this.#putCommit(run, sideOfKind[kind], commit, expiresAt);
+  }
+
+  async #putCommit(run: RunAddress, side: Side, commit: Commit, expiresAt: Instant): Promise<PutResult> {
     invariant(commit.number > firstCommit, 'the first commit is written with the head');
-    const side = await this.#sideOf(run);
     return putResult(await this.#table.put(logKey(run, side, commit.number), commitItem.encode(commit, expiresAt), ifNotExists));
   }
 

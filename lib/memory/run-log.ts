@@ -38,6 +38,10 @@ export class MemoryRunLog implements RunLog {
     return { kind: 'stored' };
   }
 
+  prepare(run: RunAddress, commit: Commit, { expiresAt }: Parameters<RunLog['prepare']>[2]): Promise<PutResult> {
+    return this.put(run, commit, expiresAt);
+  }
+
   async head(run: RunAddress): Promise<Head | undefined> {
     return this.#runs.record(run).head;
   }

@@ -36,6 +36,11 @@ export interface RunLog {
   create(run: RunCreation): Promise<PutResult>;
   /** Writes commit n > 1 if its number is free. `expiresAt` is the run's. */
   put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult>;
+  /**
+   * Like `put`, for a run that does not exist yet: readers see the commit once the run exists.
+   * @param head fields of the run's future head
+   */
+  prepare(run: RunAddress, commit: Commit, head: Pick<Head, 'expiresAt' | 'kind'>): Promise<PutResult>;
   /** The head; undefined if the scope has no such run. Strongly consistent. */
   head(run: RunAddress): Promise<Head | undefined>;
   /** The heads of these runs, in their order, each as `head` returns it; batched. */

@@ -1,6 +1,7 @@
 /** What a start resolved, and what its kind prepared of it: the input and the result of `RunKind.create`. */
 import type { UnsavedGraph } from '../codec/definition.ts';
 import type { DeadlineTerms } from '../engine/deadline.ts';
+import type { CopiedEntry } from '../engine/durable/rerun-from-step.ts';
 import type { WorkflowVersion } from '../engine/graph/definition.ts';
 import type { ReusedNode } from '../engine/graph/rerun-from.ts';
 import type { DeploymentId, NodeId, RunAddress } from '../engine/ids.ts';
@@ -34,6 +35,8 @@ export interface ResolvedGraph extends Found {
 /** `runtime` is the kind of the run. */
 export interface ResolvedCode extends Found, ServedWorkflow {
   readonly deploymentId: DeploymentId;
+  /** the run continues the log of an earlier run; only for a code run */
+  readonly copied?: { readonly from: RunAddress; readonly entries: readonly CopiedEntry[] };
 }
 
 export interface ResolvedByKind {
@@ -66,6 +69,8 @@ export interface PreparedRun {
     | Pick<BundleCreation, 'kind' | 'workflow' | 'deploymentId'>
     | Pick<CodeCreation, 'kind' | 'workflow' | 'deploymentId'>;
   readonly events: readonly RunEvent[];
+  /** the events of the commits after the first that exist from the beginning: the copied log of an earlier run */
+  readonly copied?: readonly (readonly RunEvent[])[];
   /** only for a graph run */
   readonly nodeTypeOf?: NodeTypeOf;
 }

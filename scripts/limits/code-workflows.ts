@@ -11,6 +11,8 @@ import { maxInlineRetryWait } from '../../lib/program/live-execution.ts';
 import { defaultStallTimeoutMs } from '../../lib/program/start-workflow-task.ts';
 import { defaultCallTimeout, maxStepNameLength } from '../../lib/program/step-api.ts';
 import { maxStoredBytes } from '../../lib/program/stored-value.ts';
+import { maxReplacedResults } from '../../lib/api/schemas/runs.ts';
+import { maxCopiedValues } from '../../lib/service/kinds/code/rerun-code-run.ts';
 import { minStepTimeMs } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { type LimitSection, bytes, characters, count, days, hours, levels, minutes, phrase, seconds } from './limit.ts';
 
@@ -30,6 +32,20 @@ export const codeWorkflows: LimitSection = {
       per: 'workflow',
       atLimit: '`defineWorkflow` throws; no run has more',
       definedIn: ['lib/engine/durable/apply-command-batch.ts'],
+    },
+    {
+      name: 'Large results that a rerun from a step copies',
+      value: count(maxCopiedValues),
+      per: 'rerun',
+      atLimit: '`rerun_too_large`: rerun from an earlier step',
+      definedIn: ['lib/service/kinds/code/rerun-code-run.ts'],
+    },
+    {
+      name: 'Results that a rerun replaces',
+      value: count(maxReplacedResults),
+      per: 'rerun',
+      atLimit: 'the request fails with `invalid_request`',
+      definedIn: ['lib/api/schemas/runs.ts'],
     },
     {
       name: 'Name of a step',

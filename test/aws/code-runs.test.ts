@@ -79,6 +79,15 @@ describe('items of the code side', () => {
     expect(await code.attached(run, 'input')).toBe('large');
   });
 
+  test('a commit that is prepared before its run is an item of the code side', async () => {
+    const own = freshRun(run);
+    const second = commit(2);
+    await platform().prepare(own, second, created);
+    expect(await table.get(logKey(own, 'platform', 2))).toBeUndefined();
+    await platform().create({ ...created, address: own });
+    expect(await platform().commitsAfter(own, firstCommit)).toEqual([second]);
+  });
+
   test('a commit number that is taken is refused for both', async () => {
     await code.put(run, commit(2), expiresAt);
     expect(await platform().put(run, commit(2), expiresAt)).toMatchObject({ kind: 'occupied' });

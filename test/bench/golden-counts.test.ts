@@ -37,6 +37,11 @@ test.each([
   expect([writeUnits['commits'], total(queueRequests)]).toEqual([steps + 1, 3]);
 });
 
+test('a rerun of code from the last of a hundred steps costs one commit besides those of its own step', () => {
+  const { commits } = billFor('code-100-from-the-last');
+  expect(total(commits)).toBe(3);
+});
+
 test('ten steps of code that begin together begin in one commit', () => {
   expect(total(billFor('code-10-together').commits)).toBeLessThanOrEqual(2);
 });

@@ -105,6 +105,10 @@ describe('an agent', () => {
     });
     expect((await read('cancel_run', { runId, reason: 'a test' })).isError).toBe(false);
     expect((await read('get_run', { runId })).value).toMatchObject({ status: 'cancelled', cancelReason: 'a test' });
+    expect((await read('rerun_run', { runId, fromNode: 'no such node' })).value).toMatchObject({ code: 'not_found' });
+    expect((await read('rerun_run', { runId, fromNode: 'a', results: { a: 1 } })).value).toMatchObject({
+      code: 'invalid_request',
+    });
     expect((await read('rerun_run', { runId })).value).toMatchObject({ runId: expect.not.stringMatching(runId) });
   });
 

@@ -60,6 +60,22 @@ describe('examples/code-workflows', { timeout: 60_000 }, () => {
     expect(await stepsIn(cloud, id, 'node.completed')).toEqual(['total', 'discount', '.workflow-task.1']);
   });
 
+  test('a rerun from a step keeps the steps before it, and uses a replaced result', async () => {
+    const id = await start(cloud, 'fulfil-order', { items: [{ price: 1, quantity: 2 }], discount: 0 });
+    await ended(cloud, id);
+    const line = ['runs', 'rerun', id, '--from', 'discount', '--result', 'total=200'];
+    const other = (await cli(cloud, examples, ...line)).trim().split(/\s/)[0] ?? '';
+    expect(await ended(cloud, other)).toMatchObject({
+      status: 'completed',
+      output: { total: 200 },
+      rerunOf: id,
+      rerunFrom: 'discount',
+    });
+    // One commit copies the kept steps.
+    expect(commits.get(other)).toBe(3);
+    expect(await stepsIn(cloud, other, 'node.completed')).toEqual(['total', 'discount', '.workflow-task.1']);
+  });
+
   test('ten parallel steps are requested in one commit', async () => {
     const id = await start(cloud, 'compare-offers', { shops: Array.from({ length: 10 }, (_, at) => `shop ${at}`) });
     await ended(cloud, id);

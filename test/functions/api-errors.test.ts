@@ -1,4 +1,5 @@
 /** Every error code is produced by a request that deserves it. */
+import { randomBytes } from 'node:crypto';
 import { findOrder } from './queries.ts';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -8,7 +9,10 @@ import { appName, deploymentId, environment, projectId, runId } from '../../lib/
 import { after, days } from '../../lib/engine/time.ts';
 import { pointerAfter } from '../../lib/ports/deployments.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { maxCopiedValues } from '../../lib/service/kinds/code/rerun-code-run.ts';
 import { packedDeployment } from '../artifact/packed.ts';
+import { functionCommand } from '../service/scripted-programs.ts';
+import { driveCode, shippedCode, startCode } from './code-api.ts';
 import { type Answered, type CallOptions, type Http, formOf, http, instantGraph, openGraph, started } from './http.ts';
 import { delivery } from './webhook-providers.ts';
 
@@ -269,6 +273,25 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     });
     const run = await api.call('POST', '/v1/runs', start({ workflowName: 'forks' }, key));
     return api.call('POST', `/v1/runs/${runIdOf(run)}/rerun`, start({ fromNode: 'there' }, key, 'again'));
+  },
+  run_open: async () => {
+    const [api, key] = await shippedCode();
+    const run = await startCode(api, key);
+    return api.call('POST', `/v1/runs/${runIdOf(run)}/rerun`, start({ fromNode: 'a' }, key, 'again'));
+  },
+  step_rolled_back: async () => {
+    const [api, key] = await shippedCode();
+    const run = await startCode(api, key);
+    await driveCode(api, [[functionCommand('pay', { hasRollback: true })], [functionCommand('ship')]], { failing: 'ship' });
+    return api.call('POST', `/v1/runs/${runIdOf(run)}/rerun`, start({ fromNode: 'ship' }, key, 'again'));
+  },
+  rerun_too_large: async () => {
+    const [api, key] = await shippedCode();
+    const run = await startCode(api, key);
+    const steps = Array.from({ length: maxCopiedValues + 1 }, (_, index) => functionCommand(`s${index}`));
+    const large = randomBytes(9_000).toString('base64');
+    await driveCode(api, [steps, [functionCommand('end')]], { outputOf: () => large });
+    return api.call('POST', `/v1/runs/${runIdOf(run)}/rerun`, start({ fromNode: 'end' }, key, 'again'));
   },
   deployment_in_use: async () => {
     const [api, key] = await shipped();

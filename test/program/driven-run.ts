@@ -35,6 +35,8 @@ export interface Options {
   /** results of called workflows, by name */
   readonly children?: Readonly<Record<string, (input: JsonValue) => ChildEnd>>;
   readonly deploymentId?: string;
+  /** events after those of the start */
+  readonly copied?: readonly RunEvent[];
 }
 
 /** The fate of a batch: it is committed, or the worker crashes before or after the commit. */
@@ -68,6 +70,7 @@ export class DrivenRun {
     const { name = 'test', version = null, input = null } = options;
     this.facts = { runId: theRun, workflowName: name, version, createdAt, deadlineAt: after(createdAt, days(365)) };
     this.#commit(decideCodeStart({ value: input }, {}, this.#tools));
+    if (options.copied !== undefined) this.#commit(options.copied);
   }
 
   get #tools() {

@@ -1,6 +1,6 @@
 /** Code runs: the commits of a workflow task, waits, signals, child runs and reruns. */
 import { describe, expect, test } from 'vitest';
-import { deploymentId, nodeId, workflowName as workflowNamed } from '../../lib/engine/ids.ts';
+import { deploymentId, workflowName as workflowNamed } from '../../lib/engine/ids.ts';
 import { after, days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import { getRun } from '../../lib/service/runs/get-run.ts';
 import { rerunRun } from '../../lib/service/runs/rerun-run.ts';
@@ -270,11 +270,10 @@ describe('views, versions and reruns', () => {
     expect(await statusOf(env, run)).toBe('completed');
   });
 
-  test('a rerun uses the run’s input, and cannot start from a step', async () => {
+  test('a rerun uses the run’s input, and takes no version of a graph', async () => {
     const { env, run } = await startCodeRun([[functionCommand('a')]]);
     await env.settle();
     const again = { sourceRun: run, idempotencyKey: 'r1', bodyHash: 'h' };
-    expect(await rerunRun(env.worker, { ...again, from: nodeId('a') })).toEqual({ kind: 'not_applicable', field: 'fromNode' });
     expect(await rerunRun(env.worker, { ...again, version: 1 })).toEqual({ kind: 'not_applicable', field: 'version' });
     expect(await rerunRun(env.worker, again)).toMatchObject({ kind: 'started', deploymentId: 'v1' });
   });

@@ -27,6 +27,7 @@ function createRecordingEnv(answer?: Parameters<typeof createTestEnv>[0] extends
     log: overrideMethods(deps.log, {
       create: (creation) => note(creation.expiresAt, deps.log.create(creation)),
       put: (run, commit, expiresAt) => note(expiresAt, deps.log.put(run, commit, expiresAt)),
+      prepare: (run, commit, of) => note(of.expiresAt, deps.log.prepare(run, commit, of)),
       attach: (run, name, value, of) => note(of.expiresAt, deps.log.attach(run, name, value, of)),
       heartbeat: (run, heartbeat, expiresAt) => note(expiresAt, deps.log.heartbeat(run, heartbeat, expiresAt)),
       saveSnapshot: (run, snapshot, expiresAt) => note(expiresAt, deps.log.saveSnapshot(run, snapshot, expiresAt)),

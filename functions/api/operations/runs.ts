@@ -76,7 +76,8 @@ export const runOperations: OperationTable<HandledOperations> = {
   },
 
   async rerunRun({ decider }, { scope, params, body, idempotencyKey, trace }) {
-    const facts = { rerunOf: params.runId };
+    const replaced = body.results === undefined ? undefined : Object.keys(body.results);
+    const facts = defined({ rerunOf: params.runId, fromNode: body.fromNode, replaced });
     const audit = { resource: `run/${params.runId}`, facts };
     const rerunRequest = { idempotencyKey, bodyHash: bodyHash({ ...params, ...body }), trace };
     const { fromNode: from, ...edited } = body;
@@ -100,6 +101,17 @@ export const runOperations: OperationTable<HandledOperations> = {
         return { ...refuse('invalid_request', { errors: [notApplicable(result.field)] }), audit };
       case 'node_not_found':
         return { ...refuse('not_found', { message: `The workflow has no node ${result.nodeId}.` }), audit };
+      case 'step_not_found':
+        return {
+          ...refuse('not_found', { message: `The run has no step ${JSON.stringify(result.step)}: it never began.` }),
+          audit,
+        };
+      case 'results_not_kept':
+        return { ...refuse('invalid_request', { errors: result.steps.map(resultNotKept) }), audit };
+      case 'step_rolled_back':
+        return { ...refuse(result.kind, { message: rolledBackMessage(result.step) }), audit };
+      case 'too_many_values':
+        return { ...refuse('rerun_too_large', { message: tooManyValuesMessage(result) }), audit };
       case 'deployment_not_found':
         return { ...refuse('not_found', { message: `There is no deployment ${result.deploymentId}.` }), audit };
       case 'run_exists':
@@ -114,6 +126,7 @@ export const runOperations: OperationTable<HandledOperations> = {
       case 'workflow_not_found':
       case 'node_not_reached':
       case 'deployment_not_verified':
+      case 'run_open':
         return { ...refuse(result.kind), audit };
     }
   },
@@ -129,7 +142,19 @@ const refuseUnknownWorkflow = ({ kind, inactive }: UnknownWorkflow): Refusal<typ
 
 const deadlinePassed: ErrorDetail = { pointer: '/deadlineAt', code: 'too_early', message: 'must be in the future' };
 
-/** Versions and nodes apply to runs of graphs, deployments to runs of code. */
+const resultNotKept = (step: string): ErrorDetail => ({
+  pointer: `/results/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+  code: 'not_a_kept_step',
+  message: 'is not a step that began before the end of the step in fromNode',
+});
+
+const rolledBackMessage = (step: string): string =>
+  `The run rolled back the step ${JSON.stringify(step)}: its result does not hold.`;
+
+const tooManyValuesMessage = ({ values, limit }: { readonly values: number; readonly limit: number }): string =>
+  `The rerun would copy ${values} large results, and at most ${limit} are copied.`;
+
+/** Versions apply to runs of graphs, deployments and replaced results to runs of code. */
 const notApplicable = (field: string): ErrorDetail => ({
   pointer: `/${field}`,
   code: 'not_of_this_run',

@@ -64,12 +64,25 @@ export const resumeRunBody = z
   .meta({ id: 'ResumeRun' });
 export const resumedResponse = z.strictObject({ accepted: z.literal(true) });
 
+/** Key of a step (its name, with a number from the second use on), or a node id. */
+const stepName = z.string().min(1).max(300);
+/** Steps whose results one rerun replaces. */
+export const maxReplacedResults = 100;
+const replacedResults = z
+  .record(stepName, json)
+  .refine((results) => Object.keys(results).length <= maxReplacedResults, `must name at most ${maxReplacedResults} steps`);
+
 export const rerunRunBody = z
   .strictObject({
     input: json.exactOptional().meta({ description: 'absent: the input of the run' }),
     version: z.int().min(1).exactOptional().meta({ description: 'absent: the version of the run' }),
     deploymentId: deploymentId.exactOptional().meta({ description: 'absent: the deployment of the run' }),
-    fromNode: nodeId.exactOptional().meta({ description: 'continue from this node and keep earlier results' }),
+    fromNode: stepName
+      .exactOptional()
+      .meta({ description: 'continue from this node, or this step of code by key or node id, and keep earlier results' }),
+    results: replacedResults
+      .exactOptional()
+      .meta({ description: 'code runs only: values in place of the results of kept steps, by key or node id' }),
   })
   .meta({ id: 'RerunRun' });
 export const rerunResponse = startedResponse.extend({ rerunOf: z.string() });

@@ -8,7 +8,7 @@ import {
   idempotencyKey,
   inputOptions,
   integerBetween,
-  nodeId,
+  json,
   omitUndefined,
   parseOptions,
   readInput,
@@ -62,7 +62,8 @@ const rerunRunsOptions = z.object({
   ...filterOptions,
   ...inputOptions,
   workflowVersion: integerBetween(1, Number.MAX_SAFE_INTEGER).optional(),
-  from: nodeId.optional(),
+  from: z.string().min(1).optional(),
+  result: z.array(z.string()).optional(),
   deployment: deploymentId.optional(),
   idempotencyKey: idempotencyKey.optional(),
   bulkId: z.string().optional(),
@@ -70,11 +71,14 @@ const rerunRunsOptions = z.object({
 
 export const rerunRuns: Action = async (commandLine, context) => {
   const options = parseOptions(commandLine, rerunRunsOptions);
-  const { idempotencyKey: requestedKey, bulkId, workflowVersion, from: fromNode, deployment } = options;
+  const { idempotencyKey: requestedKey, bulkId, workflowVersion, from: fromNode, result, deployment } = options;
+  if (result !== undefined && fromNode === undefined)
+    throw usageError('--result replaces results that --from <step> keeps: give both.');
   const body = omitUndefined({
     input: readInput(context.cwd, options),
     version: workflowVersion,
     fromNode,
+    results: result === undefined ? undefined : readResults(result),
     deploymentId: deployment,
   });
   if (commandLine.args.length === 0) {
@@ -89,6 +93,19 @@ export const rerunRuns: Action = async (commandLine, context) => {
   const newRun = await client.rerunRun(id, body, { signal: context.signal, ...omitUndefined({ idempotencyKey: requestedKey }) });
   return { data: newRun, text: newRun.runId };
 };
+
+/** `step=json` each. A value that is not JSON is an error, so that a typing mistake does not become a text. */
+function readResults(texts: readonly string[]): Readonly<Record<string, JsonValue>> {
+  return Object.fromEntries(
+    texts.map((text): [string, JsonValue] => {
+      const equals = text.indexOf('=');
+      const value = json.safeParse(text.slice(equals + 1));
+      if (equals < 1 || !value.success)
+        throw usageError(`--result must be <step>=<json>, such as 'charge={"id":"ch_1"}', and is ${JSON.stringify(text)}.`);
+      return [text.slice(0, equals), value.data];
+    }),
+  );
+}
 
 /** The error code of a node whose message reached a dead-letter queue. */
 const lostMessageCode = 'recovery_error';
@@ -120,6 +137,7 @@ export interface RerunRequest {
     readonly input?: JsonValue;
     readonly version?: number;
     readonly fromNode?: string;
+    readonly results?: Readonly<Record<string, JsonValue>>;
     readonly deploymentId?: string;
   };
   readonly shouldRerun?: (run: RunSummary) => boolean;

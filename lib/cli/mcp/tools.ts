@@ -179,8 +179,18 @@ const writeTools = [
   defineTool({
     name: 'rerun_run',
     title: 'Rerun a run',
-    description: 'Reruns a run as a new run, from its start or from a node. With fromNode the earlier results are kept.',
-    input: z.strictObject({ runId, fromNode: parts.nodeId.exactOptional(), input: json.exactOptional() }),
+    description:
+      'Reruns a run as a new run, from its start or from a node or step. With fromNode the earlier results are kept. A code run can replace kept results.',
+    input: z.strictObject({
+      runId,
+      fromNode: z.string().min(1).exactOptional().describe('the node id, or for a code run the key of a step'),
+      results: z
+        .record(z.string(), json)
+        .exactOptional()
+        .describe('code runs, with fromNode: values in place of the results of kept steps, by key'),
+      deploymentId: parts.deploymentId.exactOptional().describe('code runs: the deployment to use; default: the same'),
+      input: json.exactOptional(),
+    }),
     effect: 'write',
     call: ({ client }, { runId: id, ...body }, options) => client.rerunRun(id, body, options),
   }),

@@ -91,7 +91,7 @@ function effectsOfEvent(
 ): readonly Effect[] {
   switch (event.type) {
     case 'NODE_DISPATCHED':
-      return event.notBefore === undefined
+      return event.notBefore === undefined || event.via === 'inline'
         ? []
         : [{ kind: 'send-at', at: event.notBefore, job: kind.jobOf(head, number, event) }];
     case 'NODE_RETRIED': {

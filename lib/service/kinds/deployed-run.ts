@@ -5,7 +5,7 @@ import { findReadyDeployment } from '../deployments/find-ready-deployment.ts';
 import type { NotPrepared, PrepareTerms, ResolvedCode } from '../new-run.ts';
 import type { Decider } from '../decider.ts';
 import { readRunInput } from '../run-log/read-run-input.ts';
-import type { RerunRequest, ResolvedRerun } from '../runs/rerun-run.ts';
+import type { RerunRefusal, RerunRequest } from '../runs/rerun-run.ts';
 
 /**
  * Pins the deployment of a new run, so that it is not removed while the run is open.
@@ -24,14 +24,15 @@ export async function pinDeployment(
   return { kind: 'deployment_not_found', deploymentId };
 }
 
-/** Finds what a rerun starts: the workflow of the run, on the same or another deployment. */
+/** Finds what a rerun from the beginning starts: the workflow of the run, on the same or another deployment. */
 export async function resolveDeployedRerun(
   { deps }: Decider,
   head: BundleHead | CodeHead,
-  { sourceRun, input, version, deploymentId, from }: RerunRequest,
-): Promise<ResolvedRerun> {
+  { sourceRun, input, version, deploymentId, from, results }: RerunRequest,
+): Promise<ResolvedCode | RerunRefusal> {
   if (version !== undefined) return { kind: 'not_applicable', field: 'version' };
   if (from !== undefined) return { kind: 'not_applicable', field: 'fromNode' };
+  if (results !== undefined) return { kind: 'not_applicable', field: 'results' };
   const id = deploymentId ?? head.deploymentId;
   const ready = await findReadyDeployment(deps, sourceRun, id, head.workflow.name);
   if (ready.kind !== 'ready') return ready;

@@ -7,7 +7,7 @@ import { deadlineTermsOf } from '../../engine/deadline.ts';
 import { type RunId, type Scope, eventId, firstCommit, nonce } from '../../engine/ids.ts';
 import { type Head, type RunCreation, defaultDeadline, expiryOf, firstProjection, maxDeadline } from '../../engine/log/head.ts';
 import { applyCommit, emptyState } from '../../engine/log/fold.ts';
-import { isTombstone } from '../../engine/log/commit.ts';
+import { type Commit, isTombstone } from '../../engine/log/commit.ts';
 import { type DurationMs, type Instant, after, days, durationMs, instant, minutes, seconds } from '../../engine/time.ts';
 import type { Trace } from '../../engine/trace.ts';
 import type { Reservation } from '../../ports/control.ts';
@@ -19,6 +19,7 @@ import { markDue } from '../commit/mark-due.ts';
 import { type NodeTypeOf, measureCommit } from '../commit/append-facts.ts';
 import type { Deps } from '../deps.ts';
 import { isWon, putUntilOutcomeKnown } from '../run-log/append.ts';
+import { prepareCommits } from '../run-log/prepare-commits.ts';
 import { offloadEvents } from '../run-log/payloads.ts';
 import { type NotPrepared, type Resolved, isTest } from '../new-run.ts';
 
@@ -88,14 +89,16 @@ export async function createRun(
       nonce: nonce(reservation.owner),
     },
   });
+  const copied = await prepareCommits(deps, creation, first.copied ?? []);
+  if (copied === undefined) return { kind: 'run_deleted', runId: reservation.runId };
   // Marked before the head is written, so that the sweep checks every existing run.
   await markFirstCheck(deps, headOf(creation));
   await scheduleDeadlineRecheck(deps, creation, startSchedulesRecheckWithin);
   const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));
   if (result.kind === 'occupied' && !isWon(result, creation.commit))
     return { kind: isTombstone(result) ? 'run_deleted' : 'run_exists', runId: reservation.runId };
-  if (result.kind === 'occupied') return continueWithWritten(decider, creation);
-  await sendFirstJobs(decider, creation, first.nodeTypeOf);
+  if (result.kind === 'occupied') return continueWithWritten(decider, creation, copied);
+  await sendFirstJobs(decider, creation, copied, first.nodeTypeOf);
   return creation;
 }
 
@@ -115,14 +118,14 @@ async function markFirstCheck(deps: Pick<Deps, 'index' | 'clock'>, head: Head): 
  * Continues with the head that another attempt of this start wrote. It may use an older version or another deployment: the written
  * head counts, not the proposed one.
  */
-async function continueWithWritten(decider: Decider, proposed: RunCreation): Promise<RunCreation> {
+async function continueWithWritten(decider: Decider, proposed: RunCreation, copied: readonly Commit[]): Promise<RunCreation> {
   const { deployments, log } = decider.deps;
   const written = await log.head(proposed.address);
   // The written run has already been deleted or has expired, so nothing is left to send.
   if (written === undefined) return proposed;
   if (proposed.deploymentId !== null && proposed.deploymentId !== written.deploymentId)
     await deployments.unpin(proposed.address, proposed.deploymentId, proposed.address.runId);
-  await sendFirstJobs(decider, written, undefined);
+  await sendFirstJobs(decider, written, copied, undefined);
   return written;
 }
 
@@ -151,7 +154,12 @@ function declaredDeadlineOf(resolved: Resolved): DurationMs | undefined {
 
 const headOf = (creation: RunCreation): Head => ({ ...creation, projection: firstProjection });
 
-async function sendFirstJobs(decider: Decider, creation: RunCreation, nodeTypeOf: NodeTypeOf | undefined): Promise<void> {
+async function sendFirstJobs(
+  decider: Decider,
+  creation: RunCreation,
+  copied: readonly Commit[],
+  nodeTypeOf: NodeTypeOf | undefined,
+): Promise<void> {
   const state = emptyState();
   applyCommit(state, creation.commit);
   const head = headOf(creation);
@@ -159,6 +167,10 @@ async function sendFirstJobs(decider: Decider, creation: RunCreation, nodeTypeOf
     const fold = { head, state, snapshotAt: 0 };
     measureCommit(decider.deps, fold, creation.commit, nodeTypeOf);
     await dispatchEffects(decider, fold, creation.commit);
+    for (const commit of copied) {
+      applyCommit(state, commit);
+      await dispatchEffects(decider, fold, commit);
+    }
   } catch (error) {
     // The run exists and the sweep will check it, so the start succeeds; its first jobs are only late.
     if (!(error instanceof Unavailable)) throw error;

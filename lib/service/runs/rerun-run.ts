@@ -1,10 +1,11 @@
 /**
  * Reruns a run: creates a new run of the same workflow, on the same or another version or deployment, with the same or another input,
- * from the beginning or from a chosen node. The source run is not changed; it may be open or ended.
+ * from the beginning or from a chosen node or step. The source run is not changed; it may be open or ended.
  */
 import { defined } from '../../base/defined.ts';
 import type { InputError } from '../../engine/graph/validate-input.ts';
-import type { DeploymentId, NodeId, RunAddress } from '../../engine/ids.ts';
+import type { RerunHistory } from '../../engine/durable/rerun-from-step.ts';
+import type { DeploymentId, RunAddress } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
 import type { Resolved } from '../new-run.ts';
@@ -21,15 +22,22 @@ export interface RerunRequest extends Pick<BeginRequest, 'idempotencyKey' | 'bod
   readonly version?: number;
   /** for a run of a deployment; absent: the deployment of the source run */
   readonly deploymentId?: DeploymentId;
-  /** for a graph run: the rerun starts here and reuses the results before it */
-  readonly from?: NodeId;
+  /** node of a graph run, or step of a code run by its key or node id: the rerun starts here and reuses the results before it */
+  readonly from?: string;
+  /** for a code run: values in place of the results of reused steps, by key or node id */
+  readonly results?: Readonly<Record<string, JsonValue>>;
 }
 
-type RerunRefusal =
+export type RerunRefusal =
   | NotReady
-  | { readonly kind: 'node_not_found'; readonly nodeId: NodeId }
+  | { readonly kind: 'node_not_found'; readonly nodeId: string }
+  /** the run can still end its steps, or undo them */
+  | { readonly kind: 'run_open' }
+  | Exclude<RerunHistory, { readonly kind: 'history' }>
+  /** too many values to copy within one request */
+  | { readonly kind: 'too_many_values'; readonly values: number; readonly limit: number }
   /** the field does not apply to runs of this kind */
-  | { readonly kind: 'not_applicable'; readonly field: 'version' | 'deploymentId' | 'fromNode' }
+  | { readonly kind: 'not_applicable'; readonly field: 'version' | 'deploymentId' | 'fromNode' | 'results' }
   | { readonly kind: 'not_found' }
   /** a test run cannot be rerun, because its graph was never published */
   | { readonly kind: 'test_run' }

@@ -10,9 +10,9 @@ import type { RunKind } from '../../run-kind.ts';
 import { type NamedNode, latestOf } from '../../runs/get-run.ts';
 import { resumeSleepers } from '../../runs/resume-run.ts';
 import { wakeSleepers } from '../../runs/wake-run.ts';
-import { resolveDeployedRerun } from '../deployed-run.ts';
 import { createCodeRun } from './create-code-run.ts';
 import { codeDecision } from './decide-code-run.ts';
+import { resolveCodeRerun } from './rerun-code-run.ts';
 import { runWorkflowTask } from './run-workflow-task.ts';
 
 /** A code run may have thousands of concurrent sleeps. */
@@ -34,7 +34,7 @@ export const codeKind: RunKind<'code'> = {
   resume: resumeSleepers,
   wake: wakeSleepers,
   maxWakesPerCommit,
-  resolveRerun: resolveDeployedRerun,
+  resolveRerun: resolveCodeRerun,
   present: async (_decider, { state }) => defined({ ...latestOf(state, stepsOf(state)), rootCause: failedStepOf(state) }),
   versionsOf: ({ workflow }) => ({ workflowVersion: null, version: workflow.version ?? null }),
   countsUsage: true,

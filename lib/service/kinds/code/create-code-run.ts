@@ -7,20 +7,23 @@ import type { Decider } from '../../decider.ts';
 import { offloadInput } from '../../run-log/payloads.ts';
 import { pinDeployment } from '../deployed-run.ts';
 import { codeTools } from './decide-code-run.ts';
+import { copyLog } from './copy-log.ts';
 
 export async function createCodeRun(
   decider: Decider,
   resolved: ResolvedCode,
   terms: PrepareTerms,
 ): Promise<PreparedRun | NotPrepared> {
-  const { deploymentId, workflowName, codeVersion, input, system = {} } = resolved;
+  const { deploymentId, workflowName, codeVersion, input, system = {}, copied } = resolved;
   const { address, now, deadline, expiresAt, startsAt } = terms;
   const refused = await pinDeployment(decider, resolved, terms);
   if (refused !== undefined) return refused;
   const payload = await offloadInput(decider.deps, { address, expiresAt, kind: 'code' }, input);
   const systemValues = { ...system, [replayVersionKey]: replayVersion };
-  return {
+  const copiedBatches = copied === undefined ? undefined : await copyLog(decider.deps, copied, { address, expiresAt });
+  return defined({
     created: { kind: 'code', workflow: defined({ name: workflowName, version: codeVersion }), deploymentId },
     events: decideCodeStart(payload, systemValues, codeTools(now, address, deadline), startsAt),
-  };
+    copied: copiedBatches,
+  });
 }

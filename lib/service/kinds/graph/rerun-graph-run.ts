@@ -16,10 +16,11 @@ import type { RerunRequest, ResolvedRerun } from '../../runs/rerun-run.ts';
 export async function resolveGraphRerun(
   { deps, plans }: Decider,
   head: GraphHead,
-  { sourceRun, input, version: number, deploymentId, from }: RerunRequest,
+  { sourceRun, input, version: number, deploymentId, from, results }: RerunRequest,
 ): Promise<ResolvedRerun> {
   if (isTestRun(head)) return { kind: 'test_run' };
   if (deploymentId !== undefined) return { kind: 'not_applicable', field: 'deploymentId' };
+  if (results !== undefined) return { kind: 'not_applicable', field: 'results' };
   const name = workflowName(head.workflow.name);
   const summary = await deps.workflows.summary(sourceRun, name);
   // The workflow was deleted; its deletion has not reached this run yet.
@@ -33,13 +34,14 @@ export async function resolveGraphRerun(
   if (checkedInput.kind === 'refused') return { kind: 'input_invalid', errors: checkedInput.errors };
   const found = { kind: 'found' as const, version, input: checkedInput.input };
   if (from === undefined) return { ...found, system: rerunSystemValues(sourceRun.runId) };
-  if (!version.nodes.some(({ id }) => id === from)) return { kind: 'node_not_found', nodeId: from };
+  const node = version.nodes.find(({ id }) => id === from);
+  if (node === undefined) return { kind: 'node_not_found', nodeId: from };
   const earlier = await readRunFold(deps, sourceRun);
   invariant(earlier !== undefined, `run ${sourceRun.runId} has a head and no log`);
   const reused = await Promise.all(
-    reusableResults(plans.add(sourceRun, version), earlier.state, from).map((result) => withValue(deps, sourceRun, result)),
+    reusableResults(plans.add(sourceRun, version), earlier.state, node.id).map((result) => withValue(deps, sourceRun, result)),
   );
-  return { ...found, system: rerunSystemValues(sourceRun.runId, from), startFrom: { from, reused } };
+  return { ...found, system: rerunSystemValues(sourceRun.runId, node.id), startFrom: { from: node.id, reused } };
 }
 
 /** Loads an offloaded result for the new run, because the stored payload expires with the source run. */
