@@ -22,7 +22,7 @@ export const runPartition = (run: RunAddress, side: Side = 'platform'): string =
   partitionOf(runKind[side], scopeKey(run), run.runId);
 
 export const headKey = (run: RunAddress): Key => ({ pk: runPartition(run), sk: 'head' });
-/** The projection of a code run, a separate item. The head of a code run is never updated. */
+/** The projection of a code run, a separate item. Only an extension of the deadline updates the head of a code run. */
 export const projectionKey = (run: RunAddress): Key => ({ pk: runPartition(run, 'code'), sk: 'head' });
 
 /** Eight digits: a run has less than 100 million commits. */

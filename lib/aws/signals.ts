@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { jsonValue } from '../codec/events.ts';
 import { exactly } from '../codec/exact.ts';
 import { attempt, instant, iterationKey, nodeId, runId, signalId } from '../codec/ids.ts';
+import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import { type SignalId, type SignalKey, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
@@ -23,6 +24,7 @@ import {
   itemSchema,
   partSchema,
   number,
+  expiry,
 } from './item-schema.ts';
 import { scopeKey } from './run-keys.ts';
 import { type Expression, type Key, type Table, allOf, ifNotExists, ifExists, partitionName } from './table.ts';
@@ -80,8 +82,16 @@ export class DynamoSignals implements Signals {
   async store(key: SignalKey, signal: NewSignal): Promise<void> {
     const { signalId: id, retainUntil } = signal;
     // First the payload: a signal that can be claimed has its payload.
-    await this.#table.put(payloadKey(key, id), payloadItem.encode(signal, retainUntil), ifNotExists);
-    await this.#table.put(signalKey(key, id), signalItem.encode(signal, retainUntil), ifNotExists);
+    await this.#putOrRetain(payloadKey(key, id), payloadItem.encode(signal, retainUntil), retainUntil);
+    await this.#putOrRetain(signalKey(key, id), signalItem.encode(signal, retainUntil), retainUntil);
+  }
+
+  async #putOrRetain(item: Key, attributes: Item, retainUntil: Instant): Promise<void> {
+    const put = await this.#table.put(item, attributes, ifNotExists);
+    if (put.kind === 'stored') return;
+    const names = { '#expiry': controlTableKeys.expiry };
+    const change = { expression: 'SET #expiry = :expiry', names, values: { ':expiry': expiry(retainUntil) } };
+    await this.#table.update(item, change, { expression: 'attribute_exists(#pk) AND #expiry < :expiry', names: partitionName });
   }
 
   async payload(key: SignalKey, id: SignalId): Promise<JsonValue | undefined> {

@@ -3,7 +3,7 @@ import { type SlotPoolKey, type TakenSlot, type WaitingRun, byAdmissionOrder } f
 import { type SignalId, type SignalKey, type RunId, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { Instant } from '../engine/time.ts';
+import { type Instant, instant } from '../engine/time.ts';
 import type { StoredSignal, SignalsAtKey, NewSignal, Signals, Waiter, ConcurrencySlots } from '../ports/coordination.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
@@ -11,11 +11,12 @@ import { scopeName } from './runs.ts';
 interface Entry {
   signal: StoredSignal;
   readonly payload: JsonValue;
+  retainUntil: Instant;
   isDelivered?: boolean;
 }
 
 interface SignalQueue {
-  readonly waiters: Map<string, Waiter>;
+  readonly waiters: Map<string, { readonly waiter: Waiter; readonly retainUntil: Instant }>;
   readonly signals: Map<SignalId, Entry>;
   /** in order of arrival */
   readonly ordered: Entry[];
@@ -28,17 +29,25 @@ class MemorySignals implements Signals {
   async read(key: SignalKey): Promise<SignalsAtKey> {
     const { waiters, ordered } = this.#queue(key);
     return {
-      waiters: [...waiters.values()].toSorted(
+      waiters: Array.from(waiters.values(), ({ waiter }) => waiter).toSorted(
         (one, other) => one.since - other.since || compareText(waiterName(one), waiterName(other)),
       ),
       signals: ordered.map(({ signal }) => signal),
     };
   }
 
-  async store(key: SignalKey, { payload, retainUntil: _retainUntil, ...signal }: NewSignal): Promise<void> {
+  async store(key: SignalKey, { payload, retainUntil, ...signal }: NewSignal): Promise<void> {
     const { signals, ordered } = this.#queue(key);
-    if (signals.has(signal.signalId)) return;
-    const entry: Entry = { signal: frozenCopy({ ...signal, state: 'free' as const }), payload: frozenCopy(payload) };
+    const known = signals.get(signal.signalId);
+    if (known !== undefined) {
+      known.retainUntil = instant(Math.max(known.retainUntil, retainUntil));
+      return;
+    }
+    const entry: Entry = {
+      signal: frozenCopy({ ...signal, state: 'free' as const }),
+      payload: frozenCopy(payload),
+      retainUntil,
+    };
     signals.set(signal.signalId, entry);
     // The list of a key without waiters gets long. Most signals arrive last, so the search starts at the end.
     ordered.splice(ordered.findLastIndex((earlier) => byArrival(earlier, entry) < 0) + 1, 0, entry);
@@ -48,8 +57,8 @@ class MemorySignals implements Signals {
     return this.#queue(key).signals.get(id)?.payload;
   }
 
-  async addWaiter(key: SignalKey, waiter: Waiter, _retainUntil: Instant): Promise<void> {
-    this.#queue(key).waiters.set(waiterName(waiter), frozenCopy(waiter));
+  async addWaiter(key: SignalKey, waiter: Waiter, retainUntil: Instant): Promise<void> {
+    this.#queue(key).waiters.set(waiterName(waiter), frozenCopy({ waiter, retainUntil }));
   }
 
   async removeWaiter(key: SignalKey, waiter: Waiter): Promise<void> {
@@ -75,6 +84,18 @@ class MemorySignals implements Signals {
     const entry = this.#queue(key).signals.get(id);
     invariant(entry !== undefined, `the delivery of signal ${id} is recorded, but the signal is not stored`);
     return (entry.isDelivered ??= isDelivered);
+  }
+
+  /** Deletes signals and waiters that have expired, as the TTL of the table does. */
+  deleteExpired(now: Instant): void {
+    for (const { waiters, signals, ordered } of this.#queues.values()) {
+      for (const [name, { retainUntil }] of waiters) if (retainUntil <= now) waiters.delete(name);
+      for (const [id, entry] of signals) {
+        if (entry.retainUntil > now) continue;
+        signals.delete(id);
+        ordered.splice(ordered.indexOf(entry), 1);
+      }
+    }
   }
 
   #resolveClaim(key: SignalKey, id: SignalId, waiter: Waiter, state: 'free' | 'taken'): void {

@@ -15,10 +15,15 @@ import type {
 import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
+interface Pin {
+  readonly since: Instant;
+  readonly expiresAt: Instant;
+}
+
 interface ScopeDeployments {
   /** null: removed, with the id still reserved */
   readonly deployments: Map<DeploymentId, Deployment | null>;
-  readonly pins: Map<DeploymentId, Map<RunId, Instant>>;
+  readonly pins: Map<DeploymentId, Map<RunId, Pin>>;
   pointer?: ActivePointer;
 }
 
@@ -80,13 +85,20 @@ class MemoryDeployments implements Deployments {
     return true;
   }
 
-  async pin(scope: Scope, id: DeploymentId, runId: RunId, { since }: { readonly since: Instant }): Promise<void> {
+  async pin(scope: Scope, id: DeploymentId, runId: RunId, pin: Pin): Promise<void> {
     const { pins } = this.#inScope(scope);
-    pins.set(id, (pins.get(id) ?? new Map<RunId, Instant>()).set(runId, since));
+    pins.set(id, (pins.get(id) ?? new Map<RunId, Pin>()).set(runId, frozenCopy(pin)));
   }
 
-  async extendPin(): Promise<void> {
-    // Pins in memory do not expire.
+  async extendPin(scope: Scope, id: DeploymentId, runId: RunId, pin: Pin): Promise<void> {
+    const pinned = this.#inScope(scope).pins.get(id);
+    if (pinned?.has(runId) === true) pinned.set(runId, frozenCopy(pin));
+  }
+
+  /** Removes pins that have expired, as the TTL of the table does. */
+  deleteExpired(now: Instant): void {
+    for (const { pins } of this.#byScope.values())
+      for (const pinned of pins.values()) for (const [runId, { expiresAt }] of pinned) if (expiresAt <= now) pinned.delete(runId);
   }
 
   async unpin(scope: Scope, id: DeploymentId, runId: RunId): Promise<void> {
@@ -94,7 +106,7 @@ class MemoryDeployments implements Deployments {
   }
 
   async pinnedRuns(scope: Scope, id: DeploymentId, limit: number): Promise<readonly PinnedRun[]> {
-    const pins = [...(this.#inScope(scope).pins.get(id) ?? [])].map(([runId, since]) => ({ runId, since }));
+    const pins = [...(this.#inScope(scope).pins.get(id) ?? [])].map(([runId, { since }]) => ({ runId, since }));
     return pins.slice(0, limit);
   }
 

@@ -22,7 +22,7 @@ export interface MemoryPorts extends Ports {
   readonly metrics: MemoryMetrics;
   readonly audit: MemoryAudit;
   readonly artifacts: MemoryArtifacts;
-  /** Deletes expired items, values and slots of runs. DynamoDB and S3 do so some time after their expiry. */
+  /** Deletes expired items, values, signals, slots and pins of runs. DynamoDB and S3 do so some time after their expiry. */
   readonly deleteExpired: (now: Instant) => void;
 }
 
@@ -33,6 +33,7 @@ export const memoryPorts = ({ seed = 1, startAt = defaultStart }: { seed?: numbe
   const system = memorySystem(seed, startAt);
   const { deleteExpiredRecords, ...records } = memoryRunRecords();
   const coordination = memoryCoordination();
+  const deployed = memoryDeployments();
   return {
     ...system,
     ...records,
@@ -40,11 +41,13 @@ export const memoryPorts = ({ seed = 1, startAt = defaultStart }: { seed?: numbe
     ...coordination,
     deleteExpired: (now) => {
       deleteExpiredRecords(now);
+      coordination.signals.deleteExpired(now);
       coordination.concurrencySlots.deleteExpired(now);
+      deployed.deployments.deleteExpired(now);
     },
     ...memorySchedules(system.clock),
     ...memoryDefinitions(),
-    ...memoryDeployments(),
+    ...deployed,
     ...memoryControl(),
     ...memoryWatching(),
   };

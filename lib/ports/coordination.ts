@@ -50,7 +50,10 @@ export interface SignalsAtKey {
 export interface Signals {
   /** All signals and waiters of the key. Strongly consistent: includes every earlier write. */
   read(key: SignalKey): Promise<SignalsAtKey>;
-  /** Stores a free signal. Does nothing if its id is stored already. */
+  /**
+   * Stores a free signal. If its id is stored already, only its expiry moves, to `retainUntil` if that is later: the sender may repeat the
+   * signal for as long as its run is open.
+   */
   store(key: SignalKey, signal: NewSignal): Promise<void>;
   /** The payload of the signal; undefined if it has expired. */
   payload(key: SignalKey, id: SignalId): Promise<JsonValue | undefined>;

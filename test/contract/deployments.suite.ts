@@ -161,6 +161,15 @@ export const deploymentsSuite = ({ name, open }: Subject<Deployments>) =>
       expect(await deployments.movePointer(freshScope(), 5, { revision: 6, apps: [] })).toBe(false);
     });
 
+    test('an extension keeps the pin and its time, and pins nothing for a run that has removed its pin', async () => {
+      const scope = freshScope();
+      const [pinning, ended] = [freshRun(scope).runId, freshRun(scope).runId];
+      await deployments.pin(scope, id, pinning, { since: noon, expiresAt });
+      for (const runId of [pinning, ended])
+        await deployments.extendPin(scope, id, runId, { since: noon, expiresAt: after(expiresAt, days(7)) });
+      expect(await deployments.pinnedRuns(scope, id, 5)).toEqual([{ runId: pinning, since: noon }]);
+    });
+
     test('a run pins a deployment once, until it removes the pin', async () => {
       const scope = freshScope();
       const runs = [freshRun(scope), freshRun(scope), freshRun(scope)].map(({ runId }) => runId);

@@ -73,9 +73,12 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       for (const other of others) expect(await signals.read(other)).toEqual({ waiters: [], signals: [] });
     });
 
-    test('a repeated store of a signal changes nothing, also after it was taken', async () => {
+    test('a repeated store of a signal moves only its expiry, also after it was taken', async () => {
       const key = newKey();
-      const [one, again] = [signal('s'), signal('s', { payload: 'other', receivedAt: later(5) })];
+      const [one, again] = [
+        signal('s'),
+        signal('s', { payload: 'other', receivedAt: later(5), retainUntil: after(noon, days(9)) }),
+      ];
       await signals.store(key, one);
       await signals.store(key, again);
       expect((await signals.read(key)).signals).toEqual([shown(one, free)]);

@@ -48,7 +48,7 @@ export async function start(place: Place, workflowName: string, input: unknown =
 const failure = z.looseObject({ code: z.string().optional(), message: z.string() });
 const runShape = z.looseObject({
   status: z.string(),
-  deploymentId: z.string(),
+  deploymentId: z.string().nullable(),
   output: z.unknown().optional(),
   error: failure.optional(),
   nodes: z.array(

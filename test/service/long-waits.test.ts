@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Command } from '../../lib/engine/durable/command-batch.ts';
 import { type RunAddress, workflowName } from '../../lib/engine/ids.ts';
 import { type Instant, type DurationMs, after, days, hours, minutes } from '../../lib/engine/time.ts';
+import { handleSignalJob } from '../../lib/service/runs/handle-signal-job.ts';
 import { sendSignal } from '../../lib/service/runs/send-signal.ts';
 import { codeManifest, commitsOf, deploy } from './code-test-env.ts';
 import { LongRun } from './long-run.ts';
@@ -182,6 +183,18 @@ describe('a declared deadline', () => {
 });
 
 describe('the retention', () => {
+  it('moves 15 minutes after each extension, when no attempt that knows the earlier expiry still writes', async () => {
+    const { played, run } = await startCode([[{ kind: 'signal-wait', key: 'paid', signal: 'paid', correlation: '1' }]]);
+    const expiryDays = async () => ((await played.env.ports.log.head(run))?.expiresAt ?? 0) / days(1) - startAt / days(1);
+    for (const deadline of [7, 14, 28, 56]) {
+      await played.playUntil(after(startAt, (days(deadline) + minutes(14)) as DurationMs));
+      expect((await played.env.fold(run)).head.deadlineAt).toBe(after(startAt, days(2 * deadline)));
+      expect(await expiryDays()).toBe(deadline + 31);
+      await played.playUntil(after(startAt, (days(deadline) + minutes(20)) as DurationMs));
+      expect(await expiryDays()).toBe(2 * deadline + 31);
+    }
+  });
+
   it('follows the deadline although the first message that moves it is lost', async () => {
     const { played, run } = await startCode([
       [functionCommand('charge')],
@@ -254,6 +267,29 @@ describe.each(['code', 'graph'] as const)('a %s run', (kind) => {
         }
       }
     }
+  });
+});
+
+describe('a deployment', () => {
+  it('stays pinned by a run that waits longer than the pin was kept at first', async () => {
+    const { played, run } = await startCode([[{ kind: 'signal-wait', key: 'paid', signal: 'paid', correlation: '1' }]]);
+    await played.playUntil(after(startAt, days(60)));
+    const { deploymentId } = (await played.env.fold(run)).head;
+    if (deploymentId === null) throw new Error('no deployment');
+    expect(await played.env.ports.deployments.pinnedRuns(scope, deploymentId, 5)).toMatchObject([{ runId: run.runId }]);
+  });
+});
+
+describe('a signal that code sends again', () => {
+  it('is delivered once, although the run sends it for longer than the first reservation was kept', async () => {
+    const wait = (key: string): Command => ({ kind: 'signal-wait', key, signal: 'paid', correlation: '1' });
+    const { played, run } = await startCode([[wait('first'), wait('second')]]);
+    const job = { kind: 'signal', run, key: 'send', name: 'paid', correlation: '1', payload: 5 } as const;
+    for (let day = 1; day <= 30; day += 1) {
+      await played.playUntil(after(startAt, days(day)));
+      await handleSignalJob(played.worker(), job);
+    }
+    expect((await eventsOf(played, run)).filter(({ type }) => type === 'SIGNAL_RECEIVED')).toHaveLength(1);
   });
 });
 

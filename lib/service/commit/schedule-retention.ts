@@ -18,24 +18,26 @@ const retentionCheckDelay = minutes(20);
 
 export async function scheduleRetention(deps: Pick<Deps, 'clock' | 'index' | 'jobs'>, head: Head): Promise<void> {
   await markDue(deps, head, retentionCheckAt(deps));
-  await deps.jobs.sendDelayed({ kind: 'retention', ...originFields(head), expiresAt: head.expiresAt }, retentionDelay);
+  await sendRetention(deps, head);
 }
+
+const sendRetention = ({ jobs }: Pick<Deps, 'jobs'>, head: Head): Promise<void> =>
+  jobs.sendDelayed({ kind: 'retention', ...originFields(head), expiresAt: head.expiresAt }, retentionDelay);
 
 /**
  * For the sweep. Only a run whose deadline was extended costs a read.
- * @param wasExtended whether the deadline was already extended before this check
+ * @param extendedBefore the extended deadline before this check. The check may run soon after the commit, so the repeated message waits too.
  * @returns when the sweep must check the run again; undefined if nothing is pending
  */
 export async function repeatRetention(
   deps: Pick<Deps, 'clock' | 'index' | 'jobs' | 'log'>,
   { head, state }: RunFold,
-  wasExtended: boolean,
+  extendedBefore: Instant | undefined,
 ): Promise<Instant | undefined> {
   if (state.extendedDeadlineAt === undefined) return undefined;
   const stored = await deps.log.head(head.address);
   if (stored === undefined || stored.expiresAt >= head.expiresAt) return undefined;
-  if (wasExtended)
-    await deps.jobs.sendDelayed({ kind: 'retention', ...originFields(head), expiresAt: head.expiresAt }, durationMs(0));
+  if (state.extendedDeadlineAt === extendedBefore) await sendRetention(deps, head);
   return retentionCheckAt(deps);
 }
 

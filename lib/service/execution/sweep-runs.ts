@@ -95,13 +95,13 @@ export async function sweepRun(decider: Decider, { isSecondCheck, ...run }: DueR
     return false;
   }
   const wasTerminal = isTerminal(fold.state.progress);
-  const wasExtended = fold.state.extendedDeadlineAt !== undefined;
+  const extendedBefore = fold.state.extendedDeadlineAt;
   if (!wasTerminal) {
     await enforceDeadline(decider, fold);
     await requestChildCheck(deps, fold);
   }
   const { resent } = await recoverRun(decider, fold);
-  const retentionCheckAt = await repeatRetention(deps, fold, wasExtended);
+  const retentionCheckAt = await repeatRetention(deps, fold, extendedBefore);
   if (wasTerminal) {
     if (retentionCheckAt !== undefined) await markDue(deps, fold.head, retentionCheckAt);
     return false;

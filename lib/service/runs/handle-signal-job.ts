@@ -29,7 +29,7 @@ export async function handleSignalJob(decider: Decider, { run, key, name, correl
     payload,
     receivedAt,
     bufferedUntil,
-    // The run may send the signal again until its deadline.
+    // The run may send the signal again until its deadline, which moves while the run waits. Each message moves the expiry.
     retainUntil: after(instant(Math.max(bufferedUntil, head.deadlineAt)), days(1)),
   });
   await matchSignals(decider, signalKey);

@@ -24,8 +24,8 @@ export const signalBugs: readonly PlantedBug[] = [
   {
     name: 'a repeated signal counts as a new one',
     file: memory,
-    find: 'if (signals.has(signal.signalId)) return;',
-    replace: '',
+    find: 'if (known !== undefined) {\n      known.retainUntil',
+    replace: 'if (known !== undefined && known.retainUntil < 0) {\n      known.retainUntil',
     within: 150,
     // With lost responses, one signal would be delivered again without end.
     faultProfile: 'none',
