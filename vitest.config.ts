@@ -31,7 +31,7 @@ const deepOf = (pattern: string): string => pattern.replace(/(\.deep)?\.test\.ts
 const together = { isolate: false, setupFiles: './test/nothing-left-behind.ts' };
 /** They run the whole product as those of `test/e2e` do, and so have its synthesis from there. */
 const onTheProduct = [
-  'test/scripts/build-package.deep.test.ts',
+  'test/scripts/{build-packages,trial}.deep.test.ts',
   'test/bench/golden-{counts,lists,loops}.test.ts',
   'test/bench/peers.deep.test.ts',
 ];

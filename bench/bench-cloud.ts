@@ -7,6 +7,7 @@ import { startCloud, type Cloud } from '../lib/local/cloud.ts';
 import { createDynamodbCaller } from '../lib/local/emulators/forward.ts';
 import { localKey } from '../lib/local/local-credentials.ts';
 import type { RecordedCall } from '../lib/local/recorder.ts';
+import { checkoutApp } from '../lib/local/synth/cdk-app.ts';
 import { synthesize } from '../lib/local/synth/synthesize.ts';
 import { loadAssembly } from '../lib/local/template/assembly.ts';
 import { billOf, lastUses, Meter, type Bill, type Line } from './bill.ts';
@@ -64,7 +65,7 @@ export interface BenchCloud {
 
 /** @param directory contains the last synthesis and receives the state */
 export async function startBenchCloud(directory: string, warn: (line: string) => void): Promise<BenchCloud> {
-  const assembly = synthesize(root, directory).then((synthesis) => loadAssembly(synthesis.directory));
+  const assembly = synthesize(checkoutApp(root), directory).then((synthesis) => loadAssembly(synthesis.directory));
   const cloud = await startCloud({ directory, port: 0, threads, assembly, warn, onEmulatorExit: warn });
   const calls: RecordedCall[] = [];
   const stopRecording = cloud.recorder.listen((call) => void calls.push(call));

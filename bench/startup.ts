@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
+import { checkoutApp } from '../lib/local/synth/cdk-app.ts';
 import { digestSources } from '../lib/local/synth/synthesize.ts';
 import { root } from './bench-cloud.ts';
 
@@ -43,7 +44,7 @@ export interface StartTimes {
 
 /** @param directory an empty directory: the first start synthesizes, the second reuses the result */
 export async function measureStarts(directory: string): Promise<StartTimes> {
-  const before = digestSources(root);
+  const before = digestSources(root, checkoutApp(root).sources);
   const [coldMs, warmMs] = [await timeStart(directory), await timeStart(directory)];
-  return { coldMs, warmMs, isSteady: digestSources(root) === before };
+  return { coldMs, warmMs, isSteady: digestSources(root, checkoutApp(root).sources) === before };
 }

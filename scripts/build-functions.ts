@@ -17,7 +17,7 @@ export const bundleDirectory = join(root, 'dist', 'functions');
 const requireBanner = `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`;
 
 /** Keeps only zod's English messages: its fifty languages are a fifth of a bundle. */
-const englishOnly: Plugin = {
+export const englishOnly: Plugin = {
   name: 'one-language',
   setup(bundling) {
     bundling.onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({

@@ -20,7 +20,7 @@ export const inBothTiers: Readonly<Record<string, readonly string[]>> = {
     'test/simulation/slow-scripts.test.ts',
     'test/simulation/worker-crashes.test.ts',
   ],
-  unit: ['test/aws/code-runs.test.ts', 'test/aws/delete-run-items.test.ts'],
+  unit: ['test/aws/code-runs.test.ts', 'test/aws/all-run-items.test.ts'],
   docs: ['test/docs/create-key.test.ts'],
   infra: ['test/infra/forged-runs.test.ts'],
   contract: [

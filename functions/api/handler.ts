@@ -2,9 +2,15 @@
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
 import { apiOperations } from './operations/all.ts';
+import { findingsOfDefinition } from './operations/workflows.ts';
 import { httpFunction } from './pipeline/http-function.ts';
 import { toolsOf } from './operation.ts';
 
-const tools = toolsOf({ decider: deciderOf('api'), inspect: inspectNode, logger: loggerOf('api') });
+const tools = toolsOf({
+  decider: deciderOf('api'),
+  inspect: inspectNode,
+  logger: loggerOf('api'),
+  findingsOfDefinition: findingsOfDefinition(inspectNode),
+});
 
 export const handler = httpFunction(tools, apiOperations);

@@ -1,6 +1,6 @@
 /** The types of operations: what an operation receives, what it may return, and its dependencies. Derived from the route table. */
 import type { Logger } from '@aws-lambda-powertools/logger';
-import type { ErrorCode, ErrorResponseFields } from '../../lib/api/errors.ts';
+import type { ErrorCode, ErrorDetail, ErrorResponseFields } from '../../lib/api/errors.ts';
 import type { Route } from '../../lib/api/route.ts';
 import type {
   BodyOf,
@@ -12,6 +12,7 @@ import type {
   ResponseOf,
   StreamingOperation,
 } from '../../lib/api/routes.ts';
+import { defined } from '../../lib/base/defined.ts';
 import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
 import type { KeyId, Scope } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
@@ -126,6 +127,8 @@ export const refuse = <Code extends ErrorCode>(refused: Code, details?: ErrorRes
 export interface Tools<Of extends Resolver = Decider> {
   readonly decider: Of;
   readonly inspect: InspectNode;
+  /** finds what else is wrong with a definition that has unknown keys; only in the function that serves definitions */
+  readonly findingsOfDefinition?: (body: unknown) => readonly ErrorDetail[];
   readonly authenticator: Authenticator;
   readonly rates: RateLimiter;
   readonly failures: FailureBudget;
@@ -139,7 +142,9 @@ export const toolsOf = <Of extends Resolver>({
   decider,
   inspect,
   logger,
-}: Pick<Tools<Of>, 'decider' | 'inspect' | 'logger'>): Tools<Of> => ({
+  findingsOfDefinition,
+}: Pick<Tools<Of>, 'decider' | 'inspect' | 'logger' | 'findingsOfDefinition'>): Tools<Of> => ({
+  ...defined({ findingsOfDefinition }),
   decider,
   inspect,
   logger,

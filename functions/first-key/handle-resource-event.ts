@@ -1,7 +1,7 @@
 /** The custom resource protocol of CloudFormation: parses a request, handles it and sends the response. */
 import type { Logger } from '@aws-lambda-powertools/logger';
 import * as z from 'zod';
-import { firstKeySetting, seedKeys } from '../../lib/api/schemas/seed-keys.ts';
+import { applicationKeys, firstKeySetting, seedKeys } from '../../lib/api/schemas/seed-keys.ts';
 import { defined } from '../../lib/base/defined.ts';
 import { type RetryLimits, retry } from '../../lib/base/retry.ts';
 import { secretArnPattern } from '../../lib/contract/secret-arn.ts';
@@ -77,6 +77,7 @@ const properties = z.looseObject({
   FirstKey: jsonText(firstKeySetting),
   SeedKeys: jsonText(seedKeys),
   Settings: jsonText(settingVersions),
+  ApplicationKeys: jsonText(applicationKeys).default([]),
 });
 export type KeyProperties = z.output<typeof properties>;
 

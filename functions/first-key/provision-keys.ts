@@ -32,16 +32,15 @@ export interface ProvisionedKeys {
 /** @param previousSeedKeys the setting `seedKeys` of the previous deployment */
 export async function provisionKeys(
   ports: KeyProvisioningPorts,
-  { SecretArn: secretArn, FirstKey, SeedKeys }: KeyProperties,
+  { SecretArn: secretArn, FirstKey, SeedKeys, ApplicationKeys }: KeyProperties,
   previousSeedKeys: readonly SeedKeySetting[],
 ): Promise<ProvisionedKeys> {
   const requestedKeys = await Promise.all(SeedKeys.map((key) => seedOf(ports.secrets, key)));
   const scope = scopeOf(FirstKey);
-  const first = await createFirstKey(
-    ports,
-    { secretArn, scope, ...rateOf(FirstKey) },
-    { mint: () => newKey(scope.environment, randomBytes), parse: parseKey },
-  );
+  const format = { mint: () => newKey(scope.environment, randomBytes), parse: parseKey };
+  const first = await createFirstKey(ports, { secretArn, scope, ...rateOf(FirstKey) }, format);
+  // They belong to the project of the first key.
+  for (const key of ApplicationKeys) await createFirstKey(ports, { ...key, scope }, format);
   const removedKeys = previousSeedKeys
     .filter((old) => SeedKeys.every((key) => key.keyId !== old.keyId))
     .map((old) => ({ ...scopeOf(old), keyId: keyId(old.keyId) }));

@@ -9,11 +9,11 @@ import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
 import { HttpModeration, WordModeration, noModeration } from '../../lib/models/moderation.ts';
 import { ProviderKeys } from '../../lib/models/provider-keys.ts';
 import { type ModerationSetting, modelSetting, moderationSetting, secretNamedBy } from '../../lib/models/setting.ts';
-import { publicInternet } from '../../lib/egress/destination.ts';
 import type { LensPorts } from '../../lib/nodes/lens/run.ts';
 import type { Moderation } from '../../lib/ports/moderation.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';
+import { configuredAccess } from './network-wiring.ts';
 
 /** Settings and clients are loaded when the first lens needs them. */
 export function lensPortsOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensPorts {
@@ -26,7 +26,7 @@ export function lensPortsOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensPorts {
       case 'openai': {
         const { apiKey, ...rest } = model;
         const keyNameOption = apiKey === undefined ? {} : { keyName: secretNamedBy(apiKey) };
-        return new ChatCompletions({ ...rest, ...keyNameOption, keys: keysOf(), networkAccess: publicInternet });
+        return new ChatCompletions({ ...rest, ...keyNameOption, keys: keysOf(), networkAccess: configuredAccess() });
       }
       case 'bedrock': {
         const { BedrockModel, bedrockClient } = await import('../../lib/aws/bedrock.ts');
@@ -44,7 +44,7 @@ export function lensPortsOf(deps: Pick<Deps, 'lenses' | 'clock'>): LensPorts {
       case 'deterministic':
         return new WordModeration(setting.words);
       case 'http':
-        return new HttpModeration({ ...setting, keys: keysOf(), networkAccess: publicInternet });
+        return new HttpModeration({ ...setting, keys: keysOf(), networkAccess: configuredAccess() });
       case 'bedrock-guardrail': {
         const { BedrockGuardrail, bedrockClient } = await import('../../lib/aws/bedrock.ts');
         return new BedrockGuardrail(bedrockClient(), { arn: setting.guardrailArn, version: setting.version });

@@ -2,6 +2,7 @@
 import { defined } from '../base/defined.ts';
 import { type ZodOpenApiOperationObject, type ZodOpenApiPathsObject, createDocument } from 'zod-openapi';
 import * as z from 'zod';
+import recordedExamples from './examples.json' with { type: 'json' };
 import { type ErrorCode, errorCatalogue } from './errors.ts';
 import { type Route, type RouteBody, errorsOf } from './route.ts';
 import { errorResponse } from './schemas/service.ts';
@@ -52,7 +53,7 @@ const tagOf = ({ path }: Route): string => {
   return tag.name;
 };
 
-export const openApiDocument = (routes: readonly Route[], examples: ApiExamples = {}) =>
+export const openApiDocument = (routes: readonly Route[], examples: ApiExamples = recordedExamples) =>
   createDocument(
     {
       openapi: '3.1.0',

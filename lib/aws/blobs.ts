@@ -1,6 +1,7 @@
 /** Large values as compressed objects of the bucket. */
 import { gunzipSync, gzipSync } from 'node:zlib';
 import {
+  CopyObjectCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   ListObjectsV2Command,
@@ -8,6 +9,7 @@ import {
   PutObjectCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
+import { defined } from '../base/defined.ts';
 import { jsonValue } from '../codec/events.ts';
 import { readJson } from '../codec/unreadable.ts';
 import { payloadLifetimeTag, payloadLifetimes } from '../contract/payload-lifetimes.ts';
@@ -37,8 +39,7 @@ export class S3Blobs implements Blobs {
       // A lifecycle rule deletes objects with this tag. The days count from this put, also if it replaces an object.
       Tagging: `${payloadLifetimeTag}=${payloadLifetime(expiresAt, this.#clock.now())}`,
       Body: gzipSync(JSON.stringify(value)),
-      ContentType: 'application/json',
-      ContentEncoding: 'gzip',
+      ...contentHeaders,
     });
     await callService('the bucket', () => this.#client.send(command));
   }
@@ -46,6 +47,34 @@ export class S3Blobs implements Blobs {
   async get(scope: Scope, key: string): Promise<JsonValue | undefined> {
     const compressed = await this.#bytes(objectKey(scope, key));
     return compressed && readJson('an object of the bucket', jsonValue, gunzipSync(compressed).toString('utf8'));
+  }
+
+  async extendAll(
+    scope: Scope,
+    prefix: string,
+    expiresAt: Instant,
+    { after, limit }: Parameters<Blobs['extendAll']>[3],
+  ): Promise<string | undefined> {
+    const Bucket = this.#bucket;
+    const listing = new ListObjectsV2Command(
+      defined({ Bucket, Prefix: objectKey(scope, prefix), StartAfter: after, MaxKeys: limit }),
+    );
+    const found = await callService('the bucket', () => this.#client.send(listing));
+    const keys = (found.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [Key]));
+    for (const Key of keys) {
+      // A copy onto itself: the lifetime of an object counts from its creation, and the copy is created now.
+      const copy = new CopyObjectCommand({
+        Bucket,
+        Key,
+        CopySource: `${Bucket}/${Key.split('/').map(encodeURIComponent).join('/')}`,
+        TaggingDirective: 'REPLACE',
+        Tagging: `${payloadLifetimeTag}=${payloadLifetime(expiresAt, this.#clock.now())}`,
+        MetadataDirective: 'REPLACE',
+        ...contentHeaders,
+      });
+      await callService('the bucket', () => this.#client.send(copy));
+    }
+    return found.IsTruncated === true ? keys.at(-1) : undefined;
   }
 
   async removeAll(scope: Scope, prefix: string): Promise<void> {
@@ -72,6 +101,8 @@ export class S3Blobs implements Blobs {
     }
   }
 }
+
+const contentHeaders = { ContentType: 'application/json', ContentEncoding: 'gzip' } as const;
 
 const objectKey = (scope: Scope, key: string): string => `payloads/${scope.projectId}/${scope.environment}/${key}`;
 

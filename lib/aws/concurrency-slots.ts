@@ -44,6 +44,10 @@ export class DynamoConcurrencySlots implements ConcurrencySlots {
     return put.kind === 'stored' || takenItem.decode(put.existing).runId === runId;
   }
 
+  async extend(pool: SlotPoolKey, slot: number, runId: RunId, expiresAt: Instant): Promise<void> {
+    await this.#table.replace(slotKey(pool, slot), takenItem.encode({ runId, slot }, expiresAt), belongsToRun(runId));
+  }
+
   release(pool: SlotPoolKey, slot: number, runId: RunId): Promise<void> {
     return this.#table.delete(slotKey(pool, slot), belongsToRun(runId));
   }

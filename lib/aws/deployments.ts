@@ -153,6 +153,15 @@ export class DynamoDeployments implements Deployments {
     await this.#table.put(pinKey(scope, id, runId), pinItem.encode({ runId, since }, expiresAt));
   }
 
+  async extendPin(
+    scope: Scope,
+    id: DeploymentId,
+    runId: RunId,
+    { since, expiresAt }: { readonly since: Instant; readonly expiresAt: Instant },
+  ): Promise<void> {
+    await this.#table.replace(pinKey(scope, id, runId), pinItem.encode({ runId, since }, expiresAt), ifExists);
+  }
+
   async unpin(scope: Scope, id: DeploymentId, runId: RunId): Promise<void> {
     await this.#table.delete(pinKey(scope, id, runId), ifExists);
   }

@@ -33,6 +33,10 @@ const schemas = {
     .string()
     .default('')
     .transform((text) => (text === '' ? [] : text.split(','))),
+  privateDestinations: z
+    .string()
+    .default('')
+    .transform((text) => (text === '' ? [] : text.split(','))),
   traces: nonEmptyText,
   webhooks: nonEmptyText,
   secrets: nonEmptyText,

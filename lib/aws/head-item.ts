@@ -1,4 +1,4 @@
-/** The item of a head: commit 1, the creation record, and the projection. Only the projection changes after the creation. */
+/** The item of a head: commit 1, the creation record, and the projection. After the creation only the projection changes, and the deadline with the expiry. */
 import * as z from 'zod';
 import { defined } from '../base/defined.ts';
 import { failure } from '../codec/events.ts';
@@ -46,6 +46,9 @@ export const projectionPart = partSchema('a projection', {
 /** An update removes those that the projection does not have. */
 const optionalProjectionNames = ['attention', 'endedAt', 'error'] as const;
 
+/** The attributes that an extension of the deadline updates. */
+export const headDeadlineNames = { deadlineAt: 'da', expiresAt: 'x' } as const;
+
 const headItem = itemSchema('a head', {
   address: keyPart('pk', z.string().transform(runIn)),
   kind: named('k', stringOf(z.enum(['graph', 'bundle', 'code']))),
@@ -56,9 +59,10 @@ const headItem = itemSchema('a head', {
   deploymentId: named('d', nullable(stringOf(schema.deploymentId))),
   isTest: named('t', optional(anyFlag)),
   createdAt: named('ca', anyInstant),
-  deadlineAt: named('da', anyInstant),
+  deadlineAt: named(headDeadlineNames.deadlineAt, anyInstant),
+  deadlineLimitAt: named('dl', optional(anyInstant)),
   availableAt: named('aa', optional(anyInstant)),
-  expiresAt: named('x', anyInstant),
+  expiresAt: named(headDeadlineNames.expiresAt, anyInstant),
   bodyHash: named('h', anyString),
   correlationId: named('ci', optional(stringOf(schema.correlationId))),
   traceparent: named('tp', optional(stringOf(schema.traceparent))),

@@ -7,7 +7,7 @@ import type { RunAddress } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import { type Head, type RunCreation, firstProjection, sideOfKind } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
-import { isTombstoneItem } from './delete-run-items.ts';
+import { isTombstoneItem } from './all-run-items.ts';
 import { headAttributes, headIn, projectionPart } from './head-item.ts';
 import { type Item, anyInstant, stringOf, optional, named, partSchema } from './item-schema.ts';
 import { type Side, headKey, projectionKey, runPartition } from './run-keys.ts';

@@ -7,7 +7,7 @@ import { type Head, type HeadProjection, type RunCreation, terminalStatuses, sid
 import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import type { Instant } from '../engine/time.ts';
 import type { CommitKey, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
-import { deleteRunItems } from './delete-run-items.ts';
+import { deleteRunItems, extendHeadItem, extendRunItems } from './all-run-items.ts';
 import { projectionUpdate } from './head-item.ts';
 import { number, text } from './item-schema.ts';
 import { type RunHeads, StoredHeads } from './run-heads.ts';
@@ -86,7 +86,7 @@ export class DynamoRunLog implements RunLog {
     return items.map(commitItem.decode);
   }
 
-  async project(run: RunAddress, projection: HeadProjection): Promise<void> {
+  async project(run: RunAddress, projection: HeadProjection, expiresAt?: Instant): Promise<void> {
     const known = await this.#heads.load(run);
     const isNewer = `#asOf <= :asOf AND NOT #status IN (${terminalStatuses.map((status) => `:${status}`).join(', ')})`;
     const values = Object.fromEntries(terminalStatuses.map((status) => [`:${status}`, text(status)]));
@@ -96,7 +96,8 @@ export class DynamoRunLog implements RunLog {
       await this.#table.update(headKey(run), projectionUpdate(run, projection), condition);
     } else if (known.lifetime !== undefined) {
       const condition = { expression: `attribute_not_exists(#pk) OR (${isNewer})`, names, values };
-      await this.#table.update(projectionKey(run), projectionUpdate(run, projection, known.lifetime), condition);
+      const lifetime = { ...known.lifetime, expiresAt: expiresAt ?? known.lifetime.expiresAt };
+      await this.#table.update(projectionKey(run), projectionUpdate(run, projection, lifetime), condition);
     }
   }
 
@@ -143,6 +144,18 @@ export class DynamoRunLog implements RunLog {
   async snapshot(run: RunAddress): Promise<Snapshot | undefined> {
     const item = await this.#readFromSide(run, (side) => this.#table.get(snapshotKey(run, side)));
     return item && snapshotItem.decode(item);
+  }
+
+  async extendItems(
+    run: RunAddress,
+    expiresAt: Instant,
+    page: { readonly after?: string; readonly limit: number },
+  ): Promise<string | undefined> {
+    return extendRunItems(this.#table, run, await this.#sideOf(run), expiresAt, page);
+  }
+
+  async extendHead(run: RunAddress, to: Pick<Head, 'deadlineAt' | 'expiresAt'>): Promise<void> {
+    await extendHeadItem(this.#table, run, to);
   }
 
   async deleteRun(run: RunAddress, expiresAt: Instant): Promise<void> {

@@ -11,12 +11,14 @@ import type { WorkflowTaskHandle, WorkflowTaskEnd, WorkflowTaskHost, WorkflowTas
 import type { ProgramClock } from '../program/clock.ts';
 import type { FromProgram, ProgramThreadData, ToProgram } from './messages.ts';
 import { forwardOutput } from './code-output.ts';
+import { createStackMapper } from './source-stacks.ts';
+import type { StackMapper } from '../program/failures.ts';
 
 export type StartWorkflowTask = (
   workflows: unknown,
   task: WorkflowTask,
   host: WorkflowTaskHost,
-  settings: { readonly deploymentId: string; readonly clock: ProgramClock },
+  settings: { readonly deploymentId: string; readonly clock: ProgramClock; readonly mapStack: StackMapper },
 ) => WorkflowTaskHandle;
 
 const { setTimeout: setTimer, clearTimeout: clearTimer, setImmediate: scheduleImmediate } = globalThis;
@@ -73,6 +75,7 @@ export async function serveWorkflowTasks({ startWorkflowTask, capturePrinted }: 
   });
 
   let workflows: unknown;
+  const settings = { deploymentId, clock: threadClock, mapStack: createStackMapper(program) };
   const activeTasks = new Map<number, ActiveTask>();
   const start = (id: number, task: WorkflowTask): void => {
     const ended = (end: WorkflowTaskEnd): void => {
@@ -82,7 +85,7 @@ export async function serveWorkflowTasks({ startWorkflowTask, capturePrinted }: 
     };
     const calls: ActiveTask['calls'] = new Map();
     const host = hostOf(id, post, calls, () => activeTasks.get(id));
-    const handle = startWorkflowTask(workflows, task, host, { deploymentId, clock: threadClock });
+    const handle = startWorkflowTask(workflows, task, host, settings);
     activeTasks.set(id, { handle, resolveBatch: undefined, calls });
     void handle.ended.then(ended);
   };

@@ -12,7 +12,13 @@ import type { Terminal } from './command.ts';
 
 type CliEnvironment = Pick<Terminal, 'env' | 'cwd'>;
 
-const localShape = z.object({ url: z.string(), apiKey: z.string(), pid: z.int().exactOptional() });
+const localShape = z.object({
+  url: z.string(),
+  apiKey: z.string(),
+  pid: z.int().exactOptional(),
+  /** where `clock advance` sends its request */
+  clock: z.object({ url: z.string(), token: z.string() }).exactOptional(),
+});
 
 /** The state directory of this folder's embedded cloud. */
 export const localDirectory = ({ env, cwd }: CliEnvironment): string => resolve(cwd, env['STEPWELL_DIR'] || '.stepwell');
@@ -55,7 +61,7 @@ export function resolveConnection(
     );
   }
   const message =
-    'No installation is configured: use --url, --profile or STEPWELL_URL, or a folder where `npm start` is running.';
+    'No installation is configured: use --url, --profile or STEPWELL_URL, or a folder where the embedded cloud runs: npx stepwell start.';
   throw new CliError('no_connection', message, exitCodes.usage);
 }
 

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as z from 'zod';
+import { describeJsonError } from '../api/json-errors.ts';
 import { parseIdempotencyKey } from '../api/idempotency.ts';
 import { type CommandLine, usageError } from './command.ts';
 import {
@@ -91,9 +92,10 @@ function readText(cwd: string, path: string): string {
 
 /** @throws CliError */
 export function readJson(cwd: string, path: string): JsonValue {
-  const parsed = json.safeParse(readText(cwd, path));
+  const text = readText(cwd, path);
+  const parsed = json.safeParse(text);
   if (parsed.success) return parsed.data;
-  throw usageError(`${path} is not JSON.`);
+  throw usageError(`${path} is not JSON: ${describeJsonError(text)}.`);
 }
 
 /** Removes undefined values: a strict schema counts a key with an undefined value as present. */

@@ -49,7 +49,7 @@ async function runBeginningWith(client: Client, part: string, signal: AbortSigna
   const createdAfter = new Date(timeOf(part, '0')).toISOString();
   // The filter excludes its own time.
   const createdBefore = new Date(timeOf(part, 'Z') + 1).toISOString();
-  for await (const run of client.eachRun({ createdAfter, createdBefore, limit: 100 }, { signal })) {
+  for await (const run of client.eachRun({ createdAfter, createdBefore, includeChildren: 'true', limit: 100 }, { signal })) {
     if (!run.runId.startsWith(idPrefix + part)) continue;
     found.push(run);
     if (found.length > maxNamed) break;

@@ -7,6 +7,7 @@ import { LensCalls, QueryCalls } from './definition-calls.ts';
 import { type IdempotentCallOptions, contentKey, validateIdempotencyKey, idempotencyKeyOption } from './idempotency-keys.ts';
 import { type ClientOptions, type ClientConfig, resolveClientConfig, validateInteger } from './options.ts';
 import { readFirstNonEmptyPage, followEvents, iterateRows } from './pagination.ts';
+import { RunCalls, type WorkflowTypes } from './run-calls.ts';
 import { ScheduleCalls } from './schedule-calls.ts';
 import type * as shapes from './route-types.ts';
 import { type ResponseBody, type RequestBody, type EndedRun, type RequestQuery, type Run, routeOf } from './route-types.ts';
@@ -44,8 +45,10 @@ export type TriggerOptions = IdempotentCallOptions;
  * Methods return the response of the route, or throw a ComputeClientError. Invalid arguments throw a TypeError or a
  * RangeError before anything is sent.
  */
-export class StepwellClient extends ControlCalls {
+export class StepwellClient<Workflows extends object = Readonly<Record<string, WorkflowTypes>>> extends ControlCalls {
   readonly #config: ClientConfig;
+  /** starts runs with the types of their workflow; the type parameter lists workflows by name */
+  readonly runs: RunCalls<Workflows>;
   readonly lenses: LensCalls;
   readonly queries: QueryCalls;
   readonly schedules: ScheduleCalls;
@@ -57,6 +60,10 @@ export class StepwellClient extends ControlCalls {
     this.queries = new QueryCalls(config);
     this.lenses = new LensCalls(config);
     this.schedules = new ScheduleCalls(config);
+    this.runs = new RunCalls({
+      trigger: (body, callOptions) => this.trigger(body, callOptions),
+      result: (runId, callOptions) => this.result(runId, callOptions),
+    });
   }
 
   health(options?: CallOptions): Promise<ResponseBody<'getHealth'>> {

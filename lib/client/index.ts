@@ -14,6 +14,7 @@ export {
   UnauthorizedComputeClientError,
   type ClientErrorDetail,
 } from './errors.ts';
+export { RunNotCompletedError, type RunHandle, type StartOptions, type TypedEndedRun, type WorkflowTypes } from './run-calls.ts';
 export type { WatchOptions } from './watch-run.ts';
 export type { Upload, UploadOptions } from './upload.ts';
 export { isDelta } from './route-types.ts';

@@ -12,7 +12,9 @@ export const storedManifest: z.ZodType<Manifest> = z.object({
   specVersion: z.literal(1),
   app: appName,
   runtime: z.enum(runtimes),
-  workflows: z.array(z.object({ name: z.string(), version: z.string().exactOptional() })),
+  workflows: z.array(
+    z.object({ name: z.string(), version: z.string().exactOptional(), deadlineSeconds: z.number().exactOptional() }),
+  ),
   steps: named,
   files: z.array(z.object({ path: z.string(), sha256: digest, bytes })),
   artifact: z.object({ sha256: digest, bytes }),

@@ -128,6 +128,9 @@ const members = {
   RUN_RETRIED: eventSchema<'RUN_RETRIED'>()(
     z.strictObject({ type: z.literal('RUN_RETRIED'), attempt, failure, delayMs: durationMs, retryAt: instant }),
   ),
+  DEADLINE_EXTENDED: eventSchema<'DEADLINE_EXTENDED'>()(
+    z.strictObject({ type: z.literal('DEADLINE_EXTENDED'), deadlineAt: instant }),
+  ),
   ROLLBACK_STARTED: eventSchema<'ROLLBACK_STARTED'>()(z.strictObject({ type: z.literal('ROLLBACK_STARTED'), runOutcome })),
   NODE_DISPATCHED: eventSchema<'NODE_DISPATCHED'>()(
     z.strictObject({
@@ -278,6 +281,7 @@ export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
   members.RUN_RESUMED,
   members.RUN_RECOVERED,
   members.RUN_RETRIED,
+  members.DEADLINE_EXTENDED,
   members.ROLLBACK_STARTED,
   members.NODE_DISPATCHED,
   members.NODE_STARTED,

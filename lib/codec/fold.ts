@@ -32,8 +32,10 @@ const dispatchRecord = {
   step: stepInfo.exactOptional(),
   lostAttempts: z.number().exactOptional(),
 };
+const failedItems = z.array(z.number()).readonly().exactOptional();
+
 const iterations = exactly<IterationCounts>()(
-  z.strictObject({ items: z.number(), started: z.number(), ended: z.number(), failed: z.number() }),
+  z.strictObject({ items: z.number(), started: z.number(), ended: z.number(), failed: z.number(), failedItems }),
 );
 const ended = {
   ...nodeFields,
@@ -58,6 +60,7 @@ const loop = exactly<LoopState>()(
     next: z.number(),
     open: z.array(z.number()).readonly(),
     failed: z.number(),
+    failedItems,
     pendingResults: z.array(exactly<IterationResult>()(z.strictObject({ index: z.number(), payload }))).readonly(),
     pendingSize: z.number(),
     totalSize: z.number(),
@@ -190,6 +193,8 @@ const storedFold = exactly<StoredFold>()(
     nextEventId: eventId,
     progress,
     budgetUsage: exactly<BudgetUsage>()(z.strictObject({ executions: z.number(), tokens: z.number() })),
+    extendedDeadlineAt: instant.exactOptional(),
+    lastWaitEndsAt: instant.exactOptional(),
     admission: admission.exactOptional(),
     code: code.exactOptional(),
     nodes: z.array(node).readonly(),

@@ -16,6 +16,7 @@ import type {
   NodeJob,
   RecheckJob,
   SlotJob,
+  RetentionJob,
   ResultMessage,
   SignalJob,
   WaitsJob,
@@ -62,6 +63,7 @@ const commonFields = {
   address: runAddress,
   createdAt: instant,
   deadlineAt: instant,
+  deadlineLimitAt: instant.exactOptional(),
   availableAt: instant.exactOptional(),
   expiresAt: instant,
   bodyHash: z.string(),
@@ -197,6 +199,15 @@ const jobs = {
     }),
   ),
   waits: exactly<WaitsJob>()(z.strictObject({ kind: z.literal('waits'), run: runAddress, ...traced })),
+  retention: exactly<RetentionJob>()(
+    z.strictObject({
+      kind: z.literal('retention'),
+      run: runAddress,
+      expiresAt: instant,
+      position: z.strictObject({ part: z.enum(['items', 'payloads']), after: z.string().min(1) }).exactOptional(),
+      ...traced,
+    }),
+  ),
 } satisfies { [Kind in Job['kind']]: z.ZodType<Extract<Job, { kind: Kind }>> };
 
 const job: z.ZodType<Job> = z.discriminatedUnion('kind', [
@@ -209,6 +220,7 @@ const job: z.ZodType<Job> = z.discriminatedUnion('kind', [
   jobs.slot,
   jobs.signal,
   jobs.waits,
+  jobs.retention,
 ]);
 
 const attemptResult = exactly<AttemptResult>()(

@@ -127,6 +127,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   worker: {
     description: 'Executes the nodes of workflows',
+    extraEnvironment: ['privateDestinations'],
     consumesQueues: true,
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,

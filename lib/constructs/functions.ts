@@ -1,7 +1,7 @@
 /** The bundled functions with their event sources and the dead-letter queues. The HTTP API is a separate construct. */
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import type * as kms from 'aws-cdk-lib/aws-kms';
-import type * as logs from 'aws-cdk-lib/aws-logs';
+import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct, type IDependable } from 'constructs';
 import { defaultConcurrency, minConcurrency } from '../contract/concurrency.ts';
 import { type EnvironmentName, type FunctionName, environmentNames, functionNames } from '../contract/environment.ts';
@@ -17,10 +17,18 @@ import { join } from 'node:path';
 
 type CodeRunsIn = 'lambda' | 'worker' | 'both';
 
-export const stepwellDefaults = { maxProjectShare: 100, idempotencyHours: 24 } as const;
+export const stepwellDefaults = {
+  maxProjectShare: 100,
+  idempotencyHours: 24,
+  logRetention: logs.RetentionDays.ONE_MONTH,
+} as const;
 
 /** How the functions run. */
 export interface ExecutionProps {
+  /** Encrypts queues and logs. Default: the storage's key. */
+  readonly encryptionKey?: kms.IKey;
+  /** How long the logs of the functions are kept. Default: a month. */
+  readonly logRetention?: logs.RetentionDays;
   /** Hours that an idempotency key is valid, 1 to 168. Default: 24. */
   readonly idempotencyHours?: number;
   /** Whether to refuse requests that did not come over HTTPS, as the gateway reports. Default: true. */
@@ -101,7 +109,7 @@ export const executionSettings = (props: ExecutionProps) => ({
 export interface FunctionsProps extends ReturnType<typeof executionSettings> {
   readonly directory: string;
   readonly resources: ProductResources;
-  readonly settings: Pick<ParsedSettings, 'corsOrigins' | 'traces' | 'stored'>;
+  readonly settings: Pick<ParsedSettings, 'corsOrigins' | 'privateDestinations' | 'traces' | 'stored'>;
   readonly encryptionKey: kms.IKey | undefined;
   readonly logRetention: logs.RetentionDays;
 }
@@ -195,7 +203,7 @@ function environmentValues({
   metrics,
   startedEvents,
   watchers,
-  settings: { corsOrigins, traces, stored },
+  settings: { corsOrigins, privateDestinations, traces, stored },
   nodeConcurrency,
   maxProjectShare,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
@@ -224,6 +232,7 @@ function environmentValues({
     metrics: String(metrics),
     startedEvents: String(startedEvents),
     corsOrigins,
+    privateDestinations,
     traces: traces === undefined ? '' : JSON.stringify(traces),
     webhooks: versionOf('webhooks'),
     secrets: versionOf('secrets'),

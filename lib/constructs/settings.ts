@@ -7,6 +7,7 @@ import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
+import { privateDestinations } from '../api/schemas/private-destinations.ts';
 import { corsOrigins } from '../api/schemas/cors-origins.ts';
 import {
   clusterArnsIn,
@@ -18,6 +19,7 @@ import {
 } from '../api/schemas/project-settings.ts';
 import { type FirstKeySetting, firstKeySetting, type SeedKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { type TraceSetting, traceSetting } from '../api/schemas/trace-setting.ts';
+import { localhostDestination } from '../contract/private-destinations.ts';
 import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
@@ -25,6 +27,16 @@ import { webhookProviders } from '../webhooks/provider.ts';
 export interface SettingProps {
   /** Complete origins of web pages that may call the API and open sockets, such as `https://app.example.com`. Default: none. */
   readonly corsOrigins?: z.input<typeof corsOrigins>;
+  /**
+   * Host names, addresses and networks (CIDR) that nodes and models may call although they are not on the public internet, for services in
+   * your own VPC. Addresses of the link, of metadata services and of the function itself stay forbidden. Default: none.
+   */
+  readonly privateDestinations?: z.input<typeof privateDestinations>;
+  /**
+   * Whether nodes and models may call the machine that they run on. For the embedded cloud alone: in Lambda, the loopback address is the
+   * runtime's own interface, so it needs `requireHttps: false`. Default: false.
+   */
+  readonly allowLocalhost?: boolean;
   /** The OpenTelemetry (OTLP) collector for traces of ended runs. Default: none. */
   readonly traces?: z.input<typeof traceSetting>;
   /** Project, environment and rate limit of the first admin key. Default: `default`, `production` and the default limit. */
@@ -64,6 +76,8 @@ export interface NamedResources {
 export interface ParsedSettings {
   /** origins of web pages, separated by commas */
   readonly corsOrigins: string;
+  /** hosts and networks, separated by commas */
+  readonly privateDestinations: string;
   /** undefined: no traces are exported */
   readonly traces: TraceSetting | undefined;
   readonly firstKey: FirstKeySetting;
@@ -84,6 +98,10 @@ export function parseSettings(scope: Construct, props: SettingProps): ParsedSett
   const variables = codeVariables.parse(props.codeVariables ?? {});
   return {
     corsOrigins: corsOrigins.parse(props.corsOrigins ?? []).join(),
+    privateDestinations: [
+      ...privateDestinations.parse(props.privateDestinations ?? []),
+      ...(props.allowLocalhost === true ? [localhostDestination] : []),
+    ].join(),
     traces: props.traces === undefined ? undefined : traceSetting.parse(props.traces),
     firstKey: firstKeySetting.parse(props.firstKey ?? {}),
     seedKeys: keys,

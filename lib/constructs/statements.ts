@@ -3,7 +3,7 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import { Stack, Validations } from 'aws-cdk-lib';
 import type * as kms from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
-import { flattenCfnReference } from 'cdk-nag/lib/utils/flatten-cfn-reference.js';
+import * as z from 'zod';
 
 export const allow = (actions: readonly string[], resources: readonly string[], conditions: Record<string, unknown> = {}) =>
   new iam.PolicyStatement({ actions: [...actions], resources: [...resources], conditions });
@@ -40,9 +40,30 @@ export function keyStatement(
   });
 }
 
+const joined = z.strictObject({ 'Fn::Join': z.tuple([z.string(), z.array(z.unknown())]) });
+const attribute = z.strictObject({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) });
+const reference = z.strictObject({ Ref: z.string() });
+const imported = z.strictObject({ 'Fn::ImportValue': z.unknown() });
+
+/**
+ * The text of a resolved value in a finding of the AWS Solutions rules of cdk-nag. The package has no public function for it, and an
+ * application that uses this construct need not install it.
+ */
+export function findingText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const join = joined.safeParse(value).data?.['Fn::Join'];
+  if (join !== undefined) return join[1].map(findingText).join(join[0]);
+  const named = attribute.safeParse(value).data?.['Fn::GetAtt'];
+  if (named !== undefined) return `<${named.join('.')}>`;
+  const name = reference.safeParse(value).data?.Ref;
+  if (name !== undefined) return `<${name}>`;
+  const exported = imported.safeParse(value).data;
+  return exported === undefined ? JSON.stringify(value) : findingText(exported['Fn::ImportValue']);
+}
+
 /** Acknowledges, with a reason, that a role of this construct may access `resource`, which ends in `*`. */
 export function acknowledgeWildcard(construct: Construct, resource: string, reason: string): void {
-  const finding = flattenCfnReference(Stack.of(construct).resolve(resource));
+  const finding = findingText(Stack.of(construct).resolve(resource));
   Validations.of(construct).acknowledge({ id: `AwsSolutions-IAM5[Resource::${finding}]`, reason });
 }
 

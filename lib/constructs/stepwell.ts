@@ -1,11 +1,17 @@
 /** The construct of a whole installation, for your own stack: `new Stepwell(this, 'Stepwell')`. */
 import type * as iam from 'aws-cdk-lib/aws-iam';
-import type * as kms from 'aws-cdk-lib/aws-kms';
-import * as logs from 'aws-cdk-lib/aws-logs';
-import { Construct } from 'constructs';
+import type { Construct } from 'constructs';
+import { type IStepwell, ImportedStepwell, Installation, type StepwellAttributes } from './installation.ts';
 import { grantCodeWorker } from './code-access.ts';
-import { FirstKey } from './first-key.ts';
-import { type ExecutionProps, bundledFunctions, executionSettings, Functions, functionsDirectory } from './functions.ts';
+import { ApplicationKeys, FirstKey } from './first-key.ts';
+import {
+  type ExecutionProps,
+  bundledFunctions,
+  executionSettings,
+  Functions,
+  functionsDirectory,
+  stepwellDefaults,
+} from './functions.ts';
 import { type GatewayProps, createGateways } from './gateways.ts';
 import { type ObservabilityProps, createObservability } from './observability.ts';
 import type { NodeQueueKind } from './queues.ts';
@@ -23,14 +29,16 @@ export interface StepwellProps extends SettingProps, ExecutionProps, GatewayProp
   readonly functionsDirectory?: string;
   /** The tables and the bucket, or their properties to create them in this stack. In a separate stack, they outlive this one. */
   readonly storage?: Storage | StorageProps;
-  /** Encrypts queues and logs. Default: the storage's key. */
-  readonly encryptionKey?: kms.IKey;
   /** Type of the node queue. `standard` starts nodes sooner; correctness does not depend on the order. Default: `fifo`. */
   readonly nodeQueue?: NodeQueueKind;
-  readonly logRetention?: logs.RetentionDays;
 }
 
-export class Stepwell extends Construct {
+export class Stepwell extends Installation {
+  /** An installation of another stack or app. */
+  static fromAttributes(scope: Construct, id: string, attributes: StepwellAttributes): IStepwell {
+    return new ImportedStepwell(scope, id, attributes);
+  }
+
   readonly storage: Storage;
   readonly functions: Functions;
   /** undefined if its function is not bundled */
@@ -38,19 +46,26 @@ export class Stepwell extends Construct {
   /** undefined if the setting turns them off */
   readonly dashboards: ReturnType<typeof createObservability>;
   private readonly resources: ProductResources;
-  private readonly encryptionKey: kms.IKey | undefined;
+  /** Base URL of the HTTP API; empty if its function is not bundled. */
+  readonly apiUrl: string;
+  private readonly encryptionKey: Storage['encryptionKey'];
+  private readonly applicationKeys: ApplicationKeys;
 
   constructor(scope: Construct, id: string, props: StepwellProps = {}) {
     super(scope, id);
     checkRanges(this, rangesOf(props));
     this.storage = props.storage instanceof Storage ? props.storage : new Storage(this, 'Storage', props.storage);
     this.encryptionKey = props.encryptionKey ?? this.storage.encryptionKey;
+    if (props.allowLocalhost === true && props.requireHttps !== false)
+      throw new Error(
+        'The setting allowLocalhost is for the embedded cloud: in Lambda, the loopback address is the interface of the runtime. For services of your own use privateDestinations.',
+      );
     const settings = parseSettings(this, props);
     const execution = executionSettings(props);
     const directory = props.functionsDirectory ?? functionsDirectory();
     const encryption = {
       encryptionKey: this.encryptionKey,
-      logRetention: props.logRetention ?? logs.RetentionDays.ONE_MONTH,
+      logRetention: props.logRetention ?? stepwellDefaults.logRetention,
     };
     const { maxProjectShare, workerTimeoutSeconds, codeTimeoutSeconds, metrics } = execution;
     this.resources = createResources(this, {
@@ -65,10 +80,12 @@ export class Stepwell extends Construct {
     });
     const { resources } = this;
     this.functions = new Functions(this, 'Functions', { ...execution, ...encryption, directory, resources, settings });
+    this.applicationKeys = new ApplicationKeys(this, this.storage.encryptionKey, () => this.functions.get('first-key'));
     this.startFunctions(settings);
     const { functions } = this;
     const { sockets } = resources;
     this.httpApi = createGateways(this, { ...props, ...encryption, functions, sockets });
+    this.apiUrl = props.domain === undefined ? (this.httpApi?.restApi.url ?? '') : `https://${props.domain.name}/`;
     const { traces } = settings;
     this.dashboards = createObservability(this, resources, { ...props, functions, httpApi: this.httpApi, metrics, traces });
   }
@@ -84,6 +101,18 @@ export class Stepwell extends Construct {
   /** Status changes of runs and deployments, for your own rules. */
   get eventBus(): ProductResources['eventBus'] {
     return this.resources.eventBus;
+  }
+
+  get triggerKey(): IStepwell['triggerKey'] {
+    return this.applicationKeys.secretOf('trigger');
+  }
+
+  get readKey(): IStepwell['readKey'] {
+    return this.applicationKeys.secretOf('read');
+  }
+
+  protected get runsTableName(): string {
+    return this.storage.runsTable.tableName;
   }
 
   /** ARN of the first admin key's secret, as this construct's stack refers to it */
@@ -121,7 +150,14 @@ export class Stepwell extends Construct {
     if (sweep !== undefined) new SweepSchedule(this, 'SweepSchedule', { sweep: sweep.lambda, group: timers.group });
     const provisioner = this.functions.get('first-key')?.lambda;
     if (provisioner === undefined) return;
-    const { resource } = new FirstKey(this, 'FirstKey', { provisioner, secretArn, firstKey, seedKeys, storedSettings: stored });
+    const { resource } = new FirstKey(this, 'FirstKey', {
+      provisioner,
+      secretArn,
+      firstKey,
+      seedKeys,
+      storedSettings: stored,
+      applicationKeys: () => this.applicationKeys.settings,
+    });
     this.functions.deployAfter(resource);
   }
 }

@@ -36,6 +36,8 @@ export const environmentNames = {
   requireHttps: 'STEPWELL_REQUIRE_HTTPS',
   /** origins that may call the API from a browser (CORS), separated by commas; empty: none */
   corsOrigins: 'STEPWELL_CORS_ORIGINS',
+  /** hosts and networks of the owner that nodes and models may call, separated by commas; empty: none */
+  privateDestinations: 'STEPWELL_PRIVATE_DESTINATIONS',
   /** JSON: the collector for traces of ended runs. It has the ARN of a secret, not the secret. */
   traces: 'STEPWELL_TRACES',
   // Versions of stored settings, whose texts are items of the control table (lib/contract/stored-settings.ts):

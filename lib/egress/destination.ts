@@ -12,9 +12,10 @@ export interface Address {
   readonly family: 4 | 6;
 }
 
-/** Decides which addresses requests may reach. Production uses `publicInternet`; tests supply another. */
+/** Decides which addresses requests may reach: `publicInternet`, and with a setting the owner's `networkAccessOf`. */
 export interface NetworkAccess {
-  isAllowed(address: string): boolean;
+  /** @param host the name or address in the URL, without brackets */
+  isAllowed(address: string, host: string): boolean;
   /** all addresses of the name; rejects when there is none */
   resolve(name: string): Promise<readonly Address[]>;
 }
@@ -35,7 +36,7 @@ export async function destinationOf(hostname: string, networkAccess: NetworkAcce
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = await addressesOf(host, networkAccess);
   if (addresses.length === 0) return { refused: 'unknown' };
-  return addresses.every(({ address }) => networkAccess.isAllowed(address)) ? { addresses } : { refused: 'forbidden' };
+  return addresses.every(({ address }) => networkAccess.isAllowed(address, host)) ? { addresses } : { refused: 'forbidden' };
 }
 
 const addressesOf = async (host: string, networkAccess: NetworkAccess): Promise<readonly Address[]> => {
@@ -47,6 +48,11 @@ const addressesOf = async (host: string, networkAccess: NetworkAccess): Promise<
     return [];
   }
 };
+
+/** The message of a refused destination, with both ways out. */
+export const forbiddenMessage = (host: string): string =>
+  `${host} is not an address of the public internet. The setting privateDestinations allows hosts and networks of your own, ` +
+  `and stepwell start --allow-localhost allows this machine; a test can pin the node's output with --pin`;
 
 /** An agent for one request that connects only to these addresses. It ignores proxy settings of the environment. */
 export const pinnedAgent = (addresses: readonly Address[]): Agent =>

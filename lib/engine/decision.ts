@@ -11,6 +11,7 @@ import { type RunState, applyEvent, fork, isTerminal } from './log/fold.ts';
 import type { OpenNode } from './log/node-state.ts';
 import { openNodeAt } from './log/open-nodes.ts';
 import type { Instant } from './time.ts';
+import { type DeadlineTerms, extendedDeadline, latestWaitEnd } from './deadline.ts';
 
 /** Facts that mean the same for every kind of run. */
 export type CommonFact =
@@ -27,9 +28,8 @@ export interface NodeLost {
   readonly failure: Failure;
 }
 
-export interface DecisionTools {
+export interface DecisionTools extends DeadlineTerms {
   readonly now: Instant;
-  readonly deadlineAt: Instant;
 }
 
 /** A decision in progress: a fork of the fold, and the events decided so far, each already folded into it. */
@@ -80,7 +80,7 @@ export function decideCommonFact(draft: Decision, fact: CommonFact): void {
     case 'cancel-requested':
       return endRun(draft, defined({ status: 'cancelled', reason: fact.reason }));
     case 'deadline-passed':
-      // The fact came early: at the deadline the decider ends the run before it decides any fact.
+      // The fact came early: at the deadline the decider ends or extends the run before it decides any fact.
       return;
     case 'recovered':
       if (fact.nodes.length > 0) emit(draft, { type: 'RUN_RECOVERED', nodes: fact.nodes });
@@ -100,8 +100,21 @@ export const deadlineExceeded: Failure = {
   message: 'the deadline of the run has passed',
 };
 
-/** Whether the deadline must end the run now, before any fact: after it no worker dispatches or completes anything. */
-export const isPastDeadline = (draft: Decision): boolean => draft.tools.now >= draft.tools.deadlineAt && !hasEnded(draft);
+/** The latest time to which the deadline can move: a wait that ends later never ends. */
+export const latestDeadline = ({ tools }: Decision): Instant => latestWaitEnd(tools);
+
+/**
+ * Whether the deadline must end the run now, before any fact: after it no worker dispatches or completes anything. If the deadline was
+ * not declared and the run waits, the deadline moves instead.
+ */
+export function mustEndAtDeadline(draft: Decision): boolean {
+  const { state, tools } = draft;
+  if (tools.now < tools.deadlineAt || hasEnded(draft)) return false;
+  const deadlineAt = extendedDeadline(state, tools, tools.now);
+  if (deadlineAt === undefined) return true;
+  emit(draft, { type: 'DEADLINE_EXTENDED', deadlineAt });
+  return false;
+}
 
 export const failedWith = (error: Failure): RunOutcome =>
   error.cause === 'deadline' ? { status: 'timed_out', error } : { status: 'failed', error };

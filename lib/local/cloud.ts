@@ -46,6 +46,8 @@ export interface Cloud {
   readonly secrets: SecretStore;
   /** the endpoint and key by which the owner of the machine reads the tables */
   readonly tables: { readonly url: string; readonly accessKeyId: string; readonly secretAccessKey: string };
+  /** The clock was advanced: sets the timers of schedules again. */
+  readonly onClockAdvance: () => void;
   readonly busEvents: () => readonly BusEvent[];
   /** environment variables of an external worker; undefined where the template has no outputs for one */
   readonly worker: Readonly<Record<string, string>> | undefined;
@@ -132,6 +134,7 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
     recorder,
     secrets,
     tables: { url: gateway.url, accessKeyId, secretAccessKey },
+    onClockAdvance: () => schedules.rearm(),
     busEvents: eventBuses.recent,
     worker: workerVariables(template, principals, gateway.url),
   };

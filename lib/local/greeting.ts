@@ -5,6 +5,8 @@ export interface Greeting {
   readonly socketUrl: string | undefined;
   readonly apiKey: string;
   readonly directory: string;
+  /** how far the clock is ahead of this machine's */
+  readonly offsetMs: number;
 }
 
 const workflow = {
@@ -43,14 +45,19 @@ export const firstRun = ({ url, apiKey }: Pick<Greeting, 'url' | 'apiKey'>): str
     post(`${url}/v1/runs`, apiKey, { workflowName: workflow.name, input: { name: 'world' } }, 'idempotency-key: first'),
   ].join(' && ');
 
-export const greeting = ({ url, socketUrl, apiKey, directory }: Greeting): string => `
+const clockLine = (offsetMs: number): string =>
+  offsetMs === 0
+    ? ''
+    : `  Clock    ${new Date().toISOString()}, ${(offsetMs / 3_600_000).toFixed(1)} hours ahead of this machine\n`;
+
+export const greeting = ({ url, socketUrl, apiKey, directory, offsetMs }: Greeting): string => `
 Stepwell is running.
 
   API      ${url}/v1
   Sockets  ${socketUrl ?? 'none'}
   API key  ${apiKey}
   State    ${directory}   (logs of the functions: ${directory}/logs)
-
+${clockLine(offsetMs)}
 Start a first run:
 
   ${firstRun({ url, apiKey })}

@@ -49,11 +49,14 @@ export function ensurePrivateFolder(directory: string): void {
 }
 
 /** Atomic: a reader sees the old file or the new one. */
-export function writePrivateJson(file: string, value: unknown): void {
+export function writePrivateText(file: string, text: string): void {
   const temporaryFile = `${file}.new`;
-  writeFileSync(temporaryFile, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  writeFileSync(temporaryFile, text, { mode: 0o600 });
   renameSync(temporaryFile, file);
 }
+
+export const writePrivateJson = (file: string, value: unknown): void =>
+  writePrivateText(file, `${JSON.stringify(value, null, 2)}\n`);
 
 /** undefined where the file is missing or not JSON. */
 export function readPrivateJson(file: string): unknown {

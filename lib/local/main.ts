@@ -2,8 +2,10 @@
 import { rmSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
+import { environmentNames } from '../contract/environment.ts';
+import type { ClockServer, CloudClock } from './clock/cloud-clock.ts';
 import type { Cloud } from './cloud.ts';
-import { describeHolder, ensurePrivateFolder, lockInstance, writePrivateJson } from './instance-folder.ts';
+import { describeHolder, ensurePrivateFolder, lockInstance, writePrivateJson, writePrivateText } from './instance-folder.ts';
 import { readSettings, SettingsError, type Settings } from './settings.ts';
 
 const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -13,15 +15,21 @@ const printError = (line: string): void => void process.stderr.write(`${line}\n`
 const duplicateSignalWindowMs = 1_000;
 
 async function run(settings: Settings): Promise<void> {
-  const { directory, root } = settings;
+  const { directory, app } = settings;
   // Applies to all files, including the emulators': tables, queues and logs contain the inputs of runs.
   process.umask(0o077);
   ensurePrivateFolder(directory);
   const lock = lockInstance(directory);
   if (lock === undefined) throw new SettingsError(`Stepwell already runs on ${directory}: ${describeHolder(directory)}`);
+  const { openClock, openClockServer } = await import('./clock/cloud-clock.ts');
+  const clock = openClock(directory);
   // Without the compile cache a start takes twice as long.
   enableCompileCache(join(directory, 'cache'));
-  const stateFiles = { info: join(directory, 'local.json'), worker: join(directory, 'worker.json') };
+  const stateFiles = {
+    info: join(directory, 'local.json'),
+    worker: join(directory, 'worker.json'),
+    tables: join(directory, 'tables.env'),
+  };
   const removeStateFiles = (): void => Object.values(stateFiles).forEach((file) => rmSync(file, { force: true }));
   removeStateFiles();
 
@@ -53,7 +61,8 @@ async function run(settings: Settings): Promise<void> {
     import('./template/assembly.ts'),
     import('./cloud.ts'),
   ]);
-  const assembly = synthesize(root, directory).then((synthesis) => loadAssembly(synthesis.directory));
+  const template = settings.allowsLocalhost ? { 'stepwell:allowLocalhost': true } : {};
+  const assembly = synthesize(app, directory, template).then((synthesis) => loadAssembly(synthesis.directory));
   const started = await startCloud({
     ...settings,
     assembly,
@@ -63,22 +72,39 @@ async function run(settings: Settings): Promise<void> {
       void stop(1);
     },
   });
-  cloud = started;
-  await announce(started, directory, stateFiles);
+  const clockServer = await openClockServer(clock, started.onClockAdvance);
+  cloud = { ...started, stop: () => clockServer.close().then(() => started.stop()) };
+  await announce(started, { directory, stateFiles, clock, clockServer });
   flushCompileCache();
 }
 
+/** For `node --env-file`: a program that stores its own items in the table of runs (docs/OPENWORKFLOW.md). */
+const tableVariables = ({ tables: { url, accessKeyId, secretAccessKey }, worker }: Cloud): string =>
+  Object.entries({
+    AWS_ENDPOINT_URL: url,
+    AWS_REGION: worker?.['AWS_REGION'] ?? 'us-east-1',
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    RUNS_TABLE: worker?.[environmentNames.runsTable] ?? '',
+  })
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+
+interface Announced {
+  readonly directory: string;
+  readonly stateFiles: { readonly info: string; readonly worker: string; readonly tables: string };
+  readonly clock: CloudClock;
+  readonly clockServer: ClockServer;
+}
+
 /** Writes the files by which other programs find the cloud, and prints its addresses. */
-async function announce(
-  started: Cloud,
-  directory: string,
-  stateFiles: { readonly info: string; readonly worker: string },
-): Promise<void> {
+async function announce(started: Cloud, { directory, stateFiles, clock, clockServer }: Announced): Promise<void> {
   if (started.url === undefined)
     throw new SettingsError('The template has no REST API: check that the app creates functions/api');
   const { demoSecret, localKey } = await import('./local-credentials.ts');
   const apiKey = localKey(started);
   if (started.worker !== undefined) writePrivateJson(stateFiles.worker, started.worker);
+  writePrivateText(stateFiles.tables, tableVariables(started));
   writePrivateJson(stateFiles.info, {
     url: started.url,
     socketUrl: started.socketUrl,
@@ -86,10 +112,12 @@ async function announce(
     tables: started.tables,
     apiKey,
     webhookSecret: demoSecret(started.secrets),
+    // for `stepwell clock advance`
+    clock: { url: clockServer.url, token: clockServer.token },
     pid: process.pid,
   });
   const { greeting } = await import('./greeting.ts');
-  printLine(greeting({ url: started.url, socketUrl: started.socketUrl, apiKey, directory }));
+  printLine(greeting({ url: started.url, socketUrl: started.socketUrl, apiKey, directory, offsetMs: clock.offsetMs() }));
 }
 
 try {

@@ -1,12 +1,14 @@
 /** The settings of the embedded cloud, from environment variables. Everything else follows from the template. */
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lambdaLimits } from './limits.ts';
+import { type CdkApp, checkoutApp, packagedApp } from './synth/cdk-app.ts';
 
 export interface Settings {
-  /** the checkout, which contains bin/, lib/ and functions/ */
-  readonly root: string;
+  /** makes the template */
+  readonly app: CdkApp;
   /** the state folder, which outlives a start */
   readonly directory: string;
   /** the first port to try for the public API; 0: any free one */
@@ -15,6 +17,8 @@ export interface Settings {
   readonly threads: number;
   /** the account's quota of concurrent executions; the template's reservations are checked against it */
   readonly accountConcurrency: number;
+  /** nodes and models may send requests to this machine: the setting `allowLocalhost` of the template */
+  readonly allowsLocalhost: boolean;
   /** origins of other pages that may use the API and open sockets, such as a local development server */
   readonly origins: readonly string[];
 }
@@ -49,9 +53,15 @@ export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
 
+/** The package of the command line has this program beside the folder of this module; a checkout has the sources. */
+function appOf(cwd: string): CdkApp {
+  const program = fileURLToPath(new URL('../cloud-app.mjs', import.meta.url));
+  return existsSync(program) ? packagedApp(program, cwd) : checkoutApp(fileURLToPath(new URL('../..', import.meta.url)));
+}
+
 export function readSettings(env: NodeJS.ProcessEnv, cwd: string): Settings {
   return {
-    root: fileURLToPath(new URL('../..', import.meta.url)),
+    app: appOf(cwd),
     directory: resolve(cwd, env['STEPWELL_DIR'] || '.stepwell'),
     port: parseNumber('STEPWELL_PORT', env['STEPWELL_PORT'], 4700, 65_535),
     threads: Math.max(1, parseNumber('STEPWELL_THREADS', env['STEPWELL_THREADS'], defaultThreads(), 256)),
@@ -61,6 +71,7 @@ export function readSettings(env: NodeJS.ProcessEnv, cwd: string): Settings {
       lambdaLimits.accountConcurrency,
       1_000_000,
     ),
+    allowsLocalhost: env['STEPWELL_ALLOW_LOCALHOST'] === 'true',
     origins: parseOrigins(env['STEPWELL_ORIGINS']),
   };
 }

@@ -101,6 +101,7 @@ const compareText = (one: string, other: string): number => (one < other ? -1 : 
 
 interface SlotPool {
   readonly taken: Map<number, RunId>;
+  readonly expiries: Map<number, Instant>;
   readonly waiting: Map<string, WaitingRun>;
 }
 
@@ -113,10 +114,22 @@ class MemoryConcurrencySlots implements ConcurrencySlots {
     return taken.toSorted((one, other) => one.slot - other.slot);
   }
 
-  async acquire(pool: SlotPoolKey, slot: number, runId: RunId, _expiresAt: Instant): Promise<boolean> {
-    const { taken } = this.#pool(pool);
+  async acquire(pool: SlotPoolKey, slot: number, runId: RunId, expiresAt: Instant): Promise<boolean> {
+    const { taken, expiries } = this.#pool(pool);
+    if (!taken.has(slot)) expiries.set(slot, expiresAt);
     if (!taken.has(slot)) taken.set(slot, runId);
     return taken.get(slot) === runId;
+  }
+
+  async extend(pool: SlotPoolKey, slot: number, runId: RunId, expiresAt: Instant): Promise<void> {
+    const { taken, expiries } = this.#pool(pool);
+    if (taken.get(slot) === runId) expiries.set(slot, expiresAt);
+  }
+
+  /** Frees slots that have expired, as the TTL of the table does. */
+  deleteExpired(now: Instant): void {
+    for (const { taken, expiries } of this.#pools.values())
+      for (const slot of taken.keys()) if ((expiries.get(slot) ?? now) <= now) taken.delete(slot);
   }
 
   async release(pool: SlotPoolKey, slot: number, runId: RunId): Promise<void> {
@@ -138,7 +151,11 @@ class MemoryConcurrencySlots implements ConcurrencySlots {
 
   #pool(pool: SlotPoolKey): SlotPool {
     const name = `${scopeName(pool)}#${pool.workflowName}`;
-    const known = this.#pools.get(name) ?? { taken: new Map<number, RunId>(), waiting: new Map<string, WaitingRun>() };
+    const known = this.#pools.get(name) ?? {
+      taken: new Map<number, RunId>(),
+      expiries: new Map<number, Instant>(),
+      waiting: new Map<string, WaitingRun>(),
+    };
     this.#pools.set(name, known);
     return known;
   }

@@ -85,6 +85,10 @@ class MemoryDeployments implements Deployments {
     pins.set(id, (pins.get(id) ?? new Map<RunId, Instant>()).set(runId, since));
   }
 
+  async extendPin(): Promise<void> {
+    // Pins in memory do not expire.
+  }
+
   async unpin(scope: Scope, id: DeploymentId, runId: RunId): Promise<void> {
     this.#inScope(scope).pins.get(id)?.delete(runId);
   }

@@ -22,6 +22,8 @@ export interface MemoryPorts extends Ports {
   readonly metrics: MemoryMetrics;
   readonly audit: MemoryAudit;
   readonly artifacts: MemoryArtifacts;
+  /** Deletes expired items, values and slots of runs. DynamoDB and S3 do so some time after their expiry. */
+  readonly deleteExpired: (now: Instant) => void;
 }
 
 /** 2026-01-01T00:00:00Z */
@@ -29,11 +31,17 @@ const defaultStart: Instant = instant(1_767_225_600_000);
 
 export const memoryPorts = ({ seed = 1, startAt = defaultStart }: { seed?: number; startAt?: Instant } = {}): MemoryPorts => {
   const system = memorySystem(seed, startAt);
+  const { deleteExpiredRecords, ...records } = memoryRunRecords();
+  const coordination = memoryCoordination();
   return {
     ...system,
-    ...memoryRunRecords(),
+    ...records,
     ...memoryMessaging(system.clock),
-    ...memoryCoordination(),
+    ...coordination,
+    deleteExpired: (now) => {
+      deleteExpiredRecords(now);
+      coordination.concurrencySlots.deleteExpired(now);
+    },
     ...memorySchedules(system.clock),
     ...memoryDefinitions(),
     ...memoryDeployments(),

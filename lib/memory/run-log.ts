@@ -5,9 +5,10 @@ import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import { type Commit, tombstoneCommit, tombstoneNonce } from '../engine/log/commit.ts';
 import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import { type Head, type HeadProjection, type RunCreation, firstProjection, terminalStatuses } from '../engine/log/head.ts';
+import { type Instant, instant } from '../engine/time.ts';
 import type { CommitKey, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { frozenCopy } from './frozen-copy.ts';
-import type { MemoryRuns } from './runs.ts';
+import { type MemoryRuns, itemNames } from './runs.ts';
 
 const isTerminal = (head: Head): boolean => terminalStatuses.some((status) => status === head.projection.status);
 
@@ -27,17 +28,18 @@ export class MemoryRunLog implements RunLog {
     return { kind: 'stored' };
   }
 
-  async put(run: RunAddress, commit: Commit): Promise<PutResult> {
+  async put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult> {
     invariant(commit.number > firstCommit, 'the first commit is written with the head');
-    const { commits } = this.#runs.record(run);
+    const { commits, expiries } = this.#runs.record(run);
     const existing = commits.get(commit.number);
     if (existing !== undefined) return { kind: 'occupied', nonce: existing.nonce };
     commits.set(commit.number, frozenCopy(commit));
+    expiries.set(itemNames.commit(commit.number), expiresAt);
     return { kind: 'stored' };
   }
 
-  prepare(run: RunAddress, commit: Commit): Promise<PutResult> {
-    return this.put(run, commit);
+  prepare(run: RunAddress, commit: Commit, { expiresAt }: Parameters<RunLog['prepare']>[2]): Promise<PutResult> {
+    return this.put(run, commit, expiresAt);
   }
 
   async head(run: RunAddress): Promise<Head | undefined> {
@@ -64,9 +66,17 @@ export class MemoryRunLog implements RunLog {
     record.head = frozenCopy({ ...record.head, projection });
   }
 
-  async attach(run: RunAddress, name: string, value: JsonValue): Promise<PayloadRef> {
-    const { attachments } = this.#runs.record(run);
-    if (!attachments.has(name)) attachments.set(name, frozenCopy(value));
+  async attach(
+    run: RunAddress,
+    name: string,
+    value: JsonValue,
+    { expiresAt }: Parameters<RunLog['attach']>[3],
+  ): Promise<PayloadRef> {
+    const { attachments, expiries } = this.#runs.record(run);
+    if (!attachments.has(name)) {
+      attachments.set(name, frozenCopy(value));
+      expiries.set(itemNames.attachment(name), expiresAt);
+    }
     return `item:${name}`;
   }
 
@@ -74,26 +84,48 @@ export class MemoryRunLog implements RunLog {
     return this.#runs.record(run).attachments.get(name);
   }
 
-  async heartbeat(run: RunAddress, heartbeat: Heartbeat): Promise<void> {
-    this.#runs.record(run).heartbeats.set(heartbeat.node, frozenCopy(heartbeat));
+  async heartbeat(run: RunAddress, heartbeat: Heartbeat, expiresAt: Instant): Promise<void> {
+    const { heartbeats, expiries } = this.#runs.record(run);
+    heartbeats.set(heartbeat.node, frozenCopy(heartbeat));
+    expiries.set(itemNames.heartbeat(heartbeat.node), expiresAt);
   }
 
   async heartbeats(run: RunAddress): Promise<readonly Heartbeat[]> {
     return [...this.#runs.record(run).heartbeats.values()];
   }
 
-  async saveSnapshot(run: RunAddress, snapshot: Snapshot): Promise<void> {
+  async saveSnapshot(run: RunAddress, snapshot: Snapshot, expiresAt: Instant): Promise<void> {
     const record = this.#runs.record(run);
     if (record.snapshot !== undefined && record.snapshot.asOf >= snapshot.asOf) return;
     record.snapshot = frozenCopy(snapshot);
+    record.expiries.set(itemNames.snapshot, expiresAt);
   }
 
   async snapshot(run: RunAddress): Promise<Snapshot | undefined> {
     return this.#runs.record(run).snapshot;
   }
 
+  async extendItems(
+    run: RunAddress,
+    expiresAt: Instant,
+    { after = '', limit }: Parameters<RunLog['extendItems']>[2],
+  ): Promise<string | undefined> {
+    const { expiries } = this.#runs.record(run);
+    const names = [...expiries.keys()].filter((name) => name > after).toSorted();
+    const page = names.slice(0, limit);
+    for (const name of page) expiries.set(name, instant(Math.max(expiries.get(name) ?? expiresAt, expiresAt)));
+    return names.length > limit ? page.at(-1) : undefined;
+  }
+
+  async extendHead(run: RunAddress, { deadlineAt, expiresAt }: Pick<Head, 'deadlineAt' | 'expiresAt'>): Promise<void> {
+    const record = this.#runs.record(run);
+    if (record.head === undefined || record.head.expiresAt >= expiresAt) return;
+    record.head = frozenCopy({ ...record.head, deadlineAt, expiresAt });
+  }
+
   async deleteRun(run: RunAddress): Promise<void> {
     const record = this.#runs.record(run);
+    for (const name of record.expiries.keys()) if (!name.startsWith('log#')) record.expiries.delete(name);
     for (const commit of record.commits.values()) record.commits.set(commit.number, frozenCopy(tombstoneCommit(commit)));
     record.attachments.clear();
     record.heartbeats.clear();

@@ -3,6 +3,7 @@ import { MemoryRunIndex } from './run-index.ts';
 import { MemoryRunLog } from './run-log.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
+import { type Instant, instant } from '../engine/time.ts';
 import type { Blobs } from '../ports/run-records.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { MemoryRuns, scopeName } from './runs.ts';
@@ -10,9 +11,32 @@ import { MemoryRuns, scopeName } from './runs.ts';
 /** Large values in memory. */
 export class MemoryBlobs implements Blobs {
   readonly #values = new Map<string, JsonValue>();
+  readonly #expiries = new Map<string, Instant>();
 
-  async put(scope: Scope, key: string, value: JsonValue): Promise<void> {
+  async put(scope: Scope, key: string, value: JsonValue, expiresAt: Instant): Promise<void> {
     this.#values.set(`${scopeName(scope)}#${key}`, frozenCopy(value));
+    this.#expiries.set(`${scopeName(scope)}#${key}`, expiresAt);
+  }
+
+  async extendAll(
+    scope: Scope,
+    prefix: string,
+    expiresAt: Instant,
+    { after = '', limit }: Parameters<Blobs['extendAll']>[3],
+  ): Promise<string | undefined> {
+    const names = [...this.#values.keys()].filter((name) => name.startsWith(`${scopeName(scope)}#${prefix}`) && name > after);
+    const page = names.toSorted().slice(0, limit);
+    for (const name of page) this.#expiries.set(name, instant(Math.max(this.#expiries.get(name) ?? expiresAt, expiresAt)));
+    return names.length > limit ? page.at(-1) : undefined;
+  }
+
+  /** Deletes what has expired, as the lifecycle rules of the bucket do. */
+  deleteExpired(now: Instant): void {
+    for (const [name, expiresAt] of this.#expiries) {
+      if (expiresAt > now) continue;
+      this.#expiries.delete(name);
+      this.#values.delete(name);
+    }
   }
 
   async get(scope: Scope, key: string): Promise<JsonValue | undefined> {
@@ -26,5 +50,14 @@ export class MemoryBlobs implements Blobs {
 
 export const memoryRunRecords = () => {
   const runs = new MemoryRuns();
-  return { log: new MemoryRunLog(runs), index: new MemoryRunIndex(runs), blobs: new MemoryBlobs() };
+  const blobs = new MemoryBlobs();
+  return {
+    log: new MemoryRunLog(runs),
+    index: new MemoryRunIndex(runs),
+    blobs,
+    deleteExpiredRecords: (now: Instant): void => {
+      runs.deleteExpired(now);
+      blobs.deleteExpired(now);
+    },
+  };
 };

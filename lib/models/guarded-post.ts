@@ -1,7 +1,7 @@
-/** Posts JSON to a configured URL. The rules of `http` nodes apply: only public internet addresses are reachable. */
+/** Posts JSON to a configured URL. The rules of `http` nodes apply: public addresses, and the owner's private destinations. */
 import { type Response, fetch } from 'undici';
 import type { JsonObject } from '../engine/json.ts';
-import { type NetworkAccess, destinationOf, pinnedAgent } from '../egress/destination.ts';
+import { type NetworkAccess, destinationOf, forbiddenMessage, isPublicAddress, pinnedAgent } from '../egress/destination.ts';
 
 export interface JsonRequest {
   readonly url: string;
@@ -26,13 +26,18 @@ export async function guardedPost<Value>(
   read: (response: Response) => Promise<Value>,
 ): Promise<Value | Unreachable> {
   signal.throwIfAborted();
-  const { hostname, host } = new URL(url);
+  const { hostname, host, protocol } = new URL(url);
   const destination = await destinationOf(hostname, networkAccess);
   if ('refused' in destination) {
     const isForbidden = destination.refused === 'forbidden';
-    const reason = isForbidden ? 'is not an address of the public internet' : 'has no address at the moment';
-    return { unreachable: `${hostname} ${reason}`, isForbidden };
+    return { unreachable: isForbidden ? forbiddenMessage(hostname) : `${hostname} has no address at the moment`, isForbidden };
   }
+  // The request carries a key and the text of users.
+  if (protocol === 'http:' && destination.addresses.some(({ address }) => isPublicAddress(address)))
+    return {
+      unreachable: `${hostname} is on the public internet, where the address must begin with https://`,
+      isForbidden: true,
+    };
   const agent = pinnedAgent(destination.addresses);
   try {
     const response = await fetch(url, {

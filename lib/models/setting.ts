@@ -6,10 +6,19 @@ import * as z from 'zod';
 import { secretArnPattern, secretArnMessage } from '../contract/secret-arn.ts';
 
 const secretArn = z.string().regex(secretArnPattern, secretArnMessage);
-const httpsUrl = z
-  .url({ protocol: /^https$/, error: 'must be a complete https URL' })
+/** Hosts that can be private destinations: an address, this machine, or a name that the public internet does not have. */
+const canBePrivate = (host: string): boolean =>
+  /^[\d.]+$|^\[/.test(host) || /\.(internal|local|localhost|lan)$/.test(host) || !host.includes('.');
+
+/** http is accepted for private destinations only. The request checks the address again. */
+const serviceUrl = z
+  .url({ protocol: /^https?$/, error: 'must be a complete https URL, or http for a private destination' })
   .max(500)
-  .refine((text) => !/[?#@]/.test(text), 'must not contain a query, a fragment or a user');
+  .refine((text) => !/[?#@]/.test(text), 'must not contain a query, a fragment or a user')
+  .refine(
+    (text) => URL.parse(text)?.protocol !== 'http:' || canBePrivate(URL.parse(text)?.hostname ?? ''),
+    'must be a complete https URL: only a private destination may use http',
+  );
 
 const modelArn = z
   .string()
@@ -28,7 +37,7 @@ const model = z.discriminatedUnion('provider', [
     .strictObject({
       provider: z.literal('openai'),
       /** base URL; the adapter appends `/chat/completions` */
-      baseUrl: httpsUrl,
+      baseUrl: serviceUrl,
       model: z.string().min(1).max(200),
       /** one key for all projects */
       secretArn: secretArn.exactOptional(),
@@ -60,7 +69,7 @@ export const moderationSetting = z.discriminatedUnion('provider', [
   z.strictObject({ provider: z.literal('none') }),
   /** blocks texts that contain one of the words; for tests and first steps */
   z.strictObject({ provider: z.literal('deterministic'), words: z.array(z.string().min(1).max(100)).max(50) }),
-  z.strictObject({ provider: z.literal('http'), url: httpsUrl, secretArn: secretArn.exactOptional() }),
+  z.strictObject({ provider: z.literal('http'), url: serviceUrl, secretArn: secretArn.exactOptional() }),
   z.strictObject({
     provider: z.literal('bedrock-guardrail'),
     guardrailArn,

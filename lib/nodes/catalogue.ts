@@ -46,6 +46,7 @@ export const inspectNode: InspectNode = ({ type, config }, work) => {
       endsRun: read.config.endsRun,
       writes: [...(outputVariable === undefined ? [] : [outputVariable]), ...read.config.variables],
       reads: read.config.reads(),
+      ...(read.config.waitMs === undefined ? {} : { waitMs: read.config.waitMs }),
     },
   };
 };

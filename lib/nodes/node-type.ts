@@ -4,6 +4,7 @@
  * This file and the shapes must not import the sandbox or the HTTP client, because the API function bundles them.
  */
 import type * as z from 'zod';
+import { defined } from '../base/defined.ts';
 import type { Outcome } from '../engine/graph/outcome.ts';
 import { InspectionWork } from '../engine/graph/inspection.ts';
 import type { NodeInput } from '../engine/graph/plan.ts';
@@ -41,12 +42,15 @@ export interface NodeShape<Schema extends z.ZodObject> {
   variables?(config: z.output<Schema>): readonly string[];
   /** whether the end of this node ends the run, whatever else is open */
   endsRun?(config: z.output<Schema>): boolean;
+  /** how long a node with this config waits at most, in ms; undefined: it does not wait, or only its run knows how long */
+  waitMs?(config: z.output<Schema>): number | undefined;
   /** evaluates a pure node; undefined when this config needs a worker */
   decider?(config: z.output<Schema>): ((input: NodeInput, now: Instant) => Outcome) | undefined;
 }
 
 /** A parsed config: the node's handles, and its evaluation if the node is pure. */
 export interface ReadConfig {
+  readonly waitMs?: number;
   readonly handles: readonly string[];
   readonly endsRun: boolean;
   /** context names that it writes besides its output variable */
@@ -101,6 +105,7 @@ function readConfig<Schema extends z.ZodObject>(shape: NodeShape<Schema>, config
   return {
     findings,
     config: {
+      ...defined({ waitMs: shape.waitMs?.(ownConfig) }),
       handles: shape.handles(ownConfig),
       endsRun: shape.endsRun?.(ownConfig) === true,
       variables: shape.variables?.(ownConfig) ?? [],

@@ -77,6 +77,8 @@ export interface ConcurrencySlots {
   taken(pool: SlotPoolKey): Promise<readonly TakenSlot[]>;
   /** Takes the slot if it is free. True if the run holds it now, also if it held it before. */
   acquire(pool: SlotPoolKey, slot: number, runId: RunId, expiresAt: Instant): Promise<boolean>;
+  /** Moves the expiry of the slot if this run holds it. */
+  extend(pool: SlotPoolKey, slot: number, runId: RunId, expiresAt: Instant): Promise<void>;
   /** Frees the slot if this run still holds it. */
   release(pool: SlotPoolKey, slot: number, runId: RunId): Promise<void>;
   /** The runs that wait for a slot, in the order in which they are admitted. */

@@ -25,7 +25,11 @@ export interface Manifest {
   readonly app: AppName;
   readonly runtime: (typeof runtimes)[number];
   /** Only `code` has a `version`, chosen by its author. If several have one name, runs start with the last. */
-  readonly workflows: readonly { readonly name: string; readonly version?: string }[];
+  readonly workflows: readonly {
+    readonly name: string;
+    readonly version?: string;
+    /** only for `code`, if its author declares one */ readonly deadlineSeconds?: number;
+  }[];
   readonly steps: readonly { readonly name: string }[];
   readonly files: readonly ManifestFile[];
   readonly artifact: { readonly sha256: string; readonly bytes: number };
@@ -109,6 +113,13 @@ export interface Deployments {
 
   /** Pins the deployment for a run, before the run exists. The pin expires with the run. Idempotent. */
   pin(
+    scope: Scope,
+    id: DeploymentId,
+    runId: RunId,
+    options: { readonly since: Instant; readonly expiresAt: Instant },
+  ): Promise<void>;
+  /** Moves the expiry of the pin, if the run still has it. */
+  extendPin(
     scope: Scope,
     id: DeploymentId,
     runId: RunId,

@@ -97,7 +97,30 @@ export interface WaitsJob extends Traced {
   readonly run: RunAddress;
 }
 
-export type Job = NodeJob | MessageJob | WorkflowTaskJob | WakeJob | RecheckJob | ChildJob | SlotJob | SignalJob | WaitsJob;
+/**
+ * Move the expiry of all that the run has stored, after its deadline was extended. Handled 15 minutes after the commit: then no attempt
+ * writes with the earlier expiry any more.
+ */
+export interface RetentionJob extends Traced {
+  readonly kind: 'retention';
+  readonly run: RunAddress;
+  /** the expiry that `position` belongs to */
+  readonly expiresAt: Instant;
+  /** absent: from the start */
+  readonly position?: { readonly part: 'items' | 'payloads'; readonly after: string };
+}
+
+export type Job =
+  | NodeJob
+  | MessageJob
+  | WorkflowTaskJob
+  | WakeJob
+  | RecheckJob
+  | ChildJob
+  | SlotJob
+  | SignalJob
+  | WaitsJob
+  | RetentionJob;
 /** Jobs that are available at once, without a delay. */
 export type WorkJob = NodeJob | MessageJob | WorkflowTaskJob;
 

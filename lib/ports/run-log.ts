@@ -52,8 +52,11 @@ export interface RunLog {
   commitsAfter(run: RunAddress, after: CommitNo, through?: CommitNo): Promise<readonly Commit[]>;
   /** These commits, in the order of the keys; undefined for a free number. Strongly consistent and batched. */
   commits(keys: readonly CommitKey[]): Promise<readonly (Commit | undefined)[]>;
-  /** Updates the projection of the head if the stored one is not newer (`asOf <= :n`) and not terminal. */
-  project(run: RunAddress, projection: HeadProjection): Promise<void>;
+  /**
+   * Updates the projection of the head if the stored one is not newer (`asOf <= :n`) and not terminal.
+   * @param expiresAt the run's, as of its log; absent: as of its head
+   */
+  project(run: RunAddress, projection: HeadProjection, expiresAt?: Instant): Promise<void>;
 
   /**
    * Stores a value of the run beside its log, once for each name. Returns its reference, `item:<name>`.
@@ -67,6 +70,20 @@ export interface RunLog {
 
   saveSnapshot(run: RunAddress, snapshot: Snapshot, expiresAt: Instant): Promise<void>;
   snapshot(run: RunAddress): Promise<Snapshot | undefined>;
+
+  /**
+   * Moves the expiry of at most `limit` items of the run, in a fixed order and without the head, to `expiresAt`, where it is earlier.
+   * A repeated call changes nothing.
+   * @param page `after`: the result of the call before
+   * @returns where the next call continues; undefined: no item of the run expires earlier
+   */
+  extendItems(
+    run: RunAddress,
+    expiresAt: Instant,
+    page: { readonly after?: string; readonly limit: number },
+  ): Promise<string | undefined>;
+  /** Moves deadline and expiry of the head, if it expires earlier. After the other items: the head shows that they are extended. */
+  extendHead(run: RunAddress, to: Pick<Head, 'deadlineAt' | 'expiresAt'>): Promise<void>;
 
   /**
    * Deletes an ended run: its head, attachments, heartbeats and snapshot. Each commit above the first becomes a

@@ -11,6 +11,17 @@ export interface Blobs {
   put(scope: Scope, key: string, value: JsonValue, expiresAt: Instant): Promise<void>;
   /** undefined if nothing is stored under the key */
   get(scope: Scope, key: string): Promise<JsonValue | undefined>;
+  /**
+   * Moves the expiry of at most `limit` values whose keys begin with the prefix, in the order of their keys.
+   * @param page `after`: the result of the call before
+   * @returns where the next call continues; undefined: there are no more values
+   */
+  extendAll(
+    scope: Scope,
+    prefix: string,
+    expiresAt: Instant,
+    page: { readonly after?: string; readonly limit: number },
+  ): Promise<string | undefined>;
   /** Deletes all values whose keys begin with the prefix. */
   removeAll(scope: Scope, prefix: string): Promise<void>;
 }

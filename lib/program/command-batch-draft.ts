@@ -131,7 +131,7 @@ export class CommandBatchDraft {
   #outcome(attempt: number): Outcome {
     const { end } = this.#invocation;
     if (this.#isOverLimit || end === undefined) return { kind: 'threw', failure: this.#stepLimitFailure() };
-    if (end.kind === 'threw') return this.#threw(failureOf(end.error), attempt);
+    if (end.kind === 'threw') return this.#threw(failureOf(end.error, this.#context.mapStack), attempt);
     const stored = storedValue(end.value, 'result');
     return stored.kind === 'stored' ? { kind: 'returned', output: stored.value } : { kind: 'threw', failure: stored.failure };
   }

@@ -5,6 +5,7 @@ import type { DurationMs } from '../engine/time.ts';
 import type { WorkflowTaskEnd, WorkflowTaskHost, WorkflowTask } from '../ports/programs.ts';
 import type { WakeUp, ProgramClock } from './clock.ts';
 import type { StepFunctions } from './step-functions.ts';
+import type { StackMapper } from './failures.ts';
 import type { ProgramWorkflow } from './find-workflow.ts';
 import type { Print } from './printed.ts';
 
@@ -14,6 +15,7 @@ export interface ExecutionContext {
   readonly workflow: ProgramWorkflow;
   readonly deploymentId: string;
   readonly clock: ProgramClock;
+  readonly mapStack?: StackMapper;
   readonly wakeUp: WakeUp;
   readonly stepFunctions: StepFunctions;
   readonly interrupts: Interrupts;

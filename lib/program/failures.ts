@@ -10,18 +10,21 @@ import { storedValue } from './stored-value.ts';
 
 const maxLengths = { name: 128, stack: 1_000, frames: 5 } as const;
 
-/** Accepts any thrown value. Never throws. */
-export function failureOf(thrown: unknown): Failure {
+/** Maps the frames of a stack to the author's files, relative to the project. */
+export type StackMapper = (stack: string) => string;
+
+/** Accepts any thrown value. Never throws. `details.at` is the author's line, if the stack can be mapped to the author's files. */
+export function failureOf(thrown: unknown, mapStack?: StackMapper): Failure {
   try {
-    return reportedFailure(describeThrown(thrown));
+    return reportedFailure(describeThrown(thrown, mapStack));
   } catch {
     return { cause: 'error', message: 'the code threw a value that cannot be read' };
   }
 }
 
-function describeThrown(thrown: unknown): Failure {
+function describeThrown(thrown: unknown, mapStack: StackMapper | undefined): Failure {
   if (thrown instanceof StepError) return fromStepError(thrown);
-  if (thrown instanceof Error || isErrorLike(thrown)) return fromError(thrown);
+  if (thrown instanceof Error || isErrorLike(thrown)) return fromError(thrown, mapStack);
   return { cause: 'error', code: 'thrown_value', message: `the code threw ${describeValue(thrown)}, which is not an Error` };
 }
 
@@ -35,12 +38,12 @@ interface ErrorLike {
 const isErrorLike = (thrown: unknown): thrown is ErrorLike & { readonly message: string } =>
   typeof thrown === 'object' && thrown !== null && 'message' in thrown && typeof thrown.message === 'string';
 
-function fromError(error: ErrorLike): Failure {
+function fromError(error: ErrorLike, mapStack: StackMapper | undefined): Failure {
   const isFinal = error instanceof NonRetryableError;
   const code = 'code' in error && typeof error.code === 'string' && error.code !== '' ? error.code : undefined;
   const storable = 'details' in error ? storableDetails(error.details) : undefined;
   const name = typeof error.name === 'string' && error.name !== 'Error' ? { name: truncate(error.name, maxLengths.name) } : {};
-  const stack = typeof error.stack === 'string' ? { stack: truncate(framesOf(error.stack), maxLengths.stack) } : {};
+  const stack = typeof error.stack === 'string' ? stackDetails(error.stack, mapStack) : {};
   const reportedCode = code ?? (isFinal ? 'non_retryable' : undefined);
   return defined({
     cause: isFinal ? 'invalid' : 'error',
@@ -85,6 +88,16 @@ function describeValue(thrown: unknown): string {
   const value: JsonValue | undefined = stored.kind === 'stored' ? stored.value : undefined;
   return value === undefined ? 'an object' : JSON.stringify(value);
 }
+
+function stackDetails(stack: string, mapStack: StackMapper | undefined): { readonly at?: string; readonly stack?: string } {
+  if (mapStack === undefined) return { stack: truncate(framesOf(stack), maxLengths.stack) };
+  const frames = framesOf(mapStack(stack));
+  const at = authorLine.exec(frames)?.[1];
+  return defined({ at, stack: frames === '' ? undefined : truncate(frames, maxLengths.stack) });
+}
+
+/** The first frame in a file of the project: not in a package, and not in a folder outside. */
+const authorLine = /^at (?:.*\()?(?!\.\.\/|.*node_modules\/|workflows\.mjs:)([^()\s]+:\d+:\d+)\)?$/m;
 
 /** The top frames only: the message is stored separately, and the bottom frames are not the author's code. */
 const framesOf = (stack: string): string =>

@@ -8,6 +8,7 @@
  * - passes the thread's output to `capturePrinted` (`printed.ts`) synchronously, which assigns lines to steps;
  * - monitors the thread: this module cannot detect endless loops, `process.exit` and unhandled rejections.
  */
+import { defined } from '../base/defined.ts';
 import { type History, replayVersion } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type DurationMs, seconds } from '../engine/time.ts';
@@ -15,7 +16,7 @@ import type { WorkflowTaskHandle, WorkflowTaskEnd, WorkflowTaskHost, WorkflowTas
 import { type ProgramClock, WakeUp } from './clock.ts';
 import { StepFunctions } from './step-functions.ts';
 import { executeWorkflowTask } from './execute-workflow-task.ts';
-import { failureOf } from './failures.ts';
+import { type StackMapper, failureOf } from './failures.ts';
 import { findWorkflow } from './find-workflow.ts';
 import type { ExecutionContext, Interrupts } from './execution-context.ts';
 import type { Print } from './printed.ts';
@@ -23,6 +24,8 @@ import type { Print } from './printed.ts';
 export interface WorkflowTaskSettings {
   readonly deploymentId: string;
   readonly clock: ProgramClock;
+  /** maps the stack of an error to the author's files, relative to the project; absent: the stack is stored as it is */
+  readonly mapStack?: StackMapper;
   /** where the author's logger writes; default: the console of this process */
   readonly print?: Print;
   /** how long the code may await something that is not a step; default: 30 s */
@@ -38,12 +41,12 @@ export function startWorkflowTask(
   host: WorkflowTaskHost,
   settings: WorkflowTaskSettings,
 ): WorkflowTaskHandle {
-  const { clock, deploymentId, print = toConsole, stallTimeoutMs = defaultStallTimeoutMs } = settings;
+  const { clock, deploymentId, mapStack, print = toConsole, stallTimeoutMs = defaultStallTimeoutMs } = settings;
   const interrupts: Interrupts = { historiesReceived: 0, isKilled: false, isHandOffRequested: false };
   const wakeUp = new WakeUp();
-  const stepFunctions = new StepFunctions(clock, task.run.runId, () => wakeUp.notify());
+  const stepFunctions = new StepFunctions({ clock, runId: task.run.runId, mapStack, onEnd: () => wakeUp.notify() });
   const { promise: ended, resolve } = Promise.withResolvers<WorkflowTaskEnd>();
-  const shared = { task, host, deploymentId, clock, wakeUp, stepFunctions, interrupts, print, stallTimeoutMs };
+  const shared = defined({ task, host, deploymentId, clock, mapStack, wakeUp, stepFunctions, interrupts, print, stallTimeoutMs });
   loadAndExecute(workflows, shared).then(resolve, (error: unknown) => {
     const running = stepFunctions.running;
     stepFunctions.abortAll('the workflow task has ended');

@@ -6,7 +6,7 @@ import type { Failure } from '../engine/log/events.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
 import { createSeededRandom } from './seeded-random.ts';
 import type { ProgramClock } from './clock.ts';
-import { failureOf } from './failures.ts';
+import { type StackMapper, failureOf } from './failures.ts';
 import { PrintedLines, stepScope } from './printed.ts';
 import { storedValue } from './stored-value.ts';
 
@@ -33,9 +33,19 @@ interface RunningStepFunction extends StepAttempt {
   readonly finished: Promise<void>;
 }
 
+interface StepFunctionSettings {
+  readonly clock: ProgramClock;
+  readonly runId: string;
+  /** maps the stacks of errors to the author's files */
+  readonly mapStack: StackMapper | undefined;
+  /** called at the end of each step function */
+  readonly onEnd: () => void;
+}
+
 export class StepFunctions {
   readonly #clock: ProgramClock;
   readonly #onEnd: () => void;
+  readonly #mapStack: StackMapper | undefined;
   /** seeds the random numbers of step functions */
   readonly #runId: string;
   readonly #running = new Map<string, RunningStepFunction>();
@@ -43,9 +53,10 @@ export class StepFunctions {
   readonly #stopping = new Set<RunningStepFunction>();
   #ended: StepFunctionEnd[] = [];
 
-  constructor(clock: ProgramClock, runId: string, onEnd: () => void) {
+  constructor({ clock, runId, mapStack, onEnd }: StepFunctionSettings) {
     this.#clock = clock;
     this.#runId = runId;
+    this.#mapStack = mapStack;
     this.#onEnd = onEnd;
   }
 
@@ -81,7 +92,7 @@ export class StepFunctions {
           ? { kind: 'completed', output: stored.value }
           : { kind: 'failed', failure: stored.failure };
       } catch (error) {
-        return { kind: 'failed', failure: failureOf(error) };
+        return { kind: 'failed', failure: failureOf(error, this.#mapStack) };
       }
     });
   }

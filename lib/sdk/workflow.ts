@@ -1,4 +1,5 @@
 /** Defines code workflows: a spec with a name, and an async function whose step results survive crashes and deployments. */
+import { type Duration, parseDuration } from './duration.ts';
 import { workflowMark } from './marks.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import type { StandardSchema } from './standard-schema.ts';
@@ -19,6 +20,11 @@ export interface WorkflowSpec<Input = unknown, Output = unknown, RawInput = Inpu
   readonly retryPolicy?: RetryPolicy;
   /** limit of attempts of all steps together, including retries. Default: 1,000; maximum: 25,000. */
   readonly maxStepAttempts?: number;
+  /**
+   * The run fails if it has not ended this long after its start: from one second to 365 days. Default: 7 days, in which waits do not
+   * count, so that a wait never fails a run whose deadline nothing declares. A start can declare another one.
+   */
+  readonly deadline?: Duration;
   /** for type inference only */
   readonly [outputType]?: { readonly output: Output };
 }
@@ -27,7 +33,7 @@ export interface RunMetadata {
   readonly id: string;
   readonly workflowName: string;
   readonly createdAt: Date;
-  /** the run fails at this time if it has not ended */
+  /** The run fails at this time if it has not ended. Without a declared deadline: the latest time to which waits can extend it. */
   readonly deadlineAt: Date;
   /** attempt of the workflow, from 1 */
   readonly attempt: number;
@@ -65,22 +71,30 @@ export interface Workflow<Input = unknown, Output = unknown, RawInput = Input> {
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 const stepAttemptsLimit = 25_000;
+const minDeadlineMs = 1_000;
+const maxDeadlineMs = 31_536_000_000;
 
-/** Declares a workflow whose code is elsewhere. @throws TypeError for an invalid name, version or limit */
+/** Declares a workflow whose code is elsewhere. @throws TypeError for an invalid name, version, limit or deadline */
 export function defineWorkflowSpec<Input, Output = unknown, RawInput = Input>(
   spec: WorkflowSpec<Input, Output, RawInput>,
 ): WorkflowSpec<Input, Output, RawInput> {
-  const { name, version, maxStepAttempts = stepAttemptsLimit } = spec;
+  const { name, version, maxStepAttempts = stepAttemptsLimit, deadline = minDeadlineMs } = spec;
   if (typeof name !== 'string' || !namePattern.test(name))
     throw new TypeError(`the name of a workflow must match ${namePattern.source}, and is ${JSON.stringify(name)}`);
   if (version !== undefined && (typeof version !== 'string' || version.length < 1 || version.length > 128))
     throw new TypeError(`the version of workflow ${name} must be a string of 1 to 128 characters`);
   if (!Number.isInteger(maxStepAttempts) || maxStepAttempts < 1 || maxStepAttempts > stepAttemptsLimit)
     throw new TypeError(`maxStepAttempts of workflow ${name} must be an integer from 1 to ${stepAttemptsLimit}`);
-  return spec;
+  const deadlineMs = parseDuration(deadline);
+  if (deadlineMs < minDeadlineMs || deadlineMs > maxDeadlineMs)
+    throw new TypeError(
+      `the deadline of workflow ${name} must be a duration from 1 second to 365 days, such as "30 days", and is ${JSON.stringify(deadline)}`,
+    );
+  // As a number: the command line, which lists the workflows of a project, does not parse units.
+  return spec.deadline === undefined ? spec : { ...spec, deadline: deadlineMs };
 }
 
-/** @throws TypeError for an invalid name, version or limit, or a missing function */
+/** @throws TypeError for an invalid name, version, limit or deadline, or a missing function */
 export function defineWorkflow<Input = unknown, Output = unknown, RawInput = Input>(
   spec: Omit<WorkflowSpec<Input, unknown, RawInput>, typeof outputType>,
   fn: WorkflowFunction<Input, Output>,

@@ -1,5 +1,6 @@
 /** What a start resolved, and what its kind prepared of it: the input and the result of `RunKind.create`. */
 import type { UnsavedGraph } from '../codec/definition.ts';
+import type { DeadlineTerms } from '../engine/deadline.ts';
 import type { CopiedEntry } from '../engine/durable/rerun-from-step.ts';
 import type { WorkflowVersion } from '../engine/graph/definition.ts';
 import type { ReusedNode } from '../engine/graph/rerun-from.ts';
@@ -56,7 +57,7 @@ export type NotPrepared =
 export interface PrepareTerms {
   readonly address: RunAddress;
   readonly now: Instant;
-  readonly deadlineAt: Instant;
+  readonly deadline: DeadlineTerms;
   readonly expiresAt: Instant;
   readonly startsAt: Instant | undefined;
 }

@@ -5,6 +5,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
 import { corsOrigins } from '../api/schemas/cors-origins.ts';
+import { privateDestinations } from '../api/schemas/private-destinations.ts';
 import { databaseSetting, secretSetting } from '../api/schemas/project-settings.ts';
 import { traceSetting } from '../api/schemas/trace-setting.ts';
 import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
@@ -61,6 +62,8 @@ const productSchema = z.object({
   setsAccountLogRole: booleanSetting.exactOptional(),
   webAclArn: arn.exactOptional(),
   corsOrigins: orJson(corsOrigins).exactOptional(),
+  privateDestinations: orJson(privateDestinations).exactOptional(),
+  allowLocalhost: booleanSetting.exactOptional(),
   traces: orJson(traceSetting).exactOptional(),
   firstKey: orJson(firstKeySetting).exactOptional(),
   seedKeys: orJson(seedKeys).exactOptional(),

@@ -3,6 +3,7 @@ import { type HistoryDocument, historyDocument } from '../engine/durable/history
 import type { RunAddress } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, Payload } from '../engine/json.ts';
+import { latestDeadlineOf } from '../engine/log/head.ts';
 import { publicEvents } from '../engine/log/public-event.ts';
 import { iso } from '../engine/time.ts';
 import { firstCommit } from '../engine/ids.ts';
@@ -25,7 +26,7 @@ export async function readRunHistory(deps: Pick<Deps, 'blobs' | 'clock' | 'log'>
     workflowName: head.workflow.name,
     version: kindOf({ kinds: runKinds }, head).versionsOf(head).version ?? null,
     createdAt: iso(head.createdAt),
-    deadlineAt: iso(head.deadlineAt),
+    deadlineAt: iso(latestDeadlineOf(head)),
   };
   return historyDocument(
     run,

@@ -245,7 +245,9 @@ export class TestEnv {
   }
 
   #recordCommit(run: RunAddress, commit: Commit, deadlineAt: Instant | undefined): void {
-    if (deadlineAt !== undefined) this.#openRuns.set(run.runId, { run, deadlineAt });
+    const extended = commit.events.findLast((event) => event.type === 'DEADLINE_EXTENDED');
+    const newDeadlineAt = extended === undefined ? deadlineAt : extended.deadlineAt;
+    if (newDeadlineAt !== undefined) this.#openRuns.set(run.runId, { run, deadlineAt: newDeadlineAt });
     if (!commit.events.some(({ type }) => isEndEvent(type))) return;
     this.#outcomes.set(run.runId, { kind: 'ended' });
     this.#openRuns.delete(run.runId);

@@ -5,12 +5,13 @@ import { deploymentId } from '../engine/ids.ts';
 import { type ActivePointer, type Manifest, defaultApp, pointerAfter } from '../ports/deployments.ts';
 import { programPath } from '../ports/programs.ts';
 import type { StepApi } from '../program/step-api.ts';
+import { type Duration, parseDuration } from '../sdk/duration.ts';
 import { workflowMark } from '../sdk/marks.ts';
 import type { WorkflowSpec } from '../sdk/workflow.ts';
 
 /** The result of `defineWorkflow`, with any types. */
 export interface AnyWorkflow {
-  readonly spec: { readonly name: string; readonly version?: string };
+  readonly spec: { readonly name: string; readonly version?: string; readonly deadline?: Duration };
   readonly fn: (args: never) => unknown;
 }
 
@@ -45,7 +46,10 @@ export const manifestOf = (workflows: readonly AnyWorkflow[]): Manifest => ({
   specVersion: 1,
   app: defaultApp,
   runtime: 'code',
-  workflows: workflows.map(({ spec: { name, version } }) => defined({ name, version })),
+  workflows: workflows.map(({ spec: { name, version, deadline } }) => {
+    const deadlineSeconds = deadline === undefined ? undefined : Math.ceil(parseDuration(deadline) / 1_000);
+    return defined({ name, version, deadlineSeconds });
+  }),
   steps: [],
   files: [{ path: programPath, sha256: '0'.repeat(64), bytes: 1 }],
   artifact: { sha256: '0'.repeat(64), bytes: 1 },

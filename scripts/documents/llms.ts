@@ -40,6 +40,14 @@ const sections: readonly Section[] = [
     ],
   },
   {
+    title: 'Packages',
+    pages: [
+      page('docs/packages/stepwell.md', 'stepwell', 'the package of applications and authors: client, SDK, tests'),
+      page('docs/packages/stepwell-cli.md', 'stepwell-cli', 'the package of the command line and the embedded cloud'),
+      page('docs/packages/stepwell-cdk.md', 'stepwell-cdk', 'the package of the AWS CDK construct'),
+    ],
+  },
+  {
     title: 'Guides',
     pages: [
       page('docs/guides/retries.md', 'Retries', 'retry a node or a step, and handle its failure'),

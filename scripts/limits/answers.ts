@@ -5,6 +5,7 @@ import { eventPageSize, pageSize } from '../../lib/api/schemas/parts.ts';
 import { runsPerPage } from '../../lib/api/schemas/runs.ts';
 import { entriesPerPage, maxPages } from '../../lib/service/access/list-audit.ts';
 import { maxShownIterationNodes, maxShownSteps, maxValuesBytes } from '../../lib/service/runs/get-run.ts';
+import { maxFailedItems } from '../../lib/engine/log/node-state.ts';
 import { maxPageBytes } from '../../lib/service/runs/list-events.ts';
 import { maxRowsRead } from '../../lib/service/runs/list-runs.ts';
 import { maxListedBytes } from '../../lib/api/schemas/workflows.ts';
@@ -99,6 +100,12 @@ export const answers: LimitSection = {
       value: count(maxShownSteps),
       atLimit: 'the response shows the open steps and the most recent ones; `nodesOmitted` counts the others',
       definedIn: ['lib/service/runs/get-run.ts'],
+    },
+    {
+      name: 'Failed items of a loop in one answer',
+      value: count(maxFailedItems),
+      atLimit: 'the response names the first ones; the events contain all of them',
+      definedIn: ['lib/engine/log/node-state.ts'],
     },
     {
       name: "Body of a widget's configuration",

@@ -108,7 +108,7 @@ export const nodes: LimitSection = {
     {
       name: 'Fixed delay',
       value: phrase`${minutes(fixedDelayLimits.minutes * minute)} ${seconds(fixedDelayLimits.seconds * 1_000)} ${milliseconds(fixedDelayLimits.ms)}`,
-      atLimit: '`config_invalid`. A dynamic delay can be longer',
+      atLimit: '`config_invalid`; the parts together are 365 days at most',
       definedIn: ['lib/nodes/delay/shape.ts'],
     },
     {

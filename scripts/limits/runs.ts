@@ -4,9 +4,9 @@ import { daysUntilDeletion } from '../../lib/contract/payload-lifetimes.ts';
 import { maxSlots } from '../../lib/engine/concurrency-slots.ts';
 import { maxDirectSiblings } from '../../lib/engine/graph/dispatch.ts';
 import { maxBudget } from '../../lib/engine/graph/validate.ts';
-import { latestEndAfterDeadline, maxDeadline } from '../../lib/engine/log/head.ts';
+import { defaultDeadline, latestEndAfterDeadline, maxDeadline } from '../../lib/engine/log/head.ts';
 import { auditRetention } from '../../lib/service/access/record-audit.ts';
-import { defaultDeadline, maxTestDuration, testRetention } from '../../lib/service/runs/create-run.ts';
+import { maxTestDuration, testRetention } from '../../lib/service/runs/create-run.ts';
 import { pages } from './aws-quotas.ts';
 import { type LimitSection, count, day, days } from './limit.ts';
 
@@ -17,8 +17,10 @@ export const runs: LimitSection = {
     {
       name: 'Deadline of a run',
       value: days(defaultDeadline),
-      atLimit: 'the run fails with `deadline_exceeded`; `options.deadlineSeconds` or `deadlineAt` set another deadline',
-      definedIn: ['lib/service/runs/create-run.ts'],
+      atLimit:
+        'the run fails with `deadline_exceeded`, unless it waits or waited in this time: then its deadline is extended, up to 365 days. ' +
+        '`options.deadlineSeconds` of a graph, `deadline` of `defineWorkflow` or `deadlineAt` of a start declare another deadline',
+      definedIn: ['lib/engine/log/head.ts'],
     },
     {
       name: 'Deadline of a test run',

@@ -3,7 +3,9 @@ import { firstTimeSlice, repeatTimeSlice } from '../../lib/engine/fair-shares.ts
 import { regexLimits } from '../../lib/nodes/condition/operators.ts';
 import { expressionLimitMs } from '../../lib/nodes/condition/run.ts';
 import { maxBodyExcerpt } from '../../lib/nodes/http/response.ts';
+import { shownRequestLimits } from '../../lib/nodes/http/shown-request.ts';
 import { maxRetryAfterMs } from '../../lib/egress/retry-after.ts';
+import { maxPrivateDestinationCharacters, maxPrivateDestinations } from '../../lib/api/schemas/private-destinations.ts';
 import { requestLimits } from '../../lib/nodes/http/shape.ts';
 import { defaultScriptMemoryBytes } from '../../lib/nodes/runners.ts';
 import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
@@ -63,6 +65,12 @@ export const scriptsAndRequests: LimitSection = {
       definedIn: ['lib/nodes/condition/operators.ts'],
     },
     {
+      name: 'Private destinations',
+      value: phrase`${count(maxPrivateDestinations)}; ${characters(maxPrivateDestinationCharacters)} together`,
+      atLimit: 'the synthesis stops. Name a network instead of its hosts',
+      definedIn: ['lib/api/schemas/private-destinations.ts'],
+    },
+    {
       name: 'Redirects of a request',
       value: count(requestLimits.redirects),
       atLimit: '`too_many_redirects`, cause `invalid`',
@@ -79,6 +87,12 @@ export const scriptsAndRequests: LimitSection = {
       value: characters(maxBodyExcerpt),
       atLimit: 'Stepwell drops the rest',
       definedIn: ['lib/nodes/http/response.ts'],
+    },
+    {
+      name: 'Sent body kept of a failed request',
+      value: characters(shownRequestLimits.body),
+      atLimit: 'Stepwell drops the rest',
+      definedIn: ['lib/nodes/http/shown-request.ts'],
     },
     {
       name: 'Wait that a server requests',

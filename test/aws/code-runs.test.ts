@@ -3,9 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { MessageHeads } from '../../lib/aws/run-heads.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
-import { headKey, logKey, projectionKey } from '../../lib/aws/run-keys.ts';
+import { expiry } from '../../lib/aws/item-schema.ts';
+import { attachmentKey, headKey, logKey, projectionKey } from '../../lib/aws/run-keys.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import type { Table } from '../../lib/aws/table.ts';
+import { runsTableKeys } from '../../lib/contract/environment.ts';
+import { after, days } from '../../lib/engine/time.ts';
 import { commitNo, firstCommit, nodeKey } from '../../lib/engine/ids.ts';
 import { isTombstone } from '../../lib/engine/log/commit.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from '../contract/emulators/dynamo.ts';
@@ -39,6 +42,21 @@ beforeEach(async () => {
 
 /** A platform process without cached heads. */
 const platform = (): DynamoRunLog => new DynamoRunLog(table);
+
+test('an extension reaches each item of a code run on both sides', async () => {
+  const later = { deadlineAt: after(noon, days(14)), expiresAt: after(noon, days(44)) };
+  await code.put(run, commit(2), expiresAt);
+  await code.project(run, { status: 'running', asOf: commitNo(2), attention: 'waiting' });
+  await platform().attach(run, 'input', 'large', created);
+  const log = platform();
+  let position = await log.extendItems(run, later.expiresAt, { limit: 1 });
+  while (position !== undefined) position = await log.extendItems(run, later.expiresAt, { limit: 1, after: position });
+  await log.extendHead(run, later);
+  const keys = [headKey(run), projectionKey(run), logKey(run, 'code', 2), attachmentKey(run, 'code', 'input')];
+  for (const key of keys) expect((await table.get(key))?.[runsTableKeys.expiry], key.sk).toEqual(expiry(later.expiresAt));
+  await code.project(run, { status: 'running', asOf: commitNo(3) }, later.expiresAt);
+  expect((await table.get(projectionKey(run)))?.[runsTableKeys.expiry]).toEqual(expiry(later.expiresAt));
+});
 
 describe('items of the code side', () => {
   test('platform and code functions read each other’s items', async () => {

@@ -20,6 +20,7 @@ export const greet = defineWorkflow({ name: 'greet' }, async ({ input, step }) =
   const both = await Promise.all([1, 2].map((n) => step.run({ name: \`half \${n}\` }, () => { console.log('half', n); return input * n; })));
   return step.run({ name: 'deed' }, async () => {
     if (input === 0) process.exit(4);
+    if (input < 0) throw new Error('less than 0');
     return both;
   });
 });
@@ -79,4 +80,14 @@ test('an unknown workflow is reported, and a step of an earlier task is lost', a
   expect(await drive.ended).toEqual({ kind: 'finished' });
   expect(drive.turns[0]?.entries[0]).toMatchObject({ kind: 'retried', key: 'half 1', failure: { cause: 'lost' } });
   expect(drive.turns.at(-1)?.entries.at(-1)).toEqual({ kind: 'returned', output: [1, 7] });
+});
+
+test('the failure of a step names the author’s line, and no folder of this machine', async () => {
+  const made = await host();
+  const drive = made.begin(made.manifest, { input: -1 });
+  await drive.ended;
+  const failures = drive.turns.flatMap(({ entries }) => entries.flatMap((entry) => ('failure' in entry ? [entry.failure] : [])));
+  expect(failures[0]).toMatchObject({ message: 'less than 0', details: { at: 'workflows/greet.ts:8:26' } });
+  expect(failures[0]?.details?.['stack']).toMatch(/^at .*workflows\/greet\.ts:8:26/);
+  expect(JSON.stringify(failures)).not.toMatch(/file:|\/tmp\/|program-thread/);
 });

@@ -141,7 +141,10 @@ describe('this machine', () => {
     const { port } = z.object({ port: z.int() }).parse(server.address());
     const { of, exitCode } = await runDoctor({ env: { STEPWELL_PORT: String(port) } });
     server.close();
-    expect(of('port')).toMatchObject({ result: 'warn', message: `${port} is in use: npm start uses the next free port` });
+    expect(of('port')).toMatchObject({
+      result: 'warn',
+      message: `${port} is in use: the embedded cloud uses the next free port`,
+    });
     expect(exitCode).toBe(2);
   });
   test.each([

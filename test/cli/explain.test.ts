@@ -174,7 +174,7 @@ describe('a run that has ended', () => {
     [
       'failed in a node',
       run({ status: 'failed', completedAt, error: failure, nodes: [node({ status: 'failed', attempt: 3, error: failure })] }),
-      /^It failed at .* in node work, attempt 3: it answered 503 \(http_503\)\.$/,
+      /^It failed at .*: it answered 503 \(http_503\)\.$/,
     ],
     [
       'failed by its deadline',
@@ -193,6 +193,7 @@ describe('on the command line', () => {
     runId: z.string(),
     status: z.string(),
     summary: z.string(),
+    rootCause: z.looseObject({ code: z.string() }).exactOptional(),
     nodes: z.array(
       z.strictObject({
         nodeId: z.string(),

@@ -1,6 +1,6 @@
 /** `build`, `deploy`, `dev` and `init` in a project of code workflows. */
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -81,6 +81,7 @@ describe('build', () => {
       'digests/orders@10',
       'digests/orders@2',
       'workflows.mjs',
+      'workflows.mjs.map',
     ]);
     const { out } = await createTestCli({ cwd: root }).type('build');
     expect(out).toContain('orders@10  flows/orders.ts\n');
@@ -335,27 +336,87 @@ if (readFileSync(path, 'utf8') !== ${JSON.stringify(other)}) writeFileSync(path,
     const projectCli = createTestCli({ cwd: root, env: { HOME: home } });
     expectExit(await projectCli.type('profiles', 'add', 'prod', '--url', url), 0);
     expectExit(await projectCli.type('profiles', 'use', 'prod'), 0);
-    expect(errorIn(await projectCli.type('--json', 'dev')).code).toBe('no_connection');
+    expect(errorIn(await projectCli.type('--json', 'dev', '--no-start')).code).toBe('no_connection');
   });
 });
 
 describe('init', () => {
+  const shape = z.strictObject({ written: z.array(z.string()), kept: z.array(z.string()), changed: z.array(z.string()) });
+  const files = ['stepwell.config.ts', 'workflows/greet.ts', 'tests/greet.test.ts', 'tsconfig.json', '.gitignore'];
+  const compiler = createRequire(import.meta.url)
+    .resolve('typescript/package.json')
+    .replace(/package\.json$/, 'bin/tsc');
+  const inRepository = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+  /** The packages that the next commands of `init` install. */
+  const install = (): void => {
+    const stepwell = { name: 'stepwell', type: 'module', exports: { './sdk': './sdk.ts', './testing': './testing.ts' } };
+    write(root, {
+      'node_modules/stepwell/package.json': JSON.stringify(stepwell),
+      'node_modules/stepwell/sdk.ts': `export * from ${JSON.stringify(inRepository('lib/sdk/index.ts'))};`,
+      'node_modules/stepwell/testing.ts': `export * from ${JSON.stringify(inRepository('lib/testing/index.ts'))};`,
+    });
+    mkdirSync(join(root, 'node_modules/@types'), { recursive: true });
+    symlinkSync(inRepository('node_modules/@types/node'), join(root, 'node_modules/@types/node'));
+  };
+  /** The compiler's findings in the project. The sources of the packages have stricter settings than the project. */
+  const compile = (): string =>
+    spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.json')], { cwd: root, encoding: 'utf8' })
+      .stdout.split('\n')
+      .filter((line) => /^\w/.test(line))
+      .join('\n');
+
   test('writes a project that builds and compiles, and changes nothing the second time', async () => {
     const projectCli = createTestCli({ cwd: root });
     const first = await projectCli.type('--json', 'init');
-    const shape = z.strictObject({ written: z.array(z.string()), kept: z.array(z.string()) });
-    const files = ['stepwell.config.ts', 'workflows/greet.ts', 'tsconfig.json'];
-    expect(dataIn(first, shape)).toEqual({ written: files, kept: [] });
+    expect(dataIn(first, shape)).toEqual({ written: files, kept: [], changed: [] });
     expect((await build()).workflows).toEqual([{ name: 'greet', file: 'workflows/greet.ts' }]);
-    const paths = { 'stepwell/sdk': [fileURLToPath(new URL('../../lib/sdk/index.ts', import.meta.url))] };
-    write(root, { 'check.json': JSON.stringify({ extends: './tsconfig.json', compilerOptions: { paths, types: [] } }) });
-    const compiler = createRequire(import.meta.url)
-      .resolve('typescript/package.json')
-      .replace(/package\.json$/, 'bin/tsc');
-    expect(execFileSync(process.execPath, [compiler, '-p', join(root, 'check.json')], { encoding: 'utf8' })).toBe('');
+    install();
+    expect(compile()).toBe('');
     write(root, { 'workflows/greet.ts': 'mine' });
-    expect(dataIn(await projectCli.type('--json', 'init'), shape)).toEqual({ written: [], kept: files });
+    expect(dataIn(await projectCli.type('--json', 'init'), shape)).toEqual({ written: [], kept: files, changed: [] });
     expect(readFileSync(join(root, 'workflows/greet.ts'), 'utf8')).toBe('mine');
+  });
+
+  test('after npm init -y it makes the package one of ES modules, and prints the next commands', async () => {
+    const manifest = {
+      name: 'app',
+      type: 'commonjs',
+      main: 'index.js',
+      scripts: { test: 'echo "Error: no test specified" && exit 1', build: 'tsc' },
+    };
+    write(root, { 'package.json': JSON.stringify(manifest) });
+    const { out } = await createTestCli({ cwd: root }).type('init');
+    expect(out).toMatch(/~ package\.json: "type": "module"\n[^]*npx stepwell dev\n[^]*npx stepwell runs start greet/);
+    expect(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).toEqual({
+      ...manifest,
+      type: 'module',
+      scripts: { test: 'node --test "tests/*.test.ts"', build: 'tsc' },
+    });
+    expect((await build()).workflows).toEqual([{ name: 'greet', file: 'workflows/greet.ts' }]);
+    install();
+    expect(compile()).toBe('');
+    // A mistake in a test is found too.
+    write(root, { 'tests/wrong.test.ts': 'export const one: string = 1;' });
+    expect(compile()).toContain('tests/wrong.test.ts(1,');
+  });
+
+  test('a package with sources in CommonJS keeps its type: the files say that they are ES modules', async () => {
+    const manifest = JSON.stringify({ name: 'app', scripts: { test: 'jest' } });
+    write(root, { 'package.json': manifest, 'src/index.js': 'module.exports = 1;' });
+    const { written, changed } = dataIn(await createTestCli({ cwd: root }).type('--json', 'init'), shape);
+    expect(changed).toEqual([]);
+    expect(written).toEqual([
+      'stepwell.config.mts',
+      'workflows/greet.mts',
+      'tests/greet.test.mts',
+      'tsconfig.json',
+      '.gitignore',
+    ]);
+    expect(readFileSync(join(root, 'package.json'), 'utf8')).toBe(manifest);
+    expect((await build()).workflows).toEqual([{ name: 'greet', file: 'workflows/greet.mts' }]);
+    install();
+    expect(compile()).toBe('');
   });
 
   test('recognizes a configuration with another extension', async () => {

@@ -109,8 +109,8 @@ export interface CliEnvironment extends InProcessApi {
   ) => Promise<TestCli>;
 }
 
-export const createCliEnvironment = (): CliEnvironment => {
-  const environment = createInProcessApi();
+export const createCliEnvironment = (runners?: Parameters<typeof createInProcessApi>[0]): CliEnvironment => {
+  const environment = createInProcessApi(runners);
   const { clock } = environment.api.world;
   const fetchApi = fetchOf(environment.api);
   return {

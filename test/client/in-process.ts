@@ -5,10 +5,11 @@ import { compile } from '../../lib/engine/graph/compile.ts';
 import { after, days, durationMs, earliest, minutes } from '../../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
 import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
-import { createRunners } from '../../lib/nodes/runners.ts';
+import { type RunnerOptions, createRunners } from '../../lib/nodes/runners.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { runNode } from '../../lib/service/kinds/graph/run-node.ts';
+import { reconcileChild } from '../../lib/service/execution/reconcile-child.ts';
 import { wakeNode } from '../../lib/service/execution/wake-node.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { type Http, http } from '../functions/http.ts';
@@ -48,7 +49,8 @@ export interface InProcessApi {
   readonly runToEnd: <Value>(work: Promise<Value>) => Promise<Value>;
 }
 
-export const createInProcessApi = (): InProcessApi => {
+/** @param runners options of the node runners, such as the addresses that requests may reach */
+export const createInProcessApi = (runners: RunnerOptions = {}): InProcessApi => {
   const api = http();
   const { world } = api;
   const worker: Worker = {
@@ -57,7 +59,7 @@ export const createInProcessApi = (): InProcessApi => {
     kinds: runKinds,
     by: 'worker',
     foldCache: new FoldCache(),
-    runAttempt: createAttemptRunner(createRunners()),
+    runAttempt: createAttemptRunner(createRunners(runners)),
   };
   const processJobs = async (): Promise<void> => {
     const jobs = [...world.jobs.takeSent(), ...world.jobs.takeDue(), ...world.timers.takeDue().map(({ job }) => job)];
@@ -65,6 +67,7 @@ export const createInProcessApi = (): InProcessApi => {
       const delivery = { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) };
       if (job.kind === 'node') await runNode(worker, job, delivery);
       else if (job.kind === 'wake') await wakeNode(worker, job, delivery);
+      else if (job.kind === 'child') await reconcileChild(worker, job);
     }
   };
   return {

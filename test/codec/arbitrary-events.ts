@@ -95,6 +95,7 @@ const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent,
       ),
     }),
   ),
+  DEADLINE_EXTENDED: all(is('DEADLINE_EXTENDED'), fc.record({ deadlineAt: moment })),
   NODE_DISPATCHED: all(
     is('NODE_DISPATCHED'),
     ofAttempt,

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment } from '../../lib/engine/ids.ts';
+import { instant } from '../../lib/engine/time.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import type { Blobs } from '../../lib/ports/run-records.ts';
 import { expiresAt, freshScope } from './samples.ts';
@@ -46,6 +47,20 @@ export const blobsSuite = ({ name, open }: Subject<Blobs>) =>
         'run10/a',
       ]);
       expect(await blobs.get(other, 'run1/a')).toBe('theirs');
+    });
+
+    test('extendAll goes through the values with the prefix page by page, and they stay readable', async () => {
+      const scope = freshScope();
+      const keys = ['run1/a', 'run1/b b', 'run1/c', 'run10/a'];
+      for (const key of keys) await blobs.put(scope, key, key, expiresAt);
+      const positions: (string | undefined)[] = [];
+      for (let after: string | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
+        const page = { limit: 2, ...(after === undefined ? {} : { after }) };
+        after = await blobs.extendAll(scope, 'run1/', instant(expiresAt + 86_400_000), page);
+        positions.push(after);
+      }
+      expect(positions).toEqual([expect.any(String), undefined]);
+      expect(await Promise.all(keys.map((key) => blobs.get(scope, key)))).toEqual(keys);
     });
 
     test('a key without a value is undefined, also if another scope has it', async () => {

@@ -56,6 +56,14 @@ export const concurrencySlotsSuite = ({ name, open }: Subject<ConcurrencySlots>)
       expect((await slots.taken(pool)).map(({ slot }) => slot)).toEqual(numbers);
     });
 
+    test('an extension keeps the slot of its holder, and gives no slot to another run', async () => {
+      const [pool, run, other] = [newPool(), newRunId(), newRunId()];
+      await slots.acquire(pool, 0, run, expiresAt);
+      for (const each of [run, other]) await slots.extend(pool, 0, each, after(expiresAt, minutes(1)));
+      await slots.extend(pool, 1, other, expiresAt);
+      expect(await slots.taken(pool)).toEqual([{ slot: 0, runId: run }]);
+    });
+
     test('only its holder releases a slot, and then any run may acquire it', async () => {
       const [pool, run, other] = [newPool(), newRunId(), newRunId()];
       await slots.acquire(pool, 0, run, expiresAt);

@@ -5,12 +5,13 @@ import { environment, firstAttempt, firstCommit, nodeKey, projectId } from '../.
 import { inline } from '../../lib/engine/json.ts';
 import { tombstoneNonce, isTombstone } from '../../lib/engine/log/commit.ts';
 import { terminalStatuses } from '../../lib/engine/log/head.ts';
-import { after, minutes } from '../../lib/engine/time.ts';
+import { after, days, minutes } from '../../lib/engine/time.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
 import { deploymentId, commitNo } from '../../lib/engine/ids.ts';
 import {
   allEvents,
   commit,
+  codeCreation,
   creation,
   expiresAt,
   bundleNode,
@@ -261,6 +262,48 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.head(run.address)).toBeUndefined();
         await log.create(run);
         expect(await log.commitsAfter(run.address, firstCommit)).toEqual([second, third]);
+      });
+    });
+
+    describe('the expiry', () => {
+      const later = { deadlineAt: after(noon, days(14)), expiresAt: after(noon, days(44)) };
+
+      test('of the head moves with its deadline, never back, and a missing run is not created', async () => {
+        const run = creation(freshRun());
+        await log.create(run);
+        await log.extendHead(run.address, later);
+        await log.extendHead(run.address, run);
+        expect(await log.head(run.address)).toMatchObject({ ...later, createdAt: run.createdAt, commit: run.commit });
+        const missing = freshRun();
+        await log.extendHead(missing, later);
+        await log.extendItems(missing, later.expiresAt, { limit: 10 });
+        expect(await log.head(missing)).toBeUndefined();
+      });
+
+      test.each([
+        ['graph', creation],
+        ['code', codeCreation],
+      ] as const)('of all items of a %s run moves page by page, and the items stay as they are', async (_kind, created) => {
+        const run = created(freshRun());
+        const { address } = run;
+        await log.create(run);
+        const commits = [2, 3, 4, 5].map((number) => commit(number));
+        for (const each of commits) await log.put(address, each, expiresAt);
+        await log.attach(address, 'input', 'large', run);
+        await log.saveSnapshot(address, { asOf: commitNo(3), schema: 1, state: 'x' }, expiresAt);
+        const pages: string[] = [];
+        for (let position: string | undefined, isFirst = true; isFirst || position !== undefined; isFirst = false) {
+          position = await log.extendItems(address, later.expiresAt, {
+            limit: 2,
+            ...(position === undefined ? {} : { after: position }),
+          });
+          if (position !== undefined) pages.push(position);
+        }
+        expect(pages.length).toBeGreaterThan(1);
+        expect(new Set(pages).size).toBe(pages.length);
+        expect(await log.commitsAfter(address, firstCommit)).toEqual(commits);
+        expect(await log.attached(address, 'input')).toBe('large');
+        expect(await log.snapshot(address)).toMatchObject({ asOf: 3 });
       });
     });
 

@@ -103,6 +103,7 @@ export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEven
   RUN_RESUMED: { type: 'RUN_RESUMED', reason: 'paid', payload: inline({ amount: 3 }) },
   RUN_RECOVERED: { type: 'RUN_RECOVERED', nodes: ['fetch-1', 'body@each[3]/inner[12]'] },
   RUN_RETRIED: { type: 'RUN_RETRIED', attempt: firstAttempt, failure, delayMs: durationMs(1_000), retryAt: noon },
+  DEADLINE_EXTENDED: { type: 'DEADLINE_EXTENDED', deadlineAt: noon },
   ROLLBACK_STARTED: { type: 'ROLLBACK_STARTED', runOutcome: { status: 'cancelled', reason: 'not needed' } },
   NODE_DISPATCHED: {
     type: 'NODE_DISPATCHED',

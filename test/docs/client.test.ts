@@ -24,5 +24,5 @@ test.each([
 
 test('the client has all its parts', () => {
   expect(methodsOf(client).length).toBeGreaterThan(35);
-  expect(parts.map(([part]) => part).toSorted()).toEqual(['lenses', 'queries', 'schedules']);
+  expect(parts.map(([part]) => part).toSorted()).toEqual(['lenses', 'queries', 'runs', 'schedules']);
 });

@@ -157,6 +157,12 @@ export const exits = defineWorkflow({ name: 'exits' }, async ({ step }) => {
 });
 export const unstorable = defineWorkflow({ name: 'unstorable' }, async ({ step }) =>
   step.run({ name: 'big' }, () => ({ of: 10n })));
+export const declined = defineWorkflow({ name: 'declined' }, async ({ step }) =>
+  step.run({ name: 'charge' }, async () => {
+    console.log('charging');
+    throw new NonRetryableError('the card is empty');
+  }));
+export const caller = defineWorkflow({ name: 'caller' }, ({ step }) => step.runWorkflow(declined, {}));
 `;
 
 describe('a project of one’s own', { timeout: 90_000 }, () => {
@@ -229,6 +235,15 @@ describe('a project of one’s own', { timeout: 90_000 }, () => {
     const run = await ended(cloud, await start(cloud, 'unstorable'));
     expect(run.error).toMatchObject({ code: 'result_not_serialisable' });
     expect(node(run, 'big')?.attempt).toBe(1);
+  });
+
+  test('explain names the step and the line that failed in a called run, and logs prints its lines', async () => {
+    const id = await start(cloud, 'caller');
+    const run = await ended(cloud, id);
+    expect(await cli(cloud, folder, 'explain', id)).toMatch(
+      /Root cause: step charge, called run wrun_\w+ \(declined\): the card is empty \(non_retryable\), at workflows\/all\.ts:\d+:11\./,
+    );
+    expect(await cli(cloud, folder, 'logs', run.nodes[0]?.childRunId ?? '')).toMatch(/ {2}charge {2}charging\n/);
   });
 });
 

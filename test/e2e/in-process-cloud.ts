@@ -5,6 +5,7 @@ import { environmentNames } from '../../lib/contract/environment.ts';
 import { type Cloud, type CloudSettings, startCloud } from '../../lib/local/cloud.ts';
 import { demoSecret, localKey } from '../../lib/local/local-credentials.ts';
 import { awsEnvironment } from '../../lib/local/aws-environment.ts';
+import { checkoutApp } from '../../lib/local/synth/cdk-app.ts';
 import { synthesize } from '../../lib/local/synth/synthesize.ts';
 import { loadAssembly } from '../../lib/local/template/assembly.ts';
 import { type Answer, preparedFolder, root } from './local-start.ts';
@@ -43,8 +44,8 @@ export async function startInProcessCloud(
     port: 0,
     threads,
     ...account,
-    assembly: synthesize(root, directory, settings === undefined ? {} : { ...settings, ...asBundled }).then(async (synthesis) =>
-      loadAssembly(await changed(synthesis.directory)),
+    assembly: synthesize(checkoutApp(root), directory, settings === undefined ? {} : { ...settings, ...asBundled }).then(
+      async (synthesis) => loadAssembly(await changed(synthesis.directory)),
     ),
     warn: (line) => void complaints.push(line),
     onEmulatorExit: (why) => void complaints.push(why),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
+import { checkoutApp } from '../../lib/local/synth/cdk-app.ts';
 import { synthesize } from '../../lib/local/synth/synthesize.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -18,7 +19,7 @@ declare module 'vitest' {
 export default async function synthesizeOnce(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'stepwell-synthesis-'));
   mkdirSync(join(folder, 'cache'));
-  await synthesize(root, folder);
+  await synthesize(checkoutApp(root), folder);
   project.provide('synthesis', folder);
   return () => rmSync(folder, { recursive: true, force: true });
 }

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { databasePortsOf } from '../../functions/worker/wiring.ts';
+import { databasePortsOf } from '../../functions/worker/network-wiring.ts';
 import { DataApi } from '../../lib/aws/data-api.ts';
 import { environment, projectId } from '../../lib/engine/ids.ts';
 

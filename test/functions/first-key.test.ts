@@ -94,12 +94,35 @@ const installation = () => {
     return Reason === undefined ? Status : `${Status}: ${Reason}`;
   };
   const textOf = async (): Promise<string> => (await secrets.value(firstArn)) ?? '';
-  return { keys, clock, index, secrets, settings, logged, taker, ask, textOf };
+  return { keys, clock, index, secrets, settings, logged, taker, ask, textOf, propertiesOf };
 };
 const firstOf = async ({ keys, textOf }: ReturnType<typeof installation>): Promise<ApiKey | undefined> => {
   const parsed = parseKey(await textOf());
   return parsed && keys.key(parsed.keyId);
 };
+
+test('keys of applications are created in their secrets once, with their scopes alone', async () => {
+  const here = installation();
+  const secretArn = 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:TriggerKey-AbCdEf';
+  here.secrets.create(secretArn);
+  const request = async () => {
+    const keys = JSON.stringify([{ secretArn, scopes: ['trigger:write', 'runs:read'] }]);
+    await handleResourceEvent(here.taker, {
+      RequestType: 'Create',
+      ResponseURL: url,
+      StackId: 'stack',
+      RequestId: 'request',
+      LogicalResourceId: 'Keys',
+      ResourceProperties: { ...here.propertiesOf([], {}), ApplicationKeys: keys },
+    });
+    return (await here.secrets.value(secretArn)) ?? '';
+  };
+  const text = await request();
+  const parsed = parseKey(text);
+  expect(parsed && (await here.keys.key(parsed.keyId))).toMatchObject({ ...scope, scopes: ['trigger:write', 'runs:read'] });
+  expect(await request()).toBe(text);
+  expect(JSON.stringify(here.logged)).not.toContain(text);
+});
 
 describe('sweeping', () => {
   test('the sweep starts at the creation of the installation, and a later request does not move it', async () => {

@@ -11,6 +11,7 @@ import { stopOperations } from '../../functions/api/operations/test-runs.ts';
 import { webhookOperations } from '../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../functions/api/operation.ts';
+import { findingsOfDefinition } from '../../functions/api/operations/workflows.ts';
 import { newKey } from '../../lib/api/auth.ts';
 import { type Route, errorsOf } from '../../lib/api/route.ts';
 import { routes } from '../../lib/api/routes.ts';
@@ -88,7 +89,12 @@ export const http = (
       void logs.push({ level, message: String(message), facts: facts[0] });
   const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
   const logger = { info: log('info'), warn: log('warn'), error: log('error') };
-  const tools = toolsOf({ decider: { deps, plans, kinds: runKinds, by: 'api' }, inspect: inspectNode, logger });
+  const tools = toolsOf({
+    decider: { deps, plans, kinds: runKinds, by: 'api' },
+    inspect: inspectNode,
+    logger,
+    findingsOfDefinition: findingsOfDefinition(inspectNode),
+  });
   const secrets = new MemorySecrets();
   secrets.create(hooksArn, hooksSecret);
   secrets.create(emptyArn);

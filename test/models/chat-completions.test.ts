@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
 import { ChatCompletions } from '../../lib/models/chat-completions.ts';
 import { publicInternet } from '../../lib/egress/destination.ts';
+import { networkAccessOf } from '../../lib/egress/private-destinations.ts';
 import { OtherSide, reachOf } from '../nodes/other-side.ts';
 import { apiKey, arn, callOf, keysGiven, requestOf } from './given.ts';
 
@@ -260,6 +261,22 @@ describe('an error', () => {
     const { model } = given({ baseUrl: `http://127.0.0.1:${server.port}`, networkAccess: publicInternet });
     expect(await model.execute(requestOf(), callOf().call)).toMatchObject({ cause: 'invalid', code: 'address_forbidden' });
     expect(server.seen).toEqual([]);
+  });
+
+  test('a model on this machine is reachable over http with the setting of the embedded cloud', async () => {
+    server.answers((_request, response) => response.end());
+    const { model } = given({ baseUrl: `http://127.0.0.1:${server.port}`, networkAccess: networkAccessOf(['localhost']) });
+    expect(await model.execute(requestOf(), callOf().call)).not.toMatchObject({ code: 'address_forbidden' });
+    expect(server.seen).toHaveLength(1);
+  });
+
+  test('http to the public internet is forbidden, and the key is not sent', async () => {
+    const resolve = () => Promise.resolve([{ address: '8.8.8.8', family: 4 as const }]);
+    const { model } = given({ baseUrl: 'http://model.test', networkAccess: { ...publicInternet, resolve } });
+    expect(await model.execute(requestOf(), callOf().call)).toMatchObject({
+      code: 'address_forbidden',
+      message: expect.stringContaining('must begin with https://'),
+    });
   });
 
   test('only images are passed by URL', () => {

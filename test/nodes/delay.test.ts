@@ -83,7 +83,7 @@ it('a delay that fails is not retried', () => {
 
 describe('an invalid delay', () => {
   it.each<[JsonObject, string]>([
-    [{ delayMinutes: 1_441 }, 'delayMinutes'],
+    [{ delayMinutes: 525_601 }, 'delayMinutes'],
     [{ delayMinutes: 0.5 }, 'delayMinutes'],
     [{ delaySeconds: 60 }, 'delaySeconds'],
     [{ delayMs: 1_000 }, 'delayMs'],

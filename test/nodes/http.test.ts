@@ -228,7 +228,7 @@ describe('a status', () => {
       cause,
       code: 'http_status',
       message: `the server returned status ${status}`,
-      details: { status, body: 'because' },
+      details: { status, body: 'because', request: expect.objectContaining({ method: 'GET', url: server.url('/') }) },
       retryAfterMs: undefined,
     });
   });

@@ -43,6 +43,12 @@ describe('the Node to run with', () => {
   });
 });
 
+it('the repository asks for the Node that it runs on', () => {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  expect(manifest).toMatchObject({ engines: { node: '>=24' } });
+  expect(readFileSync(program, 'utf8')).toContain('const minNodeMajor = 24;');
+});
+
 it('a program is run with its arguments, and its exit code is passed on', () => {
   const { stdout, status } = spawnSync(process.execPath, [program, echo(), '--one', 'two words']);
   expect(JSON.parse(stdout.toString())).toEqual(['--one', 'two words']);

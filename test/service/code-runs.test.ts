@@ -52,7 +52,7 @@ describe('a workflow task', () => {
     const now = env.ports.clock.now();
     await env.settle();
     expect(code.tasks[0]?.task).toMatchObject({
-      run: { runId: run.runId, workflowName: 'order', version: '1', createdAt: now, deadlineAt: after(now, days(7)) },
+      run: { runId: run.runId, workflowName: 'order', version: '1', createdAt: now, deadlineAt: after(now, days(365)) },
       replayVersion: 1,
       input: {},
       history: { entries: [], open: [], attempt: 1 },

@@ -64,8 +64,10 @@ describe('a call', () => {
 
   it('ends by its caller’s deadline, and is pinned to the latest version at its start', async () => {
     const env = await furnished();
-    const run = await env.begin('flow');
     await env.publish({ ...workflow('child', 'x>y'), version: 2, options: { deadlineSeconds: days(300) / 1_000 } });
+    const answer = await env.start({ deadlineAt: after(env.ports.clock.now(), days(5)) });
+    if (answer.kind !== 'started') throw new Error(answer.kind);
+    const run = { ...scope, runId: answer.runId };
     await env.settle();
     const [{ head }, { head: child }] = [await env.fold(run), await env.fold(await childOf(env, run))];
     expect([child.deadlineAt, child.workflow]).toEqual([head.deadlineAt, { name: 'child', version: 2 }]);

@@ -17,6 +17,7 @@ import { Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { recheckRun } from '../../lib/service/execution/recheck-run.ts';
 import { type RunFold, readRunFold } from '../../lib/service/run-log/read-run-fold.ts';
+import { extendRetention } from '../../lib/service/execution/extend-retention.ts';
 import { handleSignalJob, handleWaitsJob } from '../../lib/service/runs/handle-signal-job.ts';
 import { reconcileChild } from '../../lib/service/execution/reconcile-child.ts';
 import { reconcileSlot } from '../../lib/service/execution/reconcile-slot.ts';
@@ -154,6 +155,7 @@ export function createTestEnv(
       else if (job.kind === 'slot') await reconcileSlot(taker, job);
       else if (job.kind === 'signal') await handleSignalJob(taker, job);
       else if (job.kind === 'waits') await handleWaitsJob(taker, job);
+      else if (job.kind === 'retention') await extendRetention(taker, job, mustEndAt());
       else if (job.kind === 'workflow_task') {
         const how = { isRedelivered, mustEndAt: mustEndAt(), ...(drainSignal === undefined ? {} : { drainSignal }) };
         await runWorkflowTask({ ...taker, programs }, job, how);

@@ -28,8 +28,7 @@ export class TimingChecker {
     const { runId } = run;
     for (const event of events) {
       // Code that asks for a sleep which its deadline leaves no time for is over at once.
-      const isForesight =
-        event.type === 'RUN_TIMED_OUT' && event.error.message.endsWith('would end after the deadline of the run');
+      const isForesight = event.type === 'RUN_TIMED_OUT' && event.error.message.startsWith('the sleep ');
       if (event.type === 'RUN_TIMED_OUT' && !isForesight) this.#timedOut.push({ run, at: now });
       if (!('nodeId' in event)) continue;
       const node = `${runId}/${nodeKey(event)}`;

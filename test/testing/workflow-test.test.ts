@@ -19,9 +19,23 @@ test('a sleep of a year takes no real time, and code and test see the virtual ti
   ]);
 });
 
-test('a sleep beyond the deadline of seven days fails the run, as it does on the platform', async () => {
-  const bench = new WorkflowTest({ workflows: [yearly] });
-  const run = await bench.start(yearly, null);
+test('a run waits longer than the default deadline of seven days, as it does on the platform', async () => {
+  const bench = new WorkflowTest({ workflows: [decide] });
+  const run = await bench.start(decide, { about: 'z', waits: true });
+  await bench.advance('100 days');
+  await expect(run.result()).rejects.toMatchObject({ code: 'run_blocked' });
+});
+
+test.each([
+  ['a deadline of the start', {}, { deadline: '30 days' }],
+  ['a deadline of its definition', { deadline: '30 days' }, {}],
+  ['the 365 days that a run can last', {}, {}],
+] as const)('a sleep beyond %s fails the run', async (_what, spec, options) => {
+  const workflow = defineWorkflow({ ...spec, name: 'yearly' }, ({ step }: WorkflowArguments<null>) =>
+    step.sleep('a year', '1 year'),
+  );
+  const bench = new WorkflowTest({ workflows: [workflow] });
+  const run = await bench.start(workflow, null, options);
   await expect(run.result()).rejects.toMatchObject({ name: 'RunError', status: 'failed', code: 'deadline_exceeded' });
 });
 
@@ -99,7 +113,7 @@ test('an early signal is stored for its wait, and a wait without a signal times 
 
 test('a run that waits for an unsent signal is blocked, and does not advance to its deadline', async () => {
   const bench = new WorkflowTest({ workflows: [decide] });
-  const run = await bench.start(decide, { about: 'z', waits: true });
+  const run = await bench.start(decide, { about: 'z', waits: true }, { deadline: '7 days' });
   await bench.advance('2 days');
   await expect(run.result()).rejects.toMatchObject({ name: 'TestError', code: 'run_blocked' });
   await bench.advance('6 days');

@@ -11,7 +11,7 @@ export interface ModuleRules {
   readonly node: readonly string[] | 'any';
 }
 
-const cdk = ['aws-cdk-lib', 'constructs', 'cdk-nag'];
+const cdk = ['aws-cdk-lib', 'constructs'];
 
 const moduleRules = {
   // Pure helpers for TypeScript itself, without any term of the product. Every module may import it.
@@ -43,7 +43,7 @@ const moduleRules = {
     node: ['async_hooks', 'crypto', 'zlib'],
   },
   // Outgoing requests for authors: which addresses they may reach, how long to wait, and which secrets are masked in results.
-  egress: { modules: ['engine'], packages: ['ipaddr.js', 'undici'], node: ['dns/promises', 'net'] },
+  egress: { modules: ['contract', 'engine'], packages: ['ipaddr.js', 'undici'], node: ['dns/promises', 'net'] },
   // Node types call outside services, never the stores. They receive what they need of a store as a port.
   nodes: {
     modules: ['egress', 'engine', 'lens', 'ports'],
@@ -55,11 +55,12 @@ const moduleRules = {
   // The HTTP contract: declarations only.
   api: {
     modules: ['artifact', 'contract', 'engine', 'ports'],
-    packages: ['canonicalize', 'zod', 'zod-openapi'],
+    packages: ['canonicalize', 'jsonc-parser', 'zod', 'zod-openapi'],
     node: ['crypto', 'zlib'],
   },
   // The typed client of the API. It runs outside Node too, so it uses little of Node.
-  client: { modules: ['api', 'engine', 'event-stream'], packages: ['canonicalize', 'zod'], node: ['crypto'] },
+  // It uses the types of the SDK, so that a start has the types of its workflow.
+  client: { modules: ['api', 'engine', 'event-stream', 'sdk'], packages: ['canonicalize', 'zod'], node: ['crypto'] },
   // The API of the package openworkflow over the SDK and the client, and a backend for its own workers.
   openworkflow: {
     modules: ['aws', 'client', 'codec', 'engine', 'ports', 'sdk'],
@@ -73,7 +74,7 @@ const moduleRules = {
   // The command line over the client. It also builds the archives of deployments.
   cli: {
     // A worker is a process of its own (`functions/code/process.ts`), which the command line starts and does not import.
-    modules: ['client', 'api', 'app-host', 'artifact', 'aws', 'contract', 'engine', 'ownership', 'ports'],
+    modules: ['client', 'api', 'app-host', 'artifact', 'aws', 'contract', 'engine', 'ownership', 'ports', 'sdk'],
     packages: ['commander', '@bomb.sh/tab', '@clack/prompts', '@modelcontextprotocol/server', 'esbuild', 'zod'],
     node: 'any',
   },
@@ -100,7 +101,7 @@ const moduleRules = {
     packages: [...cdk, 'zod'],
     node: ['crypto', 'fs', 'path', 'url'],
   },
-  stacks: { modules: ['api', 'constructs', 'contract', 'models', 'webhooks'], packages: [...cdk, 'zod'], node: [] },
+  stacks: { modules: ['api', 'constructs', 'contract', 'models', 'webhooks'], packages: [...cdk, 'cdk-nag', 'zod'], node: [] },
   // Parse, call a use case, answer. Only wiring files name adapters (below).
   functions: {
     modules: [
@@ -121,7 +122,7 @@ const moduleRules = {
     packages: ['@aws-lambda-powertools/*', '@middy/*', 'aws-lambda', 'zod'],
     node: 'any',
   },
-  bin: { modules: ['stacks', 'scripts'], packages: ['aws-cdk-lib'], node: 'any' },
+  bin: { modules: ['constructs', 'stacks', 'scripts'], packages: ['aws-cdk-lib'], node: 'any' },
   // Bundles include the sandbox's files. A key is created by the product's own code. The page of limits is generated from all modules.
   scripts: {
     modules: [

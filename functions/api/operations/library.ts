@@ -1,5 +1,4 @@
 /** All operations of the library function, and its small ones: the audit trail and the OpenAPI document. */
-import examples from '../../../lib/api/examples.json' with { type: 'json' };
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { openApiDocument } from '../../../lib/api/openapi.ts';
@@ -55,7 +54,7 @@ export const libraryOperations: Operations<'library', CommonTools> = {
 
   async getOpenApi(_tools) {
     // Created on first use, so that it does not slow down cold starts for other routes.
-    document ??= jsonObject.parse(JSON.parse(JSON.stringify(openApiDocument(routes, examples))));
+    document ??= jsonObject.parse(JSON.parse(JSON.stringify(openApiDocument(routes))));
     return { status: 200, body: document, headers: openApiHeaders };
   },
 };

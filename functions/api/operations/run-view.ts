@@ -1,12 +1,19 @@
 /** Runs in API responses. Internal values, whose names begin with `__`, are not included. */
 import { defined } from '../../../lib/base/defined.ts';
 import type { ResponseOf } from '../../../lib/api/routes.ts';
+import { topLevel } from '../../../lib/engine/ids.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import { type Head, type RunStatus, isTestRun } from '../../../lib/engine/log/head.ts';
 import { callerOf, rerunFrom, rerunOf, scheduleOf } from '../../../lib/engine/log/lineage.ts';
 import { type NodeState, type WaitingNode, iterationCountsOf } from '../../../lib/engine/log/node-state.ts';
 import { between, iso } from '../../../lib/engine/time.ts';
-import { type RunView, type ShownValue, type ShownNode, statusWithoutState } from '../../../lib/service/runs/get-run.ts';
+import {
+  type FailedNode,
+  type RunView,
+  type ShownValue,
+  type ShownNode,
+  statusWithoutState,
+} from '../../../lib/service/runs/get-run.ts';
 import { runKinds } from '../../../lib/service/kinds/run-kinds.ts';
 import { kindOf } from '../../../lib/service/decider.ts';
 import type { ListedRun } from '../../../lib/service/runs/list-runs.ts';
@@ -40,7 +47,7 @@ const lineageOf = (head: Head) => {
 const factsOf = (head: Head, status: RunStatus) => ({ ...baseFactsOf(head, status), ...lineageOf(head) });
 
 const baseFactsOf = (head: Head, status: RunStatus) => {
-  const { address, workflow, deploymentId, createdAt, deadlineAt, availableAt, trace } = head;
+  const { address, workflow, deploymentId, createdAt, deadlineAt, deadlineLimitAt, availableAt, trace } = head;
   return defined({
     runId: address.runId,
     status,
@@ -51,7 +58,7 @@ const baseFactsOf = (head: Head, status: RunStatus) => {
     specVersion: 1 as const,
     createdAt: iso(createdAt),
     deadlineAt: iso(deadlineAt),
-    ...times({ availableAt }),
+    ...times({ deadlineLimitAt, availableAt }),
     correlationId: trace === undefined ? undefined : trace.correlationId,
   });
 };
@@ -74,6 +81,7 @@ export const runOf = ({
   progress,
   spent,
   waitingForSlots,
+  rootCause,
   input,
   output,
   nodes,
@@ -85,6 +93,7 @@ export const runOf = ({
     startedAt: progress.status === 'running' ? iso(progress.startedAt) : undefined,
     completedAt: 'endedAt' in progress ? iso(progress.endedAt) : undefined,
     error: progress.status === 'failed' ? failureOf(progress.error) : undefined,
+    rootCause: rootCause === undefined ? undefined : rootCauseView(rootCause),
     cancelReason: progress.status === 'cancelled' && progress.reason !== undefined ? progress.reason : undefined,
     ...(input === undefined ? {} : 'value' in input ? { input: input.value } : { inputOmitted: { bytes: input.omittedBytes } }),
     ...outputOf(output),
@@ -95,6 +104,9 @@ export const runOf = ({
     nodesOmitted,
     lastEventId,
   });
+
+const rootCauseView = ({ nodeId, iteration, attempt, childRunId, failure }: FailedNode) =>
+  defined({ nodeId, iteration: iteration === topLevel ? undefined : iteration, attempt, childRunId, error: failureOf(failure) });
 
 const outputOf = (shownValue: ShownValue | undefined) =>
   shownValue === undefined

@@ -1,7 +1,7 @@
 /** The workflow routes. */
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
-import { maxListedBytes } from '../../../lib/api/schemas/workflows.ts';
+import { anyDefinition, maxListedBytes } from '../../../lib/api/schemas/workflows.ts';
 import { workflowName as workflowNameSchema } from '../../../lib/api/schemas/parts.ts';
 import { defined } from '../../../lib/base/defined.ts';
 import type { WorkflowDefinition, WorkflowVersion } from '../../../lib/engine/graph/definition.ts';
@@ -129,13 +129,24 @@ export const workflowOperations: OperationTable<HandledOperations> = {
   },
 };
 
+/** The findings of a definition whose body the schema accepts; none for other bodies. */
+export const findingsOfDefinition =
+  (inspect: Tools['inspect']) =>
+  (body: unknown): readonly ErrorDetail[] => {
+    const parsed = anyDefinition.safeParse(body);
+    return parsed.success ? validateWorkflow(definitionOf(parsed.data, unnamed), inspect).findings : [];
+  };
+
 const scheduleConflict = (scheduleId: ScheduleId): ErrorDetail => ({
   pointer: 'path/name',
   code: 'scheduled',
   message: `the schedule ${scheduleId} starts runs of this workflow; delete it first: DELETE /v1/schedules/${scheduleId}`,
 });
 
-const definitionOf = ({ nodes, edges, options }: BodyOf<'validateWorkflow'>, name: WorkflowName): WorkflowDefinition => ({
+const definitionOf = (
+  { nodes, edges, options }: Pick<BodyOf<'validateWorkflow'>, 'nodes' | 'edges' | 'options'>,
+  name: WorkflowName,
+): WorkflowDefinition => ({
   name,
   nodes,
   edges,

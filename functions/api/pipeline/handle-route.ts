@@ -113,7 +113,7 @@ const withAudit = async (trail: AuditTrail, key: ApiKey, produceResponse: () => 
   return response;
 };
 
-const runOperation = async <Using>(
+const runOperation = async <Using extends CommonTools>(
   tools: Using,
   route: Route,
   operation: AnyOperation<Using>,
@@ -121,5 +121,9 @@ const runOperation = async <Using>(
   callerContext: CallerContext,
 ): Promise<AnyResponse> => {
   const parsed = await readRequest(route, call);
-  return 'refusal' in parsed ? parsed.refusal : operation(tools, { ...parsed.request, ...callerContext });
+  if (!('refusal' in parsed)) return operation(tools, { ...parsed.request, ...callerContext });
+  const { refusal, known } = parsed;
+  const findings = known === undefined ? [] : (tools.findingsOfDefinition?.(known) ?? []);
+  if (findings.length === 0) return refusal;
+  return { ...refusal, details: { ...refusal.details, errors: [...(refusal.details?.errors ?? []), ...findings] } };
 };

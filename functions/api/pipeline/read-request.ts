@@ -1,19 +1,27 @@
 /** Parses a request with its route's schemas and reports every error with its JSON pointer. */
 import type * as z from 'zod';
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
+import { describeJsonError } from '../../../lib/api/json-errors.ts';
 import { parseIdempotencyKey } from '../../../lib/api/idempotency.ts';
 import type { Route, RouteBody } from '../../../lib/api/route.ts';
+import { defined } from '../../../lib/base/defined.ts';
 import { jsonPointer } from '../../../lib/engine/graph/findings.ts';
 import { findBodyError } from '../../../lib/engine/validate-json.ts';
 import { type ParsedRequest, type Refusal, refuse } from '../operation.ts';
 import type { HttpCall } from './http-call.ts';
 
-type ParsedPart = { readonly value: unknown } | { readonly errors: readonly ErrorDetail[] };
+type ParsedPart =
+  | { readonly value: unknown }
+  | {
+      readonly errors: readonly ErrorDetail[];
+      /** the value without its unknown keys, if nothing else is wrong with it */
+      readonly known?: unknown;
+    };
 
 export const readRequest = async (
   route: Route,
   call: HttpCall,
-): Promise<{ readonly request: ParsedRequest } | { readonly refusal: Refusal }> => {
+): Promise<{ readonly request: ParsedRequest } | { readonly refusal: Refusal; readonly known?: unknown }> => {
   const params = route.params?.safeParse(pickParams(route.params, call.params));
   if (params?.success === false) return { refusal: refuse(route.invalidParamsCode ?? 'not_found') };
 
@@ -34,7 +42,8 @@ export const readRequest = async (
   ];
   if ('errors' in query || 'errors' in body || errors.length > 0) {
     const code = route.body?.errorCodeFor?.(errors) ?? 'invalid_request';
-    return { refusal: refuse(code, { errors: errors }) };
+    const known = 'errors' in body && errors.length === body.errors.length ? body.known : undefined;
+    return defined({ refusal: refuse(code, { errors }), known });
   }
   return {
     request: {
@@ -101,8 +110,25 @@ const parsePart = (
 ): ParsedPart => {
   if (schema === undefined) return { value: undefined };
   const result = schema.safeParse(value);
-  return result.success ? { value: result.data } : { errors: result.error.issues.flatMap((issue) => errorsOf(issue, pointer)) };
+  if (result.success) return { value: result.data };
+  const { issues } = result.error;
+  const errors = issues.flatMap((issue) => errorsOf(issue, pointer));
+  const unknown = issues.filter((issue) => issue.code === 'unrecognized_keys');
+  if (unknown.length < issues.length) return { errors };
+  // A schema checks how fields fit together only where every key is known, so an unknown key would hide the other errors.
+  const rest = schema.safeParse(unknown.reduce(withoutKeys, structuredClone(value)));
+  return rest.success
+    ? { errors, known: rest.data }
+    : { errors: [...errors, ...rest.error.issues.flatMap((issue) => errorsOf(issue, pointer))] };
 };
+
+/** Removes the unknown keys of an issue. The value is a clone, which may change. */
+function withoutKeys(value: unknown, { path, keys }: z.core.$ZodIssueUnrecognizedKeys): unknown {
+  let parent: unknown = value;
+  for (const step of path) parent = typeof parent === 'object' && parent !== null ? Reflect.get(parent, step) : undefined;
+  if (typeof parent === 'object' && parent !== null) for (const key of keys) Reflect.deleteProperty(parent, key);
+  return value;
+}
 
 const errorsOf = (issue: z.core.$ZodIssue, pointer: (path: readonly (string | number)[]) => string): readonly ErrorDetail[] => {
   const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
@@ -162,9 +188,8 @@ export const readJson = (text: string): ReadJsonResult => {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : 'the body is not JSON';
-    return { kind: 'refused', errors: [{ pointer: '', code: 'not_json', message }] };
+  } catch {
+    return { kind: 'refused', errors: [{ pointer: '', code: 'not_json', message: describeJsonError(text) }] };
   }
   const finding = findBodyError(value);
   if (finding === undefined) return { kind: 'read', value };

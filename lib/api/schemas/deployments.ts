@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { findPathError, archiveLimits } from '../../artifact/archive-rules.ts';
 import { queueNamePattern } from '../../engine/bundle/message.ts';
 import { workflowNamePattern } from '../../engine/ids.ts';
+import { maxDeadline } from '../../engine/log/head.ts';
 import { defaultApp, runtimes } from '../../ports/deployments.ts';
 import type { ErrorCode, ErrorDetail } from '../errors.ts';
 import { appName, cursor, deploymentId, jsonObject, limit, page, utcTimestamp, pageSize } from './parts.ts';
@@ -32,6 +33,15 @@ const areDistinct = (names: readonly string[]): boolean => new Set(names).size =
 const duplicateMessage = 'must not contain a name twice';
 const namesOf = (rows: readonly { readonly name: string }[]) => rows.map(({ name }) => name);
 
+const deadlineSeconds = z
+  .int()
+  .min(1)
+  .max(maxDeadline / 1_000)
+  .exactOptional()
+  .meta({
+    description:
+      'only for `code`: the deadline that its author declared. Without one, runs have 7 days, in which waits do not count.',
+  });
 const workflow = z.strictObject({
   name: z.string().regex(workflowNamePattern, `must be a workflow name: ${workflowNamePattern.source}`),
   version: z
@@ -39,6 +49,7 @@ const workflow = z.strictObject({
     .regex(workflowVersionPattern, 'must be 1 to 128 characters without control characters')
     .exactOptional()
     .meta({ description: 'only for `code`. New runs use the last listed version of a name.' }),
+  deadlineSeconds,
 });
 const step = z.strictObject({
   name: z.string().regex(/^[\w./@:-]{1,256}$/, 'must be 1 to 256 letters, digits or one of _./@:-'),
@@ -86,6 +97,8 @@ const findManifestProblem = ({
   }
   const versioned = workflows.findIndex(({ version }) => version !== undefined);
   if (versioned >= 0) return { path: ['workflows', versioned, 'version'], message: 'is allowed only for the runtime code' };
+  const limited = workflows.findIndex((each) => each.deadlineSeconds !== undefined);
+  if (limited >= 0) return { path: ['workflows', limited, 'deadlineSeconds'], message: 'is allowed only for the runtime code' };
   return areDistinct(namesOf(workflows)) ? undefined : { path: ['workflows'], message: duplicateMessage };
 };
 
@@ -142,7 +155,9 @@ export const createdDeploymentResponse = z.strictObject({
 });
 
 const names = z.array(z.strictObject({ name: z.string() })).readonly();
-const versionedNames = z.array(z.strictObject({ name: z.string(), version: z.string().exactOptional() })).readonly();
+const versionedNames = z
+  .array(z.strictObject({ name: z.string(), version: z.string().exactOptional(), deadlineSeconds: z.int().exactOptional() }))
+  .readonly();
 const deploymentSummaryFields = {
   deploymentId: z.string(),
   status,

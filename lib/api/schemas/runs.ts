@@ -98,6 +98,11 @@ export const listRunsQuery = z.strictObject({
   createdBefore: timestampInput.exactOptional(),
   attention: z.enum(['waiting', 'retrying']).exactOptional(),
   rerunOf: runId.exactOptional(),
+  includeChildren: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .meta({ description: 'include runs that another run called' }),
   includeTests: z
     .enum(['true', 'false'])
     .default('false')
@@ -128,7 +133,11 @@ const runFields = {
   specVersion: z.literal(1),
   createdAt: utcTimestamp,
   availableAt: utcTimestamp.exactOptional(),
-  deadlineAt: utcTimestamp,
+  deadlineAt: utcTimestamp.meta({ description: 'the run fails at this time if it has not ended' }),
+  deadlineLimitAt: utcTimestamp.exactOptional().meta({
+    description:
+      'present if no deadline was declared: a run that waits at `deadlineAt` continues, with a later one, at most this',
+  }),
   completedAt: utcTimestamp.exactOptional(),
   error: failure.exactOptional(),
   correlationId: z.string().exactOptional().meta({ description: 'of the request that started the run' }),
@@ -169,7 +178,17 @@ const waitingForSlot = z
   .meta({ id: 'WaitingForSlot', description: 'the run waits for a concurrency slot; `slots` is the limit of its workflow' });
 
 const iterationCounts = z
-  .strictObject({ items: z.int(), started: z.int(), ended: z.int(), failed: z.int() })
+  .strictObject({
+    items: z.int(),
+    started: z.int(),
+    ended: z.int(),
+    failed: z.int(),
+    failedItems: z
+      .array(z.int())
+      .readonly()
+      .exactOptional()
+      .meta({ description: 'the indexes of the first 20 items that failed, in the order of their ends' }),
+  })
   .meta({ id: 'Iterations', description: 'the progress of a loop' });
 
 const runNode = z
@@ -195,6 +214,19 @@ const runNode = z
   })
   .meta({ id: 'RunNode' });
 
+const rootCause = z
+  .strictObject({
+    nodeId: z.string(),
+    iteration: z.string().exactOptional().meta({ description: 'the loop iteration of the node' }),
+    attempt: z.int(),
+    childRunId: z.string().exactOptional().meta({ description: 'the child run that failed: its own root cause is the next one' }),
+    error: failure,
+  })
+  .meta({
+    id: 'RootCause',
+    description: 'the node or step whose failure ended the run, also when an error edge led from it to an error end',
+  });
+
 export const getRunQuery = z.strictObject({
   resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` omits input and outputs' }),
 });
@@ -203,6 +235,7 @@ export const runResponse = z
   .strictObject({
     ...runFields,
     startedAt: utcTimestamp.exactOptional(),
+    rootCause: rootCause.exactOptional(),
     cancelReason: z.string().exactOptional(),
     input: json.exactOptional(),
     inputOmitted: omitted.exactOptional(),

@@ -36,6 +36,12 @@ export const seedKeys = z
   .max(maxSeedKeys)
   .refine((keys) => new Set(keys.map(({ keyId }) => keyId)).size === keys.length, 'must contain each keyId once');
 
+/** Keys that a deployment creates for applications, each in an own secret that is empty at first. */
+export const applicationKeys = z.array(
+  z.strictObject({ secretArn: z.string().min(1), scopes: z.array(z.enum(keyScopes)).min(1) }),
+);
+export type ApplicationKeySetting = z.output<typeof applicationKeys>[number];
+
 export const firstKeySetting = z.strictObject({
   projectId: z.string().regex(projectIdPattern).default('default'),
   environment: z.string().regex(environmentPattern).default('production'),

@@ -77,6 +77,9 @@ const options = z.strictObject({
 
 export const graph = { nodes: z.array(node), edges: z.array(edge).default([]), options: options.default({}) };
 
+/** The definition in any body that has one. */
+export const anyDefinition = z.looseObject(graph);
+
 export const createWorkflowBody = z.strictObject({ name: workflowName, ...graph }).meta({ id: 'CreateWorkflow' });
 /** The name is optional, so that one document works for create and publish; it must equal the name in the path. */
 export const publishVersionBody = z.strictObject({ name: workflowName.exactOptional(), ...graph }).meta({ id: 'PublishVersion' });

@@ -54,7 +54,7 @@ export const cancelRuns: Action = async (commandLine, context) => {
 async function* openRuns(client: StepwellClient, filters: Filters, signal: AbortSignal): AsyncGenerator<RunSummary> {
   const { status } = filters;
   for (const open of status === undefined ? (['pending', 'running'] as const) : [status])
-    yield* client.eachRun({ ...toRunQuery({ ...filters, status: open }), limit: 100 }, { signal });
+    yield* client.eachRun({ ...toRunQuery({ ...filters, status: open }), includeChildren: 'true', limit: 100 }, { signal });
 }
 
 const rerunRunsOptions = z.object({
@@ -161,7 +161,7 @@ export async function rerunInBulk(
   return runBulkOperation(context, options, {
     verb,
     extraData: { bulkId },
-    runs: filterRuns(client.eachRun({ ...query, limit: 100 }, { signal }), shouldRerun),
+    runs: filterRuns(client.eachRun({ ...query, includeChildren: 'true', limit: 100 }, { signal }), shouldRerun),
     apply: async ({ runId }) => {
       const newRun = await client.rerunRun(runId, body, { idempotencyKey: rerunIdempotencyKey(bulkId, runId), signal });
       return { outcome: 'done', detail: newRun.runId };

@@ -98,7 +98,7 @@ export function checkLocalDirectory(context: Pick<CommandContext, 'env' | 'cwd'>
     return {
       name,
       result: 'warn',
-      message: `${directory} names process ${local.pid}, which does not exist: run npm start to continue`,
+      message: `${directory} names process ${local.pid}, which does not exist: run npx stepwell start to continue`,
     };
   return { name, result: 'ok', message: `running at ${local.url}` };
 }
@@ -112,7 +112,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Checks the port that `npm start` uses. */
+/** Checks the port that the embedded cloud tries first. */
 export async function checkPort(context: Pick<CommandContext, 'env' | 'cwd'>): Promise<Check> {
   const name = 'port';
   const port = Number(context.env['STEPWELL_PORT'] || defaultPort);
@@ -122,7 +122,7 @@ export async function checkPort(context: Pick<CommandContext, 'env' | 'cwd'>): P
   if (local !== undefined && URL.canParse(local.url) && new URL(local.url).port === String(port))
     return { name, result: 'ok', message: `the embedded cloud listens on ${port}` };
   if (await isFree(port)) return { name, result: 'ok', message: `${port} is free` };
-  return { name, result: 'warn', message: `${port} is in use: npm start uses the next free port` };
+  return { name, result: 'warn', message: `${port} is in use: the embedded cloud uses the next free port` };
 }
 
 const isFree = (port: number): Promise<boolean> =>

@@ -1,27 +1,30 @@
 /** `stepwell explain`: why a run waits or how it ended, from the run and its events. */
-import { failureMessage } from './format-run.ts';
+import { failureMessage, formatFailedItems } from './format-run.ts';
 import type { Action, CommandContext } from '../command.ts';
 import { formatStatus, formatTable, formatTime, quantity } from '../format.ts';
 import { readRunReference } from '../run-reference.ts';
 import type { CallOptions, Run, RunEvent, StepwellClient } from '../../client/index.ts';
 import { defined } from '../../base/defined.ts';
+import { type RootCause, findRootCause, formatRootCause, readAllEvents } from './root-cause.ts';
 
 export const explainRun: Action = async (commandLine, context) => {
   const id = await readRunReference(commandLine, context, { acceptsLatest: true });
   const client = await context.client();
-  const run = await client.getRun(id, { resolveData: 'none' }, { signal: context.signal });
-  const explanation = explain(run, await readAllEvents(client, id, { signal: context.signal }), context.now());
+  const explanation = await readExplanation(client, id, context.now(), { signal: context.signal });
   return { data: explanation, text: formatExplanation(context, explanation) };
 };
 
-export async function readAllEvents(client: StepwellClient, id: string, options: CallOptions): Promise<readonly RunEvent[]> {
-  const events: RunEvent[] = [];
-  for (let from: { after?: string } = {}; ;) {
-    const page = await client.listRunEvents(id, { ...from, limit: 1_000 }, options);
-    events.push(...page.data);
-    if (!page.hasMore) return events;
-    from = { after: page.cursor };
-  }
+/** The run, its events and the reason for its failure, as one explanation. */
+export async function readExplanation(
+  client: StepwellClient,
+  id: string,
+  now: number,
+  options: CallOptions,
+): Promise<Explanation> {
+  const run = await client.getRun(id, { resolveData: 'none' }, options);
+  // Only an open run is explained by its events.
+  const events = isEnded(run) ? [] : await readAllEvents(client, id, options);
+  return explain(run, events, now, await findRootCause(client, run, options));
 }
 
 function formatExplanation(context: CommandContext, { runId: id, status: runStatus, summary, nodes }: Explanation): string {
@@ -65,31 +68,40 @@ export interface Explanation {
   readonly summary: string;
   /** what the run waits for; empty once it has ended */
   readonly nodes: readonly OpenNode[];
+  /** of a failed run: the failure that the others follow from */
+  readonly rootCause?: RootCause;
 }
 
-export function explain(run: Run, events: readonly RunEvent[], now: number): Explanation {
-  const fields = { runId: run.runId, status: run.status };
-  if (run.status !== 'pending' && run.status !== 'running') return { ...fields, summary: describeEnd(run, now), nodes: [] };
+const isEnded = ({ status }: Run): boolean => status !== 'pending' && status !== 'running';
+
+/** @param rootCause of a failed run, from `findRootCause` */
+export function explain(run: Run, events: readonly RunEvent[], now: number, rootCause?: RootCause): Explanation {
+  const fields = defined({ runId: run.runId, status: run.status, rootCause });
+  if (isEnded(run)) return { ...fields, summary: describeEnd(run, now, rootCause), nodes: [] };
   const nodes = run.nodes.filter(isOpen).map((node) => openNode(node, events, now));
   return {
     ...fields,
-    summary: `${describeProgress(run, nodes, now)} It fails if it has not ended by ${formatTime(run.deadlineAt, now)}.`,
+    summary: `${describeProgress(run, nodes, now)} ${describeDeadline(run, now)}`,
     nodes,
   };
 }
 
+const describeDeadline = ({ deadlineAt, deadlineLimitAt }: Run, now: number): string =>
+  deadlineLimitAt === undefined
+    ? `It fails if it has not ended by ${formatTime(deadlineAt, now)}.`
+    : `It fails if it has not ended by ${formatTime(deadlineAt, now)}; while it waits, it continues until ${formatTime(deadlineLimitAt, now)}.`;
+
 const isOpen = ({ status }: Node): boolean => status === 'queued' || status === 'running' || status === 'waiting';
 
-function describeEnd(run: Run, now: number): string {
+function describeEnd(run: Run, now: number, rootCause: RootCause | undefined): string {
   const at = run.completedAt === undefined ? '' : ` at ${formatTime(run.completedAt, now)}`;
   if (run.status === 'completed') return `It completed${at}.`;
   if (run.status === 'cancelled')
     return `It was cancelled${at}${run.cancelReason === undefined ? ', without a reason' : `: ${run.cancelReason}`}.`;
   const { error } = run;
   if (error === undefined) return `It failed${at}.`;
-  const failed = run.nodes.find((node) => node.error !== undefined && node.error.message === error.message);
-  const where = failed === undefined ? '' : ` in node ${failed.nodeId}, attempt ${failed.attempt}`;
-  return `It failed${at}${where}: ${error.message} (${error.code}).`;
+  const summary = `It failed${at}: ${error.message} (${error.code}).`;
+  return rootCause === undefined ? summary : `${summary} Root cause: ${formatRootCause(rootCause)}`;
 }
 
 function describeProgress(run: Run, nodes: readonly OpenNode[], now: number): string {
@@ -158,8 +170,10 @@ interface NodeParts {
 /** A node that waits for iterations, a signal, a child run or a time; undefined for a queued node. */
 function waitingNode({ node, fields, lastEventOf, now }: NodeParts): OpenNode | undefined {
   if (node.iterations !== undefined) {
-    const { items, ended, failed } = node.iterations;
-    const failedSuffix = failed === 0 ? '' : `, ${failed} of them failed`;
+    const { items, ended } = node.iterations;
+    const failedSuffix = formatFailedItems(node.iterations)
+      .map((text) => `, ${text}`)
+      .join('');
     const pause = node.wakeAt === undefined ? '' : ` Its next iteration starts at ${formatTime(node.wakeAt, now)}.`;
     const until = node.wakeAt === undefined ? {} : { until: node.wakeAt };
     const summary = `${nodeLabel(node)} has completed ${ended} of ${items} items${failedSuffix}.${pause}`;

@@ -53,10 +53,14 @@ async function readHistory(
   }
   // Read after the events, so that the run contains every node that they name.
   const run = await client.getRun(id, {}, { signal });
-  const { workflowName, version, createdAt, deadlineAt } = run;
+  const { workflowName, version, createdAt, deadlineLimitAt, deadlineAt } = run;
   if (version === undefined)
     throw new CliError('no_history', `${id} is not a run of a code workflow: it has no history to replay.`);
-  return historyDocument({ id, workflowName, version, createdAt, deadlineAt }, events, (location) => readValue(run, location));
+  return historyDocument(
+    { id, workflowName, version, createdAt, deadlineAt: deadlineLimitAt ?? deadlineAt },
+    events,
+    (location) => readValue(run, location),
+  );
 }
 
 /** Events contain references to large values. The run's response contains the values, if they are not too large for it. */

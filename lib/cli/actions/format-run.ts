@@ -1,7 +1,7 @@
 /** Formats a run, its end and its events, each as one line. */
 import { type CommandContext, type ExitCode, exitCodes, type Tone } from '../command.ts';
 import { formatStatus } from '../format.ts';
-import type { EndedRun, RunDelta, RunEvent, RunSummary } from '../../client/index.ts';
+import type { EndedRun, Run, RunDelta, RunEvent, RunSummary } from '../../client/index.ts';
 
 /** The workflow of a run with its version or deployment. */
 export const formatRunWorkflow = (
@@ -48,6 +48,17 @@ export function formatDelta(
 }
 
 const text = (value: unknown, before = ''): string => (typeof value === 'string' && value !== '' ? before + value : '');
+
+/** For example `2 failed: items 0, 7`; empty if no item failed. */
+export function formatFailedItems({
+  failed,
+  failedItems = [],
+}: NonNullable<Run['nodes'][number]['iterations']>): readonly string[] {
+  if (failed === 0) return [];
+  const more = failed > failedItems.length ? ', …' : '';
+  const items = failedItems.length === 1 && more === '' ? 'item' : 'items';
+  return failedItems.length === 0 ? [`${failed} failed`] : [`${failed} failed: ${items} ${failedItems.join(', ')}${more}`];
+}
 
 export const failureMessage = (failure: unknown): string => {
   if (typeof failure !== 'object' || failure === null || !('message' in failure)) return '';

@@ -1,6 +1,6 @@
 /** `stepwell runs …` for one run, and its lists: start, list, get, events, tags, watch, result, resume, wake, view and stop. */
 import * as z from 'zod';
-import { formatDelta, formatEndedRun, formatEvent, formatRunWorkflow } from './format-run.ts';
+import { formatDelta, formatFailedItems, formatEndedRun, formatEvent, formatRunWorkflow } from './format-run.ts';
 import { type Action, CliError, type CommandContext, type Tone, usageError } from '../command.ts';
 import { formatDuration, formatStatus, formatTable, formatTime } from '../format.ts';
 import { listOptions, moreRowsHint, readRows } from '../pages.ts';
@@ -21,6 +21,7 @@ import {
   timestamp,
   workflowName,
 } from '../parse-command-line.ts';
+import { type RootCause, findRootCause, formatRootCause } from './root-cause.ts';
 import { readRunReference } from '../run-reference.ts';
 import {
   type EndedRun,
@@ -78,6 +79,7 @@ const listRunsOptions = z.object({
   ...filterOptions,
   attention: z.enum(['waiting', 'retrying']).optional(),
   rerunOf: runId.optional(),
+  children: z.boolean().default(false),
 });
 
 export const runTable = (context: CommandContext, runs: readonly RunSummary[]): string =>
@@ -98,8 +100,9 @@ export const listRuns: Action = async (commandLine, context) => {
   const options = parseOptions(commandLine, listRunsOptions);
   const client = await context.client();
   const { attention, rerunOf } = options;
+  const more = omitUndefined({ attention, rerunOf, includeChildren: options.children ? ('true' as const) : undefined });
   const found = await readRows(options, (page) =>
-    client.listRuns({ ...page, ...toRunQuery(options), ...omitUndefined({ attention, rerunOf }) }, { signal: context.signal }),
+    client.listRuns({ ...page, ...toRunQuery(options), ...more }, { signal: context.signal }),
   );
   const text = found.items.length === 0 ? 'No run matches.' : [runTable(context, found.items), ...moreRowsHint(found)].join('\n');
   return { data: found, text };
@@ -112,10 +115,11 @@ export const showRun: Action = async (commandLine, context) => {
   const id = await readRunReference(commandLine, context, { acceptsLatest: true });
   const client = await context.client();
   const run = await client.getRun(id, { resolveData: wantsData ? 'all' : 'none' }, { signal: context.signal });
-  return { data: run, text: formatRun(context, run) };
+  const rootCause = await findRootCause(client, run, { signal: context.signal });
+  return { data: run, text: formatRun(context, run, rootCause) };
 };
 
-function formatRun(context: CommandContext, run: Run): string {
+function formatRun(context: CommandContext, run: Run, rootCause: RootCause | undefined): string {
   const now = context.now();
   const fields: readonly (readonly [string, string | undefined])[] = [
     ['workflow', formatRunWorkflow(run)],
@@ -124,8 +128,10 @@ function formatRun(context: CommandContext, run: Run): string {
     ['ended', run.completedAt === undefined ? undefined : formatTime(run.completedAt, now)],
     ['deadline', run.completedAt === undefined ? formatTime(run.deadlineAt, now) : undefined],
     ['rerun of', run.rerunOf],
+    ['called by', run.calledBy === undefined ? undefined : `node ${run.calledBy.nodeId} of ${run.calledBy.runId}`],
     ['reason', run.cancelReason],
     ['error', run.error === undefined ? undefined : `${run.error.code}: ${run.error.message}`],
+    ['cause', rootCause === undefined ? undefined : formatRootCause(rootCause)],
     ['input', formatValue(run.input, run.inputOmitted)],
     ['output', formatValue(run.output, run.outputOmitted)],
   ];
@@ -135,21 +141,29 @@ function formatRun(context: CommandContext, run: Run): string {
     formatStatus(context, node.status),
     node.attempt === 0 ? '' : String(node.attempt),
     node.durationMs === undefined ? '' : formatDuration(node.durationMs),
-    node.error?.message ?? node.skipReason ?? formatNodeState(node),
+    [node.error?.message ?? node.skipReason, formatNodeState(node)]
+      .filter((text) => text !== undefined && text !== '')
+      .join('; '),
   ]);
   return [
     `${context.colorize('bold', run.runId)}  ${formatStatus(context, run.status)}`,
-    ...fields.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(8)}  ${value}`])),
+    ...fields.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(9)} ${value}`])),
     ...(nodes.length === 0 ? [] : ['', formatTable(context, ['node', 'type', 'status', 'attempt', 'took', ''], nodes)]),
   ].join('\n');
 }
 
-const formatNodeState = ({ wakeAt, iterations }: Run['nodes'][number]): string => {
-  const until = wakeAt === undefined ? '' : `until ${wakeAt}`;
-  return iterations === undefined
-    ? until
-    : [`${iterations.ended} of ${iterations.items} items`, until].filter((text) => text !== '').join(', ');
-};
+/** Characters of a node's output in the table. */
+const maxShownOutput = 80;
+
+const formatNodeState = ({ wakeAt, iterations, childRunId, output, outputOmitted }: Run['nodes'][number]): string =>
+  [
+    ...(iterations === undefined ? [] : [`${iterations.ended} of ${iterations.items} items`, ...formatFailedItems(iterations)]),
+    ...(wakeAt === undefined ? [] : [`until ${wakeAt}`]),
+    ...(childRunId === undefined ? [] : [`called ${childRunId}`]),
+    ...[formatValue(output, outputOmitted)].flatMap((text) => (text === undefined ? [] : [truncate(text, maxShownOutput)])),
+  ].join(', ');
+
+const truncate = (text: string, length: number): string => (text.length <= length ? text : `${text.slice(0, length)}…`);
 
 const formatValue = (value: unknown, omitted: { readonly bytes: number } | undefined): string | undefined => {
   if (omitted !== undefined) return `${omitted.bytes} bytes, too large to show`;

@@ -131,7 +131,7 @@ export function workerSettings(
   if (localSettings !== undefined)
     return { variables: parseVariables(localSettings, localFile), source: 'the embedded cloud of this folder' };
   throw settingsError(
-    'No worker settings are configured: use --settings, a profile with --worker-settings, or a folder where `npm start` is running.',
+    'No worker settings are configured: use --settings, a profile with --worker-settings, or a folder where the embedded cloud runs: npx stepwell start.',
   );
 }
 

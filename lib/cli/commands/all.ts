@@ -1,7 +1,7 @@
 /** Registers every command, in the order of `--help`. Import nothing heavy here: `--help` loads all of it. */
 import { Argument, Command } from 'commander';
 import type { CreateHandler, Register } from '../command.ts';
-import { registerDeployments, registerProject, registerWorker } from './code.ts';
+import { registerClock, registerDeployments, registerProject, registerWorker } from './code.ts';
 import { registerDefinitions } from './definitions.ts';
 import { registerDiagnostics, registerOwnership } from './diagnostics.ts';
 import { registerKeys, registerProfiles } from './keys.ts';
@@ -14,6 +14,7 @@ const registers: readonly Register[] = [
   registerSchedules,
   registerSignals,
   registerProject,
+  registerClock,
   registerDeployments,
   registerWorker,
   registerDiagnostics,

@@ -1,7 +1,13 @@
-/** Declares the commands for code workflows: `stepwell init`, `build`, `dev`, `deploy`, `activate`, `rollback`, `deployments …` and `worker start`. */
+/** Declares the commands for code workflows: `stepwell start`, `init`, `build`, `dev`, `deploy`, `activate`, `rollback`, `deployments …` and `worker start`. */
 import type { Register } from '../command.ts';
 
 export const registerProject: Register = (program, createHandler) => {
+  program
+    .command('start')
+    .description('run the embedded cloud in this folder until Ctrl-C; its state is in .stepwell')
+    .option('--allow-localhost', 'let nodes and models send requests to this machine')
+    .option('--port <n>', 'first port to try for the API; 0: any free one; default: 4700')
+    .action(createHandler(async () => (await import('../project/start.ts')).start));
   program
     .command('init')
     .description('create a project of code workflows in this folder; existing files are not changed')
@@ -14,8 +20,21 @@ export const registerProject: Register = (program, createHandler) => {
     .action(createHandler(async () => (await import('../project/build.ts')).build));
   program
     .command('dev')
-    .description('deploy this project to the embedded cloud on every change, until Ctrl-C')
+    .description(
+      'start the embedded cloud if none runs, deploy this project on every change, and print what runs do, until Ctrl-C',
+    )
+    .option('--allow-localhost', 'let nodes and models of a cloud that this command starts send requests to this machine')
+    .option('--port <n>', 'first port to try for the API of a cloud that this command starts; 0: any free one')
+    .option('--no-start', 'fail if no embedded cloud runs')
     .action(createHandler(async () => (await import('../project/build.ts')).dev));
+};
+
+export const registerClock: Register = (program, createHandler) => {
+  const clock = program.command('clock').description('move the clock of the embedded cloud');
+  clock
+    .command('advance <duration>')
+    .description("move the clock forward, such as '8 days': what is due then happens now; the state folder keeps the new time")
+    .action(createHandler(async () => (await import('../project/clock.ts')).advanceClock));
 };
 
 export const registerDeployments: Register = (program, createHandler) => {

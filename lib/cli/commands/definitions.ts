@@ -9,6 +9,11 @@ export const registerDefinitions: Register = (program, createHandler) => {
 };
 
 const registerWorkflows: Register = (program, createHandler) => {
+  program
+    .command('types')
+    .description('print the TypeScript types of the published graphs, for client.runs.start')
+    .option('--out <file>', 'write them to this file')
+    .action(createHandler(async () => (await import('../actions/types.ts')).writeTypes));
   const workflows = program.command('workflows').description('publish, list, test and delete graph workflows');
   addListOptions(workflows.command('list').description('list workflows by name')).action(
     createHandler(async () => (await import('../actions/definitions.ts')).listWorkflows),

@@ -1,12 +1,15 @@
-/** Declares `stepwell explain`, `redrive`, `audit`, `doctor`, `open`, `validate-ownership` and `check-config`. */
+/** Declares `stepwell explain`, `logs`, `redrive`, `audit`, `doctor`, `open`, `validate-ownership` and `check-config`. */
 import { Option } from 'commander';
 import type { Register } from '../command.ts';
+import { addLogsCommand } from './runs.ts';
 
 export const registerDiagnostics: Register = (program, createHandler) => {
   program
     .command('explain <runId>')
     .description('explain why a run waits, for what and until when, or why it ended')
     .action(createHandler(async () => (await import('../actions/explain.ts')).explainRun));
+
+  addLogsCommand(program, createHandler);
 
   program
     .command('redrive')

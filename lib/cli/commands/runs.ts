@@ -41,6 +41,7 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
   addFilterOptions(runs.command('list').description('list runs, newest first'))
     .addOption(new Option('--attention <what>', 'only runs that wait, or that retry').choices(['waiting', 'retrying']))
     .option('--rerun-of <runId>', 'only reruns of this run')
+    .option('--children', 'include runs that another run called')
     .option('--limit <n>', 'maximum number of rows', '25')
     .option('--all', 'list all rows')
     .action(createHandler(async () => (await import('../actions/runs.ts')).listRuns));
@@ -64,11 +65,26 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
     .option('--after <eventId>', 'only later events')
     .action(createHandler(async () => (await import('../actions/runs.ts')).watchRun));
 
+  addLogsCommand(runs, createHandler);
+
   runs
     .command('result <runId>')
     .description('wait until a run ends and print its output; exit code 1 unless it completed')
     .option('--timeout <seconds>', 'stop waiting after this time; the run continues')
     .action(createHandler(async () => (await import('../actions/runs.ts')).result));
+};
+
+/** `stepwell logs` is `stepwell runs logs`. */
+export const addLogsCommand: Register = (parent, createHandler) => {
+  parent
+    .command('logs <runId>')
+    .description('print what the scripts and steps of a run printed, with --json one line each')
+    .option('--follow', 'continue until the run ends')
+    .option(
+      '--functions',
+      'add what the functions logged for the run: lines in the embedded cloud, the query for CloudWatch otherwise',
+    )
+    .action(createHandler(async () => (await import('../actions/logs.ts')).printLogs));
 };
 
 /** Commands that change an open run, or repeat an ended one. */

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { CallOptions, StepwellClient } from '../../client/index.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import { runStatuses } from '../../engine/log/head.ts';
-import { explain, readAllEvents } from '../actions/explain.ts';
+import { readExplanation } from '../actions/explain.ts';
 import { describeError } from '../describe-error.ts';
 import * as parts from '../parse-command-line.ts';
 
@@ -84,13 +84,11 @@ const readTools = [
   defineTool({
     name: 'explain_run',
     title: 'Explain a run',
-    description: 'Explains why a run waits, for what and until when, or why it ended.',
+    description:
+      'Explains why a run waits, for what and until when, or why it ended: for a failed run the root cause, also in called runs and loops.',
     input: z.strictObject({ runId }),
     effect: 'read',
-    call: async ({ client, now }, { runId: id }, options) => {
-      const run = await client.getRun(id, { resolveData: 'none' }, options);
-      return explain(run, await readAllEvents(client, id, options), now());
-    },
+    call: ({ client, now }, { runId: id }, options) => readExplanation(client, id, now(), options),
   }),
   defineTool({
     name: 'list_run_events',

@@ -29,10 +29,12 @@ export async function buildProject(
   requestedId: string | undefined,
   requestedApp?: Project['app'],
 ): Promise<BuiltProject> {
-  const { module, digestOf, sources } = await bundleWorkflows(project.root, workflowFiles(project));
+  const { module, sourceMap, digestOf, sources } = await bundleWorkflows(project.root, workflowFiles(project));
   const workflows = await readWorkflows(context, module);
   const digests = workflows.map((each) => [digestPath(each), Buffer.from(`${digestOf(each.file)}\n`)] as const);
-  const { archive, ...packed } = await packArchive(new Map([[programPath, module], ...digests]));
+  const { archive, ...packed } = await packArchive(
+    new Map([[programPath, module], [`${programPath}.map`, sourceMap], ...digests]),
+  );
   const app = requestedApp ?? project.app;
   const manifest = validateManifest(
     createDeploymentBody,
@@ -68,6 +70,8 @@ export function workflowFiles({ root, dirs, ignorePatterns }: Project): readonly
 interface BundledWorkflows {
   /** ES module: exports `workflows`, and `files` with the source file of each workflow */
   readonly module: Uint8Array;
+  /** maps the module to the files of the project, without their contents */
+  readonly sourceMap: Uint8Array;
   /** digest of a file and everything that it imports */
   readonly digestOf: (file: string) => string;
   /** full paths */
@@ -96,7 +100,7 @@ async function bundleWorkflows(root: string, files: readonly string[]): Promise<
     const { outputFiles, metafile } = await build({
       absWorkingDir: root,
       stdin: { contents: entrySource(files), resolveDir: root, sourcefile: 'workflows.mjs', loader: 'js' },
-      outfile: 'workflows.mjs',
+      outfile: programPath,
       write: false,
       metafile: true,
       bundle: true,
@@ -109,15 +113,20 @@ async function bundleWorkflows(root: string, files: readonly string[]): Promise<
       // Error classes are identified by name.
       keepNames: true,
       legalComments: 'none',
+      // The module does not name its map: Node would parse it at each import. The stack of an error is mapped when it is stored.
+      sourcemap: 'external',
+      sourcesContent: false,
       banner: { js: requireBanner },
       plugins: [sdkPlugin],
       logLevel: 'silent',
     });
-    const [output] = outputFiles;
-    if (output === undefined) throw new Error('esbuild wrote nothing');
+    const output = outputFiles.find(({ path }) => path.endsWith(programPath));
+    const map = outputFiles.find(({ path }) => path.endsWith('.map'));
+    if (output === undefined || map === undefined) throw new Error('esbuild wrote no module or no source map');
     const { inputs } = metafile;
     return {
       module: output.contents,
+      sourceMap: Buffer.from(JSON.stringify(withProjectPaths(sourceMapShape.parse(JSON.parse(map.text))))),
       digestOf: (file) => digestOf(root, inputs, file),
       sources: Object.keys(inputs)
         .map((path) => join(root, path))
@@ -131,6 +140,18 @@ async function bundleWorkflows(root: string, files: readonly string[]): Promise<
     throw new CliError('build_failed', `The workflows cannot be bundled:\n  ${messages.slice(0, 10).join('\n  ')}`);
   }
 }
+
+const sourceMapShape = z.looseObject({ sources: z.array(z.string()) });
+
+/** Names packages by their path below `node_modules` and other files outside of the project by their name: the folder does not matter. */
+const withProjectPaths = <SourceMap extends { readonly sources: readonly string[] }>(map: SourceMap): SourceMap => ({
+  ...map,
+  sources: map.sources.map((source) => {
+    const packagePath = source.lastIndexOf('node_modules/');
+    if (packagePath !== -1) return source.slice(packagePath);
+    return source.startsWith('../') ? `../${source.slice(source.lastIndexOf('/') + 1)}` : source;
+  }),
+});
 
 const isBuildFailure = (error: unknown): error is BuildFailure => error instanceof Error && 'errors' in error;
 
@@ -151,11 +172,19 @@ function digestOf(root: string, inputs: Metafile['inputs'], file: string): strin
 interface SourceWorkflow {
   readonly name: string;
   readonly version?: string;
+  readonly deadlineSeconds?: number;
   /** relative to the project */
   readonly file: string;
 }
 
-const sourceWorkflows = z.array(z.object({ name: z.string(), version: z.string().exactOptional(), file: z.string() }));
+const sourceWorkflows = z.array(
+  z.object({
+    name: z.string(),
+    version: z.string().exactOptional(),
+    deadlineSeconds: z.int().exactOptional(),
+    file: z.string(),
+  }),
+);
 
 /** Sorted by name and version; the last version of a name is the newest. @throws CliError */
 async function readWorkflows(context: ImportContext, module: Uint8Array): Promise<readonly SourceWorkflow[]> {

@@ -7,9 +7,12 @@ import { deployArtifact } from '../actions/deploy.ts';
 import { type Action, CliError, type CommandContext } from '../command.ts';
 import { describeError } from '../describe-error.ts';
 import { quantity } from '../format.ts';
-import { deploymentId, file, parseOptions } from '../parse-command-line.ts';
+import { deploymentId, file, integerBetween, parseOptions } from '../parse-command-line.ts';
+import type { StepwellClient } from '../../client/index.ts';
 import { buildProject, type BuiltProject, workflowFiles } from './build-project.ts';
+import { ensureCloud, requireCloud } from './ensure-cloud.ts';
 import { type Project, readProject } from './project.ts';
+import { printRunLines } from './run-lines.ts';
 
 const buildOptions = z.object({ out: file.optional(), deploymentId: deploymentId.optional() });
 
@@ -46,9 +49,39 @@ export const formatSizes = ({ manifest, sources, moduleBytes, archive }: BuiltPr
 /** Pause between two checks of the files. A change counts once two checks agree, so that several writes cause one build. */
 const pollIntervalMs = 200;
 
-export const dev: Action = async (_commandLine, context) => {
+const devOptions = z.object({
+  port: integerBetween(0, 65_535).optional(),
+  allowLocalhost: z.boolean().default(false),
+  start: z.boolean().default(true),
+  url: z.string().optional(),
+  profile: z.string().optional(),
+});
+
+/** The command line or the environment names an installation, so no embedded cloud is needed. */
+const namesInstallation = ({ url, profile }: z.output<typeof devOptions>, { env }: Pick<CommandContext, 'env'>): boolean =>
+  [url, profile, env['STEPWELL_URL'], env['STEPWELL_PROFILE']].some((value) => value !== undefined && value !== '');
+
+export const dev: Action = async (commandLine, context) => {
+  const options = parseOptions(commandLine, devOptions);
   const project = await readProject(context);
-  const client = await context.client({ isEmbedded: true });
+  const isEmbedded = !namesInstallation(options, context);
+  if (isEmbedded && !options.start) requireCloud(context);
+  const cloud = isEmbedded && options.start ? await ensureCloud(context, options) : undefined;
+  try {
+    const client = await context.client({ isEmbedded: true });
+    const { url } = await context.connection();
+    context.print(`API ${url}/v1, of ${project.root}. Ctrl-C ends.`);
+    const working = Promise.all([deployChanges(context, client, project), printRunLines(context, client)]);
+    await Promise.race([working, ...(cloud === undefined ? [] : [cloud.ended])]);
+  } finally {
+    await cloud?.stop();
+  }
+  context.signal.throwIfAborted();
+  return { data: {}, text: '' };
+};
+
+/** Builds and deploys the project at every change, until the signal is aborted. */
+async function deployChanges(context: CommandContext, client: StepwellClient, project: Project): Promise<void> {
   let lastFingerprint = '';
   let built: BuiltProject | undefined;
   while (!context.signal.aborted) {
@@ -75,9 +108,7 @@ export const dev: Action = async (_commandLine, context) => {
       context.log(error instanceof CliError ? error.message : describeError(error).error.message);
     }
   }
-  context.signal.throwIfAborted();
-  return { data: {}, text: '' };
-};
+}
 
 /** @returns the fingerprint once the files differ from `lastFingerprint` and are stable; undefined if interrupted */
 async function waitForStableFiles(

@@ -9,7 +9,9 @@ const postResult = (message: unknown): void => parentPort?.postMessage(message);
 
 interface Exported {
   readonly default?: unknown;
-  readonly workflows: readonly { readonly spec: { readonly name?: unknown; readonly version?: unknown } }[];
+  readonly workflows: readonly {
+    readonly spec: { readonly name?: unknown; readonly version?: unknown; /** in milliseconds */ readonly deadline?: number };
+  }[];
   readonly files: readonly string[];
 }
 
@@ -22,9 +24,10 @@ try {
 }
 
 function workflowsIn({ workflows, files }: Exported): readonly object[] {
-  return workflows.map(({ spec: { name, version } }, index) => ({
+  return workflows.map(({ spec: { name, version, deadline } }, index) => ({
     name,
     ...(version === undefined ? {} : { version }),
+    ...(deadline === undefined ? {} : { deadlineSeconds: Math.ceil(deadline / 1_000) }),
     file: files[index],
   }));
 }

@@ -15,7 +15,8 @@ import {
   endRun,
   findOpenNode,
   hasEnded,
-  isPastDeadline,
+  latestDeadline,
+  mustEndAtDeadline,
   markRunning,
   openDecision,
   recordResumption,
@@ -94,7 +95,7 @@ export function decideBundleStart(
  */
 export function decideBundle(state: RunState, facts: readonly BundleFact[], tools: BundleTools): readonly RunEvent[] {
   const draft = openDecision(state, tools);
-  if (facts.length > 0 && isPastDeadline(draft)) endRun(draft, { status: 'timed_out', error: deadlineExceeded });
+  if (facts.length > 0 && mustEndAtDeadline(draft)) endRun(draft, { status: 'timed_out', error: deadlineExceeded });
   for (const fact of facts) {
     if (hasEnded(draft)) break;
     decideOne(draft, fact);
@@ -161,7 +162,7 @@ function retryMessage(draft: Draft, fact: AnsweredMessage, failure: Failure): vo
   const limit = failure.code === 'artifact_unusable' ? maxLoads : maxDeliveries;
   const delayMs = durationMs(Math.round(backoffMs(deliveryBackoff, fact.attempt, 1 - draft.tools.random())));
   const retryAt = after(draft.tools.now, delayMs);
-  if (fact.attempt >= limit || retryAt > draft.tools.deadlineAt) {
+  if (fact.attempt >= limit || retryAt > latestDeadline(draft)) {
     if (failure.code === 'artifact_unusable' && isStepMessage(fact.node.nodeId))
       return failStepMessage(draft, fact, failure, times);
     return failMessage(draft, fact, failure, times);

@@ -1,5 +1,5 @@
 /** Applies a command batch of the author's code to its run. */
-import { emit, endRun, failedWith, hasEnded, markRunning, findOpenNode } from '../decision.ts';
+import { emit, endRun, failedWith, hasEnded, latestDeadline, markRunning, findOpenNode } from '../decision.ts';
 import { defined } from '../../base/defined.ts';
 import { topLevel, attempt, firstAttempt, nodeKey } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
@@ -7,7 +7,7 @@ import { inline } from '../json.ts';
 import type { Failure } from '../log/events.ts';
 import { openNodes } from '../log/fold.ts';
 import type { OpenNode } from '../log/node-state.ts';
-import { type Instant, earliest } from '../time.ts';
+import { type Instant, earliest, iso } from '../time.ts';
 import type { CommandBatchEntry, Command } from './command-batch.ts';
 import type { CodeFact, Draft } from './facts.ts';
 import { endOrRollBack, hasStepsToRollBack, withRollbackFailures } from './roll-back.ts';
@@ -167,7 +167,7 @@ function recordCommand(draft: Draft, command: Command): Failure | undefined {
       emit(draft, { type: 'NODE_DISPATCHED', ...node, via: 'inline', wave: 0, step });
       return undefined;
     case 'sleep':
-      if (command.wakeAt > draft.tools.deadlineAt) return sleepPastDeadline(command.key);
+      if (command.wakeAt > latestDeadline(draft)) return sleepPastDeadline(draft, command);
       emit(draft, { type: 'SLEEP_STARTED', ...node, wakeAt: command.wakeAt, output: inline(null), step });
       return undefined;
     case 'signal-wait':
@@ -198,9 +198,9 @@ function recordCommand(draft: Draft, command: Command): Failure | undefined {
   }
 }
 
-/** An expiry after the run's deadline never happens. */
-const expiryField = ({ tools }: Draft, { expiresAt }: { readonly expiresAt?: Instant }) =>
-  expiresAt === undefined || expiresAt > tools.deadlineAt ? {} : { expiresAt };
+/** An expiry after the run's latest deadline never happens. */
+const expiryField = (draft: Draft, { expiresAt }: { readonly expiresAt?: Instant }) =>
+  expiresAt === undefined || expiresAt > latestDeadline(draft) ? {} : { expiresAt };
 
 function stepInfoOf(command: Command): StepInfo {
   const { kind, key } = command;
@@ -227,8 +227,10 @@ function stepInfoOf(command: Command): StepInfo {
   }
 }
 
-const sleepPastDeadline = (key: string): Failure => ({
+const sleepPastDeadline = (draft: Draft, { key, wakeAt }: Extract<Command, { kind: 'sleep' }>): Failure => ({
   cause: 'deadline',
   code: 'deadline_exceeded',
-  message: `the sleep ${JSON.stringify(key)} would end after the deadline of the run`,
+  message:
+    `the sleep ${JSON.stringify(key)} would end at ${iso(wakeAt)}, after the deadline of the run at ${iso(latestDeadline(draft))}: ` +
+    'sleep for a shorter time, or declare a longer deadline where the workflow is defined or started (at most 365 days)',
 });

@@ -7,7 +7,7 @@ import {
   failedWith,
   findOpenNode,
   hasEnded,
-  isPastDeadline,
+  mustEndAtDeadline,
   markRunning,
   openDecision,
   recordResumption,
@@ -59,8 +59,10 @@ export function decideCodeStart(
  */
 export function decideCode(state: RunState, facts: readonly CodeFact[], tools: CodeTools): readonly RunEvent[] {
   const draft = openDecision(state, tools);
-  if (facts.length > 0 && isPastDeadline(draft)) applyDeadline(draft);
-  const hasDeadlineEvents = draft.events.length > 0;
+  const isOver = facts.length > 0 && mustEndAtDeadline(draft);
+  const before = draft.events.length;
+  if (isOver) applyDeadline(draft);
+  const hasDeadlineEvents = draft.events.length > before;
   for (const fact of facts) {
     if (hasEnded(draft)) break;
     if (!hasDeadlineEvents || fact.kind !== 'command-batch') decideOne(draft, fact);

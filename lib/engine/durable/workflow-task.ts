@@ -4,7 +4,7 @@
  */
 import { backoffMs } from '../../base/retry.ts';
 import { defined } from '../../base/defined.ts';
-import { emit, failedWith, findOpenNode, hasEnded, markRunning } from '../decision.ts';
+import { emit, failedWith, findOpenNode, hasEnded, latestDeadline, markRunning } from '../decision.ts';
 import { firstAttempt, topLevel } from '../ids.ts';
 import { inline } from '../json.ts';
 import type { Failure } from '../log/events.ts';
@@ -137,10 +137,15 @@ function failStep(draft: Draft, node: OpenNode, { failure, startedAt, endedAt }:
   return decision.retryAt;
 }
 
-const decideStepRetry = ({ tools }: Draft, { step, attempt, lostAttempts = 0 }: OpenNode, failure: Failure) =>
+const decideStepRetry = (draft: Draft, { step, attempt, lostAttempts = 0 }: OpenNode, failure: Failure) =>
   decideRetry(
     { ...stepRetryDefaults, ...step?.retry },
-    { failedAttempt: attempt - lostAttempts, isFinal: failure.cause === 'invalid', now: tools.now, deadlineAt: tools.deadlineAt },
+    {
+      failedAttempt: attempt - lostAttempts,
+      isFinal: failure.cause === 'invalid',
+      now: draft.tools.now,
+      deadlineAt: latestDeadline(draft),
+    },
   );
 
 /** Failure code of a workflow task whose code issues other commands than its history contains. */

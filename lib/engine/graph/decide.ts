@@ -2,7 +2,15 @@
  * Facts in, events out: a pure function of the fold, repeated after every lost conflict. A fact about an attempt that is no longer
  * current produces no event.
  */
-import { decideCommonFact, deadlineExceeded, endRun, hasEnded, isPastDeadline, recordResumption, startRun } from '../decision.ts';
+import {
+  decideCommonFact,
+  deadlineExceeded,
+  endRun,
+  hasEnded,
+  mustEndAtDeadline,
+  recordResumption,
+  startRun,
+} from '../decision.ts';
 import type { JsonValue, Payload } from '../json.ts';
 import type { RunEvent } from '../log/events.ts';
 import { type RunState, emptyState } from '../log/fold.ts';
@@ -44,7 +52,7 @@ export function decideUntilFull(
   tools: DecideTools,
 ): { readonly events: readonly RunEvent[]; readonly remaining: readonly Fact[] } {
   const draft = openDraft(state, tools);
-  if (facts.length > 0 && isPastDeadline(draft)) endRun(draft, { status: 'timed_out', error: deadlineExceeded });
+  if (facts.length > 0 && mustEndAtDeadline(draft)) endRun(draft, { status: 'timed_out', error: deadlineExceeded });
   for (const [at, fact] of facts.entries()) {
     if (hasEnded(draft)) break;
     if (draft.events.length > 0 && draft.work.isFull) return { events: draft.events, remaining: facts.slice(at) };

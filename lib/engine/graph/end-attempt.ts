@@ -1,6 +1,6 @@
 /** The end of an attempt: its result, another attempt, or a final failure. */
 import { defined } from '../../base/defined.ts';
-import { type NodeLost, emit, findOpenNode, hasEnded, markRunning } from '../decision.ts';
+import { type NodeLost, emit, findOpenNode, hasEnded, latestDeadline, markRunning } from '../decision.ts';
 import { type NodeRef, topLevel } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import type { Failure, Gate, RunEvent, Via } from '../log/events.ts';
@@ -104,7 +104,7 @@ function planRetry(draft: Draft, node: PlanNode, open: OpenNode, failure: Failur
   if (cause === undefined || !retry.retryOn.includes(cause) || open.attempt >= retry.attempts) return undefined;
   const delayMs = backoff(retry, open.attempt, draft.tools.random(), requestedDelayMs);
   const retryAt = after(draft.tools.now, delayMs);
-  if (retryAt > draft.tools.deadlineAt) return undefined;
+  if (retryAt > latestDeadline(draft)) return undefined;
   const isInline = delayMs < minQueueDelayMs && open.via !== 'collect' && canRunOneInline(draft);
   const via: Via = open.via === 'collect' ? 'collect' : isInline ? 'inline' : 'queue';
   return { delayMs, retryAt, via };

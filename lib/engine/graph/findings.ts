@@ -50,6 +50,8 @@ export const findingCodes = {
   output_variable_rewritten: 'warning',
   /** a template or a script reads a name under `ctx` that no node writes: it is null in every run */
   variable_unknown: 'warning',
+  /** a wait of a fixed length is longer than the declared deadline of the run */
+  wait_exceeds_deadline: 'warning',
 } as const satisfies Record<string, Finding['severity']>;
 
 export type FindingCode = keyof typeof findingCodes;

@@ -12,6 +12,8 @@ export interface ContextRead {
 
 /** Facts about a node whose config could be parsed. */
 export interface NodeFacts {
+  /** how long the node waits at most, if its config says so */
+  readonly waitMs?: number;
   readonly policy: Pick<NodePolicy, 'outputVariable' | 'joinMode' | 'onParentFailure'> &
     Partial<Pick<NodePolicy, 'errorHandling'>>;
   /** handles that edges may use; empty for an end node */

@@ -4,9 +4,9 @@ import { type Attempt, firstAttempt } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type JsonValue, inline, isJsonArray } from '../json.ts';
 import type { Failure, TokenCount } from '../log/events.ts';
-import type { Instant } from '../time.ts';
+import { type Instant, iso } from '../time.ts';
 import { valueOf } from './context.ts';
-import { emit } from '../decision.ts';
+import { emit, latestDeadline } from '../decision.ts';
 import type { Draft } from './draft.ts';
 import { endRunAt, failRun } from './finish-graph.ts';
 import { pageSizeOf } from './loop-values.ts';
@@ -52,11 +52,11 @@ function beginSleep(
   outcome: Extract<Outcome, { kind: 'sleeping' }>,
   attempt = firstAttempt,
 ): void {
-  if (outcome.wakeAt > draft.tools.deadlineAt) {
+  if (outcome.wakeAt > latestDeadline(draft)) {
     return failNode(
       draft,
       nodeRef,
-      { cause: 'deadline', code: 'sleep_past_deadline', message: 'the sleep would end after the deadline of the run' },
+      { cause: 'deadline', code: 'sleep_past_deadline', message: sleepPastDeadline(outcome.wakeAt, latestDeadline(draft)) },
       attempt,
     );
   }
@@ -69,6 +69,10 @@ function beginSleep(
     output: outcome.output,
   });
 }
+
+const sleepPastDeadline = (wakeAt: Instant, deadlineAt: Instant): string =>
+  `the sleep would end at ${iso(wakeAt)}, after the deadline of the run at ${iso(deadlineAt)}: ` +
+  'wait for a shorter time, or declare a longer deadline in the options of the workflow or at the start (at most 365 days)';
 
 /** A pinned node does not run: it completes with the pinned output. */
 export function completePinned(

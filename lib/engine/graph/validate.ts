@@ -10,7 +10,7 @@ import { checkLoops } from './check-loops.ts';
 import { checkPaths } from './check-paths.ts';
 import { checkVariables } from './check-variables.ts';
 import { definitionLimits, finding, jsonPointer } from './findings.ts';
-import { type InspectNode, InspectionWork } from './inspection.ts';
+import { type InspectNode, InspectionWork, type NodeFacts } from './inspection.ts';
 import { shapeOf } from './shape.ts';
 import { matchesArgumentType } from './validate-input.ts';
 
@@ -38,8 +38,23 @@ export const validate = (definition: WorkflowDefinition, inspect: InspectNode): 
     ...checkArguments(definition.options.args ?? []),
     ...checkBudget(definition.options.budget),
     ...checkConcurrency(definition.options.maxConcurrentRuns),
+    ...checkWaits(definition, facts),
   ];
 };
+
+/** A deadline that is not declared grows with the waits of the run, so only a declared one is compared. */
+function checkWaits({ nodes, options }: WorkflowDefinition, facts: readonly (NodeFacts | undefined)[]): readonly Finding[] {
+  const { deadlineSeconds } = options;
+  if (deadlineSeconds === undefined) return [];
+  return nodes.flatMap(({ id }, index) => {
+    const waitMs = facts[index]?.waitMs ?? 0;
+    if (waitMs <= deadlineSeconds * 1_000) return [];
+    const message =
+      `node ${id} waits for up to ${waitMs / 1_000} s, and the deadline of the run is ${deadlineSeconds} s: ` +
+      'raise options.deadlineSeconds, remove it so that the deadline grows with the wait, or shorten the wait';
+    return [finding('wait_exceeds_deadline', jsonPointer('nodes', index, 'config'), message)];
+  });
+}
 
 /** Checked first and reported alone: the other checks are fast only below these limits. */
 const checkSize = ({ nodes, edges }: WorkflowDefinition): readonly Finding[] => [

@@ -8,7 +8,7 @@ import type { Failure } from '../log/events.ts';
 import type { SignalWait, ChildWait } from '../log/node-state.ts';
 import { iso, between } from '../time.ts';
 import { checkCallBudget } from './budget.ts';
-import { emit } from '../decision.ts';
+import { emit, latestDeadline } from '../decision.ts';
 import type { Draft } from './draft.ts';
 import type { ReceivedSignal, ChildEnd } from './facts.ts';
 import type { Outcome } from './outcome.ts';
@@ -20,8 +20,8 @@ export function awaitSignal(
   { name, correlation = draft.tools.runId, expiresAt, expiryHandle }: Extract<Outcome, { kind: 'awaiting' }>,
   attempt = firstAttempt,
 ): void {
-  // An expiry after the run's deadline never happens.
-  const expiresBeforeDeadline = expiresAt !== undefined && expiresAt <= draft.tools.deadlineAt;
+  // An expiry after the run's latest deadline never happens.
+  const expiresBeforeDeadline = expiresAt !== undefined && expiresAt <= latestDeadline(draft);
   emit(
     draft,
     defined({
@@ -62,8 +62,8 @@ export function callSubflow(
 ): void {
   const ref: NodeRef = { nodeId: node.id, iteration };
   if (!checkCallBudget(draft, ref, attempt)) return;
-  // An expiry after the run's deadline never happens.
-  const expiresBeforeDeadline = expiresAt !== undefined && expiresAt <= draft.tools.deadlineAt;
+  // An expiry after the run's latest deadline never happens.
+  const expiresBeforeDeadline = expiresAt !== undefined && expiresAt <= latestDeadline(draft);
   emit(
     draft,
     defined({

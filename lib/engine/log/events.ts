@@ -89,6 +89,8 @@ export type RunEvent =
   /** `token` identifies the request, so that a repeated request resumes once */
   | { readonly type: 'RUN_RESUMED'; readonly reason?: string; readonly payload?: Payload; readonly token?: string }
   | { readonly type: 'RUN_RECOVERED'; readonly nodes: readonly string[] }
+  /** the run waits, and its deadline was not declared: the deadline and the expiry of the run's items move */
+  | { readonly type: 'DEADLINE_EXTENDED'; readonly deadlineAt: Instant }
   /** the author's code failed and runs again; results of completed steps stand */
   | {
       readonly type: 'RUN_RETRIED';

@@ -2,9 +2,17 @@
 import { type NodeRef, nodeKey, iterationKeyOf } from '../ids.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import type { Payload } from '../json.ts';
-import { type RunState, type Stamp, waitRecordOf, dropIteration, setOpenNode, requireOpenNode } from './run-state.ts';
+import {
+  type RunState,
+  type Stamp,
+  waitRecordOf,
+  dropIteration,
+  setOpenNode,
+  recordWaitEnd,
+  requireOpenNode,
+} from './run-state.ts';
 import type { RunEvent } from './events.ts';
-import { type LoopState, type LoopWait, payloadSize, isOpen } from './node-state.ts';
+import { maxFailedItems, type LoopState, type LoopWait, payloadSize, isOpen } from './node-state.ts';
 
 export type LoopEvent = Extract<
   RunEvent,
@@ -27,6 +35,7 @@ export function applyLoopEvent(state: RunState, event: LoopEvent, stamp: Stamp):
   const { loop } = wait;
   switch (event.type) {
     case 'LOOP_PAUSED':
+      recordWaitEnd(state, event.wakeAt);
       // From here on the loop's timer names this commit.
       return setOpenNode(state, {
         ...wait,
@@ -65,7 +74,7 @@ export function applyLoopEvent(state: RunState, event: LoopEvent, stamp: Stamp):
       dropIteration(state, iterationKeyOf(ref, event.index));
       return setOpenNode(state, {
         ...wait,
-        loop: { ...withResult(loop, event.index, payload), failed: loop.failed + (event.status === 'failed' ? 1 : 0) },
+        loop: { ...withResult(loop, event.index, payload), ...(event.status === 'failed' ? withFailure(loop, event.index) : {}) },
       });
     }
     default:
@@ -100,6 +109,11 @@ function requireLoopWait(state: RunState, ref: NodeRef, attempt: LoopEvent['atte
   invariant(open.status === 'waiting' && open.for === 'iterations', () => `${nodeKey(ref)} is not an open loop`);
   return open;
 }
+
+const withFailure = ({ failed, failedItems = [] }: LoopState, index: number): Pick<LoopState, 'failed' | 'failedItems'> => ({
+  failed: failed + 1,
+  failedItems: failedItems.length < maxFailedItems ? [...failedItems, index] : failedItems,
+});
 
 const withResult = (loop: LoopState, index: number, payload: Payload): LoopState => ({
   ...loop,

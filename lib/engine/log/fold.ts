@@ -32,6 +32,7 @@ import {
   isTerminal,
   setOpenNode,
   openNodes,
+  recordWaitEnd,
   requireOpenNode,
   isWaitingForSlot,
   writeContext,
@@ -56,7 +57,7 @@ export {
 } from './run-state.ts';
 
 /** Raise it when a stored fold no longer means the same as a new fold of its log. */
-export const foldSchema = 7;
+export const foldSchema = 8;
 
 /** Folds the next commit into the state. The commit must be the next one, and no event may follow the end of the run. */
 export function applyCommit(state: RunState, commit: Commit): void {
@@ -103,12 +104,17 @@ function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent | Loo
     case 'SLOT_TAKEN':
       invariant(state.admission !== undefined && isWaitingForSlot(state), 'SLOT_TAKEN in a run that waits for no slot');
       state.admission = { ...state.admission, slot: event.slot };
+      recordWaitEnd(state, stamp.at);
+      break;
+    case 'DEADLINE_EXTENDED':
+      state.extendedDeadlineAt = event.deadlineAt;
       break;
     case 'RUN_STATUS_CHANGED':
       if (event.status === 'running') state.progress = { status: 'running', startedAt: stamp.at };
       break;
     case 'RUN_RETRIED':
       retryWorkflow(state, event, id);
+      if (event.delayMs > 0) recordWaitEnd(state, event.retryAt);
       break;
     case 'ROLLBACK_STARTED':
       cancelOpenNodes(state, id, stamp, (node) => node.step?.kind !== 'workflow_task');
@@ -160,6 +166,12 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
     requireOpenNode(before, event.attempt, ref);
   countTaskOrStep(state, event, before);
   if (before !== undefined && (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED')) dropIterationsOf(state, before);
+  if (
+    before?.status === 'waiting' &&
+    before.for !== 'iterations' &&
+    (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED')
+  )
+    recordWaitEnd(state, stamp.at);
   const change: NodeChange = { ref, before, id, stamp };
   switch (event.type) {
     case 'NODE_DISPATCHED':
@@ -255,6 +267,7 @@ function retryNode(state: RunState, event: NodeEventOf<'NODE_RETRIED'>, { ref, b
   const open = requireOpenNode(before, event.attempt, ref);
   countExecution(state);
   countTokens(state, event);
+  if (event.delayMs > 0 && open.step?.kind !== 'workflow_task') recordWaitEnd(state, event.retryAt);
   setOpenNode(state, {
     ...dispatchRecordOf(open),
     ...(open.step !== undefined && event.failure.cause === 'lost' ? { lostAttempts: (open.lostAttempts ?? 0) + 1 } : {}),

@@ -1,7 +1,7 @@
 /** The head of a run: commit 1, and a projection that may be late but never reports a wrong end. */
 import { type CommitNo, type DeploymentId, type RunAddress, firstCommit } from '../ids.ts';
 import { invariant } from '../invariant.ts';
-import { type Instant, type DurationMs, after, days } from '../time.ts';
+import { type Instant, type DurationMs, after, between, days, instant } from '../time.ts';
 import type { Trace } from '../trace.ts';
 import type { CarriedGraph, Commit, PinnedVersion } from './commit.ts';
 import type { Failure } from './events.ts';
@@ -17,6 +17,8 @@ interface RunCreationBase {
   readonly createdAt: Instant;
   /** a run that is open at this time fails */
   readonly deadlineAt: Instant;
+  /** set if the deadline was not declared: waits of the run extend its deadline, up to this time (`deadline.ts`) */
+  readonly deadlineLimitAt?: Instant;
   /** when a worker may take the first jobs; absent: at once */
   readonly availableAt?: Instant;
   /** when its items may be deleted: `expiryOf` */
@@ -108,6 +110,28 @@ export const latestEndAfterDeadline: DurationMs = days(1);
 
 /** The longest time from now to the deadline of a run, and so the longest wait inside a run. */
 export const maxDeadline: DurationMs = days(365);
+
+/** The deadline of a run if neither its workflow, nor its start, nor its caller declares one. Waits extend it. */
+export const defaultDeadline: DurationMs = days(7);
+
+/** The latest time to which the deadline of the run can move. It never changes, so the code of a run may read it in every replay. */
+export const latestDeadlineOf = ({ deadlineAt, deadlineLimitAt }: Pick<RunCreation, 'deadlineAt' | 'deadlineLimitAt'>): Instant =>
+  deadlineLimitAt ?? deadlineAt;
+
+/**
+ * The head with the deadline of the log, which is never earlier than the deadline of the head. The expiry of the run's items moves
+ * with it. A deadline beyond the limit of the head does not count: deployed code writes the logs of its runs, but no head.
+ */
+export function withExtendedDeadline<Of extends Pick<RunCreation, 'deadlineAt' | 'deadlineLimitAt' | 'expiresAt'>>(
+  head: Of,
+  extendedTo: Instant | undefined,
+): Of {
+  const { deadlineLimitAt } = head;
+  if (extendedTo === undefined || deadlineLimitAt === undefined) return head;
+  const deadlineAt = instant(Math.min(extendedTo, deadlineLimitAt));
+  if (deadlineAt <= head.deadlineAt) return head;
+  return { ...head, deadlineAt, expiresAt: after(head.expiresAt, between(head.deadlineAt, deadlineAt)) };
+}
 
 interface Lifetime {
   readonly createdAt: Instant;

@@ -1,4 +1,5 @@
 /** The state of one node. A node without a state is pending: no event names it yet. */
+import { defined } from '../../base/defined.ts';
 import type { StepInfo } from '../durable/step.ts';
 import type { Attempt, CommitNo, EventId, IterationKey, NodeId, RunId, SignalId, NodeKey, NodeRef } from '../ids.ts';
 import type { Payload } from '../json.ts';
@@ -137,6 +138,8 @@ export interface IterationCounts {
   readonly started: number;
   readonly ended: number;
   readonly failed: number;
+  /** indexes of the first failed items, at most `maxFailedItems`; absent: none */
+  readonly failedItems?: readonly number[];
 }
 
 export interface LoopState extends LoopSettings {
@@ -149,6 +152,8 @@ export interface LoopState extends LoopSettings {
   /** indexes of the open iterations */
   readonly open: readonly number[];
   readonly failed: number;
+  /** as in `IterationCounts` */
+  readonly failedItems?: readonly number[];
   /** results that are not stored yet, in the order of their completion */
   readonly pendingResults: readonly IterationResult[];
   /** length of the pending results as JSON: UTF-16 units, or bytes for an offloaded result */
@@ -176,12 +181,11 @@ export interface LoopIteration {
   readonly contextWrites: Readonly<Record<string, readonly ContextWrite[]>>;
 }
 
-export const iterationCountsOf = ({ items, next, open, failed }: LoopState): IterationCounts => ({
-  items,
-  started: next,
-  ended: next - open.length,
-  failed,
-});
+/** A fold and a response name this many failed items of a loop; the events contain all. */
+export const maxFailedItems = 20;
+
+export const iterationCountsOf = ({ items, next, open, failed, failedItems }: LoopState): IterationCounts =>
+  defined({ items, started: next, ended: next - open.length, failed, failedItems });
 
 export const payloadSize = (payload: Payload): number =>
   'ref' in payload ? payload.bytes : JSON.stringify(payload.value).length;

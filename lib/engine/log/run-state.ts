@@ -77,6 +77,10 @@ export interface RunState {
   nextEventId: EventId;
   progress: RunProgress;
   budgetUsage: BudgetUsage;
+  /** the last extension of the deadline; absent: the deadline of the head counts */
+  extendedDeadlineAt?: Instant;
+  /** when the last wait of the run ended, or ends: a sleep, a wait for a signal, a called run, a slot or a retry */
+  lastWaitEndsAt?: Instant;
   /** absent: the workflow does not limit concurrent runs */
   admission?: Admission;
   /** absent: not a code run */
@@ -179,6 +183,11 @@ export function writeContext(state: RunState, iteration: IterationKey, key: stri
     contextWrites: { ...loopIteration.contextWrites, [key]: [...(before ?? []), { writtenBy, payload }] },
   });
 }
+
+/** Records the end of a wait. An undeclared deadline counts from the last one. */
+export const recordWaitEnd = (state: RunState, endsAt: Instant): void => {
+  if (state.lastWaitEndsAt === undefined || state.lastWaitEndsAt < endsAt) state.lastWaitEndsAt = endsAt;
+};
 
 /** Forgets the iteration and every iteration nested in it. */
 export function dropIteration(state: RunState, iteration: IterationKey): void {

@@ -11,6 +11,7 @@ import {
   type ContextWrite,
   emptyState,
 } from './fold.ts';
+import type { Instant } from '../time.ts';
 import { type LoopIteration, type NodeState, isOpen } from './node-state.ts';
 
 export interface StoredFold {
@@ -18,6 +19,8 @@ export interface StoredFold {
   readonly nextEventId: EventId;
   readonly progress: RunProgress;
   readonly budgetUsage: BudgetUsage;
+  readonly extendedDeadlineAt?: Instant;
+  readonly lastWaitEndsAt?: Instant;
   readonly admission?: Admission;
   readonly code?: CodeState;
   readonly nodes: readonly NodeState[];
@@ -32,6 +35,8 @@ export function storeFold(state: RunState): StoredFold {
     nextEventId: state.nextEventId,
     progress: state.progress,
     budgetUsage: state.budgetUsage,
+    extendedDeadlineAt: state.extendedDeadlineAt,
+    lastWaitEndsAt: state.lastWaitEndsAt,
     admission: state.admission,
     code: state.code,
     nodes: [...state.nodes.entries()].map(([, node]) => node),
@@ -42,12 +47,13 @@ export function storeFold(state: RunState): StoredFold {
 
 /** The stored state, equal to the fold of the log up to `asOf`. */
 export function restoreFold(stored: StoredFold): RunState {
-  const { asOf, nextEventId, progress, budgetUsage, admission, code } = stored;
+  const { asOf, nextEventId, progress, budgetUsage, extendedDeadlineAt, lastWaitEndsAt, admission, code } = stored;
   const state: RunState = {
     ...emptyState(),
     asOf,
     nextEventId,
     progress,
+    ...defined({ extendedDeadlineAt, lastWaitEndsAt }),
     budgetUsage,
     ...(admission === undefined ? {} : { admission }),
     ...(code === undefined ? {} : { code }),

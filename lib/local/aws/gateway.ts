@@ -118,6 +118,8 @@ async function serve(parts: GatewayParts, incoming: IncomingMessage, outgoing: S
   const response = await handleRequest(parts, request);
   outgoing.writeHead(response.status, {
     'x-amzn-requestid': randomUUID(),
+    // Node's own header has the machine's time, and clients of AWS correct their clock by it.
+    date: new Date().toUTCString(),
     ...response.headers,
     ...(request.method === 'HEAD' ? {} : { 'content-length': String(response.body.length) }),
   });

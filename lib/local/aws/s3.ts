@@ -39,7 +39,14 @@ function parse(request: WireRequest): Operation | ServiceError {
       action: `s3:${permission}`,
       resource,
     }));
-    return { name: named.name, input: undefined, requiredPermissions };
+    // A copy also reads its source.
+    const source = request.headers['x-amz-copy-source'];
+    const [sourceBucket = '', ...sourceKey] = decodeURIComponent(source ?? '')
+      .replace(/^\//, '')
+      .split('/');
+    const reads: readonly RequiredPermission[] =
+      source === undefined ? [] : [{ action: 's3:GetObject', resource: arns.object(sourceBucket, sourceKey.join('/')) }];
+    return { name: named.name, input: undefined, requiredPermissions: [...requiredPermissions, ...reads] };
   };
   if (key === '') {
     return request.method === 'GET' && bucket !== ''

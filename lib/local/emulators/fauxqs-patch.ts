@@ -9,6 +9,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { buildApp as build } from 'fauxqs';
+import { loadEmulatorModule } from './emulator-modules.ts';
 
 const patched = new WeakSet<object>();
 
@@ -137,10 +138,10 @@ const isAction = (value: unknown): value is QueueAction => typeof value === 'fun
 const unsupportedVersion = (): Error =>
   new Error('The installed fauxqs has another version than the embedded cloud expects: run npm ci');
 
-const load = (file: string): Promise<Loaded> => import(new URL(file, import.meta.resolve('fauxqs')).href);
-
 export async function loadFauxqsClasses(): Promise<FauxqsClasses> {
-  const modules = await Promise.all(['sqs/sqsStore.js', 'sns/snsStore.js', 's3/s3Store.js', 'persistence.js'].map(load));
+  const modules = await Promise.all(
+    ['sqs/sqsStore.js', 'sns/snsStore.js', 's3/s3Store.js', 'persistence.js'].map(loadEmulatorModule),
+  );
   const found: Record<string, unknown> = {};
   for (const module of modules) for (const [name, value] of Object.entries(module)) found[name] = value;
   if (!hasClasses(found)) throw unsupportedVersion();
@@ -152,7 +153,7 @@ export async function loadQueueActions(operations: readonly string[]): Promise<R
   const actions = await Promise.all(
     operations.map(async (operation) => {
       const name = operation.charAt(0).toLowerCase() + operation.slice(1);
-      const action = (await load(`sqs/actions/${name}.js`))[name];
+      const action = (await loadEmulatorModule(`sqs/actions/${name}.js`))[name];
       if (!isAction(action)) throw unsupportedVersion();
       return [operation, action] as const;
     }),

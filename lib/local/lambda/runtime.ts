@@ -2,6 +2,7 @@
  * The code of a function's thread: emulates Node's Lambda runtime for a handler.
  * It loads the module once and then runs one invocation at a time.
  */
+import { followClock } from '../clock/shifted-clock.ts';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Context } from 'aws-lambda';
@@ -76,6 +77,7 @@ async function run(handler: Handler & StreamHandler, invocation: Invocation): Pr
 }
 
 async function load(): Promise<void> {
+  followClock();
   if (data.cache !== undefined) enableCompileCache(data.cache);
   const module: Record<string, unknown> = await import(data.module);
   const handler = module[data.handler];

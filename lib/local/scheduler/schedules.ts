@@ -44,6 +44,8 @@ export interface Schedules {
   readonly service: Service;
   /** Writes the template's schedules and starts firing. */
   deploy(): void;
+  /** Fires what is due by now. */
+  rearm(): void;
   stop(): Promise<void>;
 }
 
@@ -69,6 +71,7 @@ export function createSchedules({ template, store, queues, recorder, ...parts }:
       deploySchedules(template, store, Date.now());
       runner.rearm();
     },
+    rearm: () => runner.rearm(),
     stop: () => runner.stop(),
   };
 }

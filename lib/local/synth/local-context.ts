@@ -1,6 +1,5 @@
-/** The context of the CDK app on a laptop: the checkout's own cdk.json, overridden by the settings of this machine. */
+/** The context of the CDK app on a laptop: that of the checkout or the project (cdk.json), overridden by the settings of this machine. */
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import * as z from 'zod';
 import { arns } from '../aws-environment.ts';
 import { demoProviders } from '../local-credentials.ts';
@@ -72,10 +71,12 @@ const localModels = (configured: Readonly<Record<string, unknown>>): object => (
   [moderationSetting]: configured[moderationSetting] ?? { provider: 'deterministic', words: ['forbidden'] },
 });
 
+const contextIn = (file: string): Readonly<Record<string, unknown>> =>
+  existsSync(file) ? cdkShape.parse(JSON.parse(readFileSync(file, 'utf8'))).context : {};
+
 /** @returns the context as JSON */
-export const localContext = (root: string, stateDirectory: string, settings: object): string => {
-  const file = join(root, 'cdk.json');
-  const configured = existsSync(file) ? cdkShape.parse(JSON.parse(readFileSync(file, 'utf8'))).context : {};
+export const localContext = (contextFiles: readonly string[], stateDirectory: string, settings: object): string => {
+  const configured: Readonly<Record<string, unknown>> = Object.assign({}, ...contextFiles.map(contextIn));
   const webhooks = { [webhooksSetting]: localWebhooks(configured[webhooksSetting]) };
   const secrets = { [secretsSetting]: localSecretsSetting(stateDirectory, configured[secretsSetting]) };
   const code = localCodeRuns(configured[codeSetting]);

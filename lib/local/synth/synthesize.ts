@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import type { CdkApp } from './cdk-app.ts';
 import { localContext } from './local-context.ts';
 import { createHash } from 'node:crypto';
 
@@ -13,10 +14,10 @@ class SynthesisError extends Error {
 /** The CDK's built-in CloudFormation rules take half of a synthesis, and `check` and `deploy` run them. cdk-nag's rules stay. */
 const withoutBuiltInRules = { CDK_VALIDATION: 'false' };
 
-function runApp(root: string, outdir: string, context: string): Promise<void> {
+function runApp({ program, cwd }: CdkApp, outdir: string, context: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['bin/stepwell.ts'], {
-      cwd: root,
+    const child = spawn(process.execPath, [program], {
+      cwd,
       env: { ...process.env, ...withoutBuiltInRules, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: context },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -40,20 +41,20 @@ export interface Synthesis {
 
 /** @param settings context values (`stepwell:…`) that override those of this machine */
 export async function synthesize(
-  root: string,
+  app: CdkApp,
   stateDirectory: string,
   settings: Readonly<Record<string, unknown>> = {},
 ): Promise<Synthesis> {
   const directory = join(stateDirectory, 'cloud-assembly');
   const digestFile = join(stateDirectory, 'cloud-assembly.sha256');
-  const context = localContext(root, stateDirectory, settings);
-  const digest = `${digestSources(root)} ${context}`;
+  const context = localContext(app.contextFiles, stateDirectory, settings);
+  const digest = `${digestSources(app.cwd, app.sources)} ${context}`;
   if (existsSync(join(directory, 'manifest.json')) && existsSync(digestFile) && readFileSync(digestFile, 'utf8') === digest) {
     return { directory, isFresh: false };
   }
   const temporaryDirectory = `${directory}.new`;
   rmSync(temporaryDirectory, { recursive: true, force: true });
-  await runApp(root, temporaryDirectory, context);
+  await runApp(app, temporaryDirectory, context);
   // Delete the old digest first and write the new one last: after a kill in between, the next start synthesizes again.
   rmSync(digestFile, { force: true });
   rmSync(directory, { recursive: true, force: true });
@@ -61,8 +62,6 @@ export async function synthesize(
   writeFileSync(digestFile, digest);
   return { directory, isFresh: true };
 }
-
-const sourcePaths = ['lib', 'functions', 'bin', 'scripts', 'package-lock.json', 'cdk.json', 'tsconfig.json'] as const;
 
 function files(path: string): readonly string[] {
   const stat = statSync(path, { throwIfNoEntry: false });
@@ -73,10 +72,11 @@ function files(path: string): readonly string[] {
     .flatMap((name) => files(join(path, name)));
 }
 
-export function digestSources(root: string, paths: readonly string[] = sourcePaths): string {
+/** @param paths absolute; their names relative to the root are part of the digest */
+export function digestSources(root: string, paths: readonly string[]): string {
   const hash = createHash('sha256');
   for (const path of paths) {
-    for (const file of files(join(root, path))) {
+    for (const file of files(path)) {
       const content = readFileSync(file);
       hash.update(`${relative(root, file)}\0${content.length}\0`).update(content);
     }

@@ -10,8 +10,8 @@ import { type ConfigFinding, shownValue, lookUpText } from '../config-values.ts'
 import type { NodeShape } from '../node-type.ts';
 import { graphDefaults } from '../settings.ts';
 
-/** the parts of a fixed delay */
-export const fixedDelayLimits = { minutes: 1_440, seconds: 59, ms: 999 } as const;
+/** the parts of a fixed delay, which is 365 days at most together */
+export const fixedDelayLimits = { minutes: 525_600, seconds: 59, ms: 999 } as const;
 
 const schema = z.object({
   delayType: z.enum(['fixed', 'dynamic', 'until']).default('fixed'),
@@ -34,7 +34,12 @@ export const delay: NodeShape<typeof schema> = {
   announcesStart: false,
   schema,
   handles: () => [mainHandle],
+  waitMs: (config) => (config.delayType === 'fixed' ? fixedDelayOf(config) : undefined),
   check: (config) => {
+    if (config.delayType === 'fixed' && fixedDelayOf(config) > maxDeadline)
+      return [
+        { code: 'config_invalid', path: ['delayMinutes'], message: 'must be at most 365 days, with delaySeconds and delayMs' },
+      ];
     if (config.delayType === 'dynamic' && config.delayVariable === undefined) return [missing('delayVariable')];
     if (config.delayType !== 'until') return [];
     if (config.untilTime === undefined) return [missing('untilTime')];
@@ -56,11 +61,14 @@ export const delay: NodeShape<typeof schema> = {
   },
 };
 
+const fixedDelayOf = ({ delayMinutes, delaySeconds, delayMs }: Config): number =>
+  delayMinutes * 60_000 + delaySeconds * 1_000 + delayMs;
+
 /** The wait in milliseconds, 0 for a time in the past, or an error message. */
 function waitOf(config: Config, now: Instant, lookUp: (template: JsonValue) => JsonValue): number | string {
   switch (config.delayType) {
     case 'fixed':
-      return config.delayMinutes * 60_000 + config.delaySeconds * 1_000 + config.delayMs;
+      return fixedDelayOf(config);
     case 'dynamic': {
       const value = lookUp(config.delayVariable ?? null);
       return readMilliseconds(value) ?? `a duration must be a number of milliseconds of at least 0, and is ${shownValue(value)}`;

@@ -6,10 +6,11 @@ import { checkPayload } from '../../engine/graph/payload-limits.ts';
 import { type JsonObject, inline } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import { type NodeTools, type RunResult, type Runner, failed, runner, unlessAborted } from '../runner.ts';
-import { type NetworkAccess, destinationOf, pinnedAgent } from '../../egress/destination.ts';
+import { type NetworkAccess, destinationOf, forbiddenMessage, pinnedAgent } from '../../egress/destination.ts';
 import { retryAfter } from '../../egress/retry-after.ts';
 import { type HttpResponse, statusFailure, readResponse } from './response.ts';
 import { type Outgoing, isRedirect, redirected, requestOf } from './request.ts';
+import { shownRequest } from './shown-request.ts';
 import type { SecretMask } from '../../egress/secret-mask.ts';
 import { type HttpConfig, http, isHttp } from './shape.ts';
 
@@ -21,13 +22,27 @@ export const runHttp = (networkAccess: NetworkAccess): Runner =>
     if (typeof request === 'string') return failed({ cause: 'invalid', code: 'request_invalid', message: request });
     const limit = AbortSignal.timeout(tools.timeoutMs);
     const signal = AbortSignal.any([tools.signal, limit]);
+    const withRequest = (result: RunResult): RunResult => {
+      const secrets = { names: secretTexts.texts.keys(), mask: tools.secrets.mask };
+      return result.outcome.kind === 'failed' ? addRequest(result, shownRequest(config, input.context, tools, secrets)) : result;
+    };
     try {
-      return await sendFollowingRedirects(config, request, networkAccess, { signal, mask: tools.secrets.mask });
+      return withRequest(await sendFollowingRedirects(config, request, networkAccess, { signal, mask: tools.secrets.mask }));
     } catch (error) {
       tools.signal.throwIfAborted();
-      return failed(limit.aborted ? timeoutFailure(tools) : unreachableFailure(request.url, error));
+      return withRequest(failed(limit.aborted ? timeoutFailure(tools) : unreachableFailure(request.url, error)));
     }
   });
+
+/** What the attempt sent belongs to its failure. Successful attempts store nothing of it. */
+function addRequest(result: RunResult, request: JsonObject | undefined): RunResult {
+  const { outcome } = result;
+  if (outcome.kind !== 'failed' || request === undefined) return result;
+  return {
+    ...result,
+    outcome: { ...outcome, failure: { ...outcome.failure, details: { ...outcome.failure.details, request } } },
+  };
+}
 
 async function sendFollowingRedirects(
   config: HttpConfig,
@@ -41,7 +56,7 @@ async function sendFollowingRedirects(
     const destination = await unlessAborted(destinationOf(request.url.hostname, networkAccess), signal);
     if ('refused' in destination)
       return destination.refused === 'forbidden'
-        ? refused('address_forbidden', `${request.url.hostname} is not an address of the public internet`)
+        ? refused('address_forbidden', forbiddenMessage(request.url.hostname))
         : failed(nameNotResolved(request.url));
     const agent = pinnedAgent(destination.addresses);
     try {

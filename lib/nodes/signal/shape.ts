@@ -31,6 +31,7 @@ export const signal: NodeShape<typeof schema> = {
   announcesStart: false,
   schema,
   handles: ({ onExpiry }) => [mainHandle, ...(onExpiry === 'continue' ? [expiredHandle] : []), errorHandle],
+  waitMs: ({ expiresInSeconds }) => (expiresInSeconds === undefined ? undefined : expiresInSeconds * 1_000),
   check: (config) =>
     config.onExpiry === 'continue' && config.expiresInSeconds === undefined
       ? [{ code: 'config_invalid', path: ['expiresInSeconds'], message: 'is required for onExpiry "continue"' }]

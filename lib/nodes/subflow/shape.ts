@@ -34,6 +34,7 @@ export const subflow: NodeShape<typeof schema> = {
   announcesStart: false,
   schema,
   handles: () => [mainHandle, errorHandle],
+  waitMs: ({ expiresInSeconds }) => (expiresInSeconds === undefined ? undefined : expiresInSeconds * 1_000),
   decider: (config) => (input, now) =>
     defined({
       kind: 'calling',

@@ -19,6 +19,8 @@ export interface FirstKey {
   readonly scope: Scope;
   /** null: no limit; absent: the default */
   readonly rateLimitPerMinute?: number | null;
+  /** default: `admin` */
+  readonly scopes?: KeySettings['scopes'];
 }
 
 /** A configuration error. Its message contains no secret, so it may be shown. */
@@ -27,12 +29,12 @@ export class KeyRegistrationError extends Error {
 }
 
 /**
- * Creates the first admin key if its secret is empty. Writes the secret first, so that every registered key has a known text. If the
+ * Creates the first admin key, or a key of applications, if its secret is empty. Writes the secret first, so that every registered key has a known text. If the
  * secret already contains a key, registers that key if an earlier attempt did not.
  */
 export async function createFirstKey(
   deps: KeyDeps & { readonly secrets: Secrets },
-  { secretArn, scope, rateLimitPerMinute }: FirstKey,
+  { secretArn, scope, rateLimitPerMinute, scopes = ['admin'] }: FirstKey,
   { mint, parse }: { readonly mint: () => Mint; readonly parse: (text: string) => Omit<Mint, 'text'> | undefined },
 ): Promise<{ readonly keyId: KeyId; readonly isNew: boolean }> {
   const existing = await deps.secrets.value(secretArn);
@@ -45,7 +47,7 @@ export async function createFirstKey(
     );
   const { keyId, secretHash } = found;
   if ((await deps.keys.key(keyId)) === undefined) {
-    const settings = defined({ scopes: ['admin'] as const, rateLimitPerMinute });
+    const settings = defined({ scopes, rateLimitPerMinute });
     await putKey(deps, { keyId, secretHash, ...scope, ...settings });
   }
   return { keyId, isNew: existing === undefined };

@@ -13,6 +13,7 @@ import { type Effect, effectsOf } from './effects.ts';
 import { finalizeRun } from './finalize-run.ts';
 import { markDue } from './mark-due.ts';
 import { type Followed, deliverSignal, matchOnce, registerWait, settleSignal } from './match-signals.ts';
+import { scheduleRetention } from './schedule-retention.ts';
 import { notifyStart } from './notify-start.ts';
 import { sendJobAt } from './schedule-message.ts';
 
@@ -54,6 +55,8 @@ async function dispatch(decider: Decider, effect: Effect): Promise<Followed | vo
       const { head, state } = effect.fold;
       return markDue(deps, head, nextCheck(state, head.deadlineAt, deps.clock.now()));
     }
+    case 'extend-retention':
+      return scheduleRetention(deps, effect.fold.head);
     case 'notify-start':
       return notifyStart(deps, effect.fold);
     case 'register-wait':

@@ -23,6 +23,8 @@ type CommitEffect =
   | { readonly kind: 'send-at'; readonly at: Instant; readonly job: WorkJob | WakeJob | SlotJob }
   /** through the delay queue, without a delay */
   | { readonly kind: 'send-message'; readonly job: ChildJob | WaitsJob }
+  /** move the expiry of what the run has stored, later */
+  | { readonly kind: 'extend-retention'; readonly fold: RunFold }
   /** notify the caller and the children, publish the end, free slot and deployment, update the head */
   | { readonly kind: 'finalize'; readonly fold: RunFold }
   /** write when the sweep must next check the run */
@@ -68,6 +70,7 @@ export function effectsOf(kind: Pick<RunKind, 'jobOf' | 'signals'>, fold: RunFol
   if (isTerminal(fold.state.progress)) effects.push({ kind: 'finalize', fold });
   else {
     if (commit.events.some(({ type }) => beginsWait.has(type))) effects.push({ kind: 'mark-due', fold });
+    if (commit.events.some(({ type }) => type === 'DEADLINE_EXTENDED')) effects.push({ kind: 'extend-retention', fold });
     const isStart = commit.events.some((event) => event.type === 'RUN_STATUS_CHANGED' && event.status === 'running');
     if (isStart) effects.push({ kind: 'notify-start', fold });
   }

@@ -33,6 +33,7 @@ export async function finalizeRun(deps: Deps, { head, state }: RunFold): Promise
       endedAt: progress.endedAt,
       error: progress.status === 'failed' ? progress.error : undefined,
     }),
+    head.expiresAt,
   );
 }
 

@@ -75,7 +75,7 @@ const fingerprintOf = (manifest: Manifest): string =>
     // Runs start on the last listed version of a code workflow, so that order matters.
     normalizedNames(
       manifest.runtime,
-      manifest.workflows.map(({ name, version }) => JSON.stringify([name, version])),
+      manifest.workflows.map(({ name, version, deadlineSeconds }) => JSON.stringify([name, version, deadlineSeconds])),
     ),
     manifest.steps.map(({ name }) => name).toSorted(),
     manifest.files.map(({ path, sha256, bytes }) => JSON.stringify([path, sha256, bytes])).toSorted(),

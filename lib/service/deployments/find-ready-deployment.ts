@@ -17,6 +17,8 @@ export interface ServedWorkflow {
   readonly workflowName: string;
   /** the author's version name; only for code */
   readonly codeVersion?: string;
+  /** as the author declared it; only for code */
+  readonly deadlineSeconds?: number;
 }
 
 export async function findReadyDeployment(
@@ -33,9 +35,9 @@ export async function findReadyDeployment(
   const served = workflows.findLast(({ name }) => name === workflow);
   if (served === undefined) return { kind: 'workflow_not_found' };
   if (deployment.verifiedAt === undefined) return { kind: 'deployment_not_verified', deploymentId: id };
-  const { version } = served;
+  const { version, deadlineSeconds } = served;
   return {
     kind: 'ready',
-    serves: defined({ runtime, workflowName: workflow, codeVersion: version }),
+    serves: defined({ runtime, workflowName: workflow, codeVersion: version, deadlineSeconds }),
   };
 }

@@ -1,6 +1,7 @@
 /** Passes a job to the use case of its kind. */
 import { unreachable } from '../../engine/invariant.ts';
 import type { Job } from '../../ports/jobs.ts';
+import { extendRetention } from './extend-retention.ts';
 import { recheckRun } from './recheck-run.ts';
 import { wakeNode } from './wake-node.ts';
 import { handleSignalJob, handleWaitsJob } from '../runs/handle-signal-job.ts';
@@ -30,6 +31,8 @@ export async function handleJob(worker: Worker, job: Job, delivery: Delivery): P
       return handleSignalJob(worker, job);
     case 'waits':
       return handleWaitsJob(worker, job);
+    case 'retention':
+      return extendRetention(worker, job, delivery.mustEndAt);
     default:
       return unreachable(job);
   }

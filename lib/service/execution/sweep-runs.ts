@@ -15,6 +15,7 @@ import { scheduleDeadlineRecheck, enforceDeadline, sweepSchedulesRecheckWithin }
 import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { childJob } from '../commit/job-messages.ts';
+import { repeatRetention } from '../commit/schedule-retention.ts';
 import { markDue } from '../commit/mark-due.ts';
 import { recoverRun } from './recover-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
@@ -94,17 +95,23 @@ export async function sweepRun(decider: Decider, { isSecondCheck, ...run }: DueR
     return false;
   }
   const wasTerminal = isTerminal(fold.state.progress);
+  const wasExtended = fold.state.extendedDeadlineAt !== undefined;
   if (!wasTerminal) {
     await enforceDeadline(decider, fold);
     await requestChildCheck(deps, fold);
   }
   const { resent } = await recoverRun(decider, fold);
-  if (wasTerminal) return false;
+  const retentionCheckAt = await repeatRetention(deps, fold, wasExtended);
+  if (wasTerminal) {
+    if (retentionCheckAt !== undefined) await markDue(deps, fold.head, retentionCheckAt);
+    return false;
+  }
   if (resent.length > 0) await notifyRun(decider, fold, [{ kind: 'recovered', nodes: resent }]);
   if (isTerminal(fold.state.progress)) return resent.length > 0;
   await scheduleDeadlineRecheck(deps, fold.head, sweepSchedulesRecheckWithin);
   const now = deps.clock.now();
-  const next = Math.max(minuteOf(nextCheck(fold.state, fold.head.deadlineAt, now)), minuteOf(now) + 1, minute + 1);
+  const checkAt = nextCheck(fold.state, fold.head.deadlineAt, now);
+  const next = Math.max(minuteOf(instant(Math.min(checkAt, retentionCheckAt ?? checkAt))), minuteOf(now) + 1, minute + 1);
   await markDue(deps, fold.head, instant(minutes(next)));
   await updateAttention(deps, fold, now, await notifyStartAgain(deps, fold));
   return resent.length > 0;
@@ -133,5 +140,5 @@ async function updateAttention(
   const isUnchanged = attention === projection.attention && !hasNotified;
   if (state.asOf === 0 || (isUnchanged && state.asOf - projection.asOf <= commitsFoundInThreeReads)) return;
   const { status } = state.progress;
-  await log.project(head.address, defined({ status, asOf: state.asOf, attention }));
+  await log.project(head.address, defined({ status, asOf: state.asOf, attention }), head.expiresAt);
 }

@@ -12,12 +12,11 @@ import { invariant } from '../../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../../engine/json.ts';
 import { type Commit, nextCommitNo } from '../../engine/log/commit.ts';
 import type { Failure, RunEvent } from '../../engine/log/events.ts';
-import { applyCommit } from '../../engine/log/fold.ts';
 import type { PutResult } from '../../ports/run-log.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import { CommitTooLarge, offloadEvents, withPayloads } from './payloads.ts';
-import { type RunFold, readTail } from './read-run-fold.ts';
+import { type RunFold, advanceFold, readTail } from './read-run-fold.ts';
 import { retryUnavailable } from './retry-unavailable.ts';
 
 export type AppendResult =
@@ -65,7 +64,7 @@ export async function append(
     };
     const result = await putUntilOutcomeKnown(deps, () => deps.log.put(fold.head.address, commit, fold.head.expiresAt));
     if (isWon(result, commit)) {
-      applyCommit(fold.state, commit);
+      advanceFold(fold, commit);
       return { kind: 'committed', commit, lostPuts };
     }
     let isAlreadyRecorded = false;

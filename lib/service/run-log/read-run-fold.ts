@@ -6,7 +6,7 @@ import { type CommitNo, type NodeRef, type RunAddress, firstCommit, nodeKey } fr
 import { invariant } from '../../engine/invariant.ts';
 import { type Commit, isTombstone } from '../../engine/log/commit.ts';
 import { type RunState, applyCommit, emptyState, isTerminal } from '../../engine/log/fold.ts';
-import type { Head } from '../../engine/log/head.ts';
+import { type Head, withExtendedDeadline } from '../../engine/log/head.ts';
 import type { NodeState } from '../../engine/log/node-state.ts';
 import { shouldTakeSnapshot } from '../../engine/log/stored-fold.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
@@ -21,7 +21,8 @@ export type RunReadDeps = Pick<Deps, 'log'> & Partial<Pick<Deps, 'blobs' | 'sett
 
 /** A run and its fold, as of the last read. New commits change the state in place. */
 export interface RunFold {
-  readonly head: Head;
+  /** with the deadline and the expiry as of the last commit; the stored head may have earlier ones */
+  head: Head;
   readonly state: RunState;
   /** the commit of the last known snapshot; 0 without one */
   snapshotAt: number;
@@ -41,7 +42,7 @@ export async function readRunFold(deps: RunReadDeps, run: RunAddress, minCommit?
     mayBeLong ? undefined : deps.log.commitsAfter(run, firstCommit),
   ]);
   if (head === undefined) return undefined;
-  const fold = snapshot === undefined ? fromFirstCommit(head) : { head, state: snapshot, snapshotAt: snapshot.asOf };
+  const fold = snapshot === undefined ? fromFirstCommit(head) : foldOf(head, snapshot, snapshot.asOf);
   if (first === undefined || !foldContiguous(fold, first)) await readTail(deps, fold);
   return fold;
 }
@@ -49,7 +50,19 @@ export async function readRunFold(deps: RunReadDeps, run: RunAddress, minCommit?
 function fromFirstCommit(head: Head): RunFold {
   const state = emptyState();
   applyCommit(state, head.commit);
-  return { head, state, snapshotAt: 0 };
+  return foldOf(head, state, 0);
+}
+
+const foldOf = (head: Head, state: RunState, snapshotAt: number): RunFold => ({
+  head: withExtendedDeadline(head, state.extendedDeadlineAt),
+  state,
+  snapshotAt,
+});
+
+/** Folds the next commit. */
+export function advanceFold(fold: RunFold, commit: Commit): void {
+  applyCommit(fold.state, commit);
+  fold.head = withExtendedDeadline(fold.head, fold.state.extendedDeadlineAt);
 }
 
 /**
@@ -102,7 +115,7 @@ function foldContiguous(fold: RunFold, found: readonly Commit[], onCommit: (comm
     // A deleted run has a tombstone under each commit number. The first one already ends the run.
     if (isTombstone(commit) && isTerminal(fold.state.progress)) break;
     onCommit(commit);
-    applyCommit(fold.state, commit);
+    advanceFold(fold, commit);
   }
   return contiguous.length === found.length;
 }

@@ -3,8 +3,9 @@
  * checks every existing run.
  */
 import { defined } from '../../base/defined.ts';
+import { deadlineTermsOf } from '../../engine/deadline.ts';
 import { type RunId, type Scope, eventId, firstCommit, nonce } from '../../engine/ids.ts';
-import { type Head, type RunCreation, expiryOf, firstProjection } from '../../engine/log/head.ts';
+import { type Head, type RunCreation, defaultDeadline, expiryOf, firstProjection, maxDeadline } from '../../engine/log/head.ts';
 import { applyCommit, emptyState } from '../../engine/log/fold.ts';
 import { type Commit, isTombstone } from '../../engine/log/commit.ts';
 import { type DurationMs, type Instant, after, days, durationMs, instant, minutes, seconds } from '../../engine/time.ts';
@@ -31,7 +32,7 @@ export interface RunTerms {
   readonly trace?: Trace;
   readonly availableAt?: Instant;
   readonly deadlineAt?: Instant;
-  /** upper bound of the run's deadline */
+  /** upper bound of the run's deadline: the latest deadline of the calling run */
   readonly maxDeadlineAt?: Instant;
 }
 
@@ -41,8 +42,6 @@ export type NotCreated =
   /** the run of the key or the id was deleted; it is not created again */
   | { readonly kind: 'run_deleted'; readonly runId: RunId };
 
-/** The deadline of a run if neither its workflow nor its start sets one. */
-export const defaultDeadline = days(7);
 /** Delay of the sweep's first check: by then the run's first worker has committed or died. */
 const firstCheckDelay = minutes(2);
 /** Maximum duration of a test run, and how long it can be read after its deadline. */
@@ -62,10 +61,10 @@ export async function createRun(
   const { deps, by } = decider;
   const address = { ...request.scope, runId: reservation.runId };
   const startsAt = request.availableAt !== undefined && request.availableAt > now ? request.availableAt : undefined;
-  const requestedDeadline = request.deadlineAt ?? after(startsAt ?? now, deadlineLimitOf(resolved));
-  const deadlineAt = instant(Math.min(requestedDeadline, request.maxDeadlineAt ?? requestedDeadline));
+  const { deadlineAt, deadlineLimitAt } = deadlinesOf(request, resolved, startsAt ?? now);
   const expiresAt = expiryOf({ createdAt: now, deadlineAt }, isTest(resolved) ? testRetention : deps.settings.retentionMs);
-  const terms = { address, now, deadlineAt, expiresAt, startsAt };
+  const deadline = deadlineTermsOf(defined({ createdAt: now, availableAt: startsAt, deadlineAt, deadlineLimitAt }));
+  const terms = { address, now, deadline, expiresAt, startsAt };
   const first = await ('version' in resolved
     ? decider.kinds.graph.create(decider, resolved, terms)
     : decider.kinds[resolved.runtime].create(decider, resolved, terms));
@@ -75,6 +74,7 @@ export async function createRun(
     address,
     createdAt: now,
     deadlineAt,
+    deadlineLimitAt,
     availableAt: startsAt,
     expiresAt,
     bodyHash: request.bodyHash,
@@ -129,11 +129,28 @@ async function continueWithWritten(decider: Decider, proposed: RunCreation, copi
   return written;
 }
 
-const deadlineLimitOf = (resolved: Resolved): DurationMs => {
-  const declared = 'version' in resolved ? resolved.version.options.deadlineSeconds : undefined;
-  const limit = declared === undefined ? defaultDeadline : seconds(declared);
-  return isTest(resolved) ? durationMs(Math.min(limit, maxTestDuration)) : limit;
-};
+/**
+ * The deadline of the run; if it is the default, also how far waits may extend it. A run never lasts longer than the run that called it
+ * may last. A test run is not extended.
+ */
+function deadlinesOf(
+  { deadlineAt, maxDeadlineAt }: RunTerms,
+  resolved: Resolved,
+  from: Instant,
+): { readonly deadlineAt: Instant; readonly deadlineLimitAt?: Instant } {
+  const atMost = (moment: Instant): Instant => instant(Math.min(moment, maxDeadlineAt ?? moment));
+  if (deadlineAt !== undefined) return { deadlineAt: atMost(deadlineAt) };
+  const declared = declaredDeadlineOf(resolved);
+  const length = declared ?? defaultDeadline;
+  if (isTest(resolved)) return { deadlineAt: atMost(after(from, durationMs(Math.min(length, maxTestDuration)))) };
+  if (declared !== undefined) return { deadlineAt: atMost(after(from, declared)) };
+  return { deadlineAt: atMost(after(from, defaultDeadline)), deadlineLimitAt: atMost(after(from, maxDeadline)) };
+}
+
+function declaredDeadlineOf(resolved: Resolved): DurationMs | undefined {
+  const declared = 'version' in resolved ? resolved.version.options.deadlineSeconds : resolved.deadlineSeconds;
+  return declared === undefined ? undefined : seconds(declared);
+}
 
 const headOf = (creation: RunCreation): Head => ({ ...creation, projection: firstProjection });
 

@@ -1,12 +1,14 @@
 /** Reads the current state of one run from its log. */
 import { defined } from '../../base/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
-import { type IterationKey, nodeKey, topLevel } from '../../engine/ids.ts';
+import { type IterationKey, type NodeRef, nodeKey, topLevel } from '../../engine/ids.ts';
 import type { PlanNode } from '../../engine/graph/plan.ts';
 import type { JsonValue, Payload } from '../../engine/json.ts';
 import { type RunProgress, type RunState, type BudgetUsage, isTerminal, isWaitingForSlot } from '../../engine/log/fold.ts';
+import type { StepKind } from '../../engine/durable/step.ts';
 import type { Head } from '../../engine/log/head.ts';
 import type { NodeState } from '../../engine/log/node-state.ts';
+import type { Instant } from '../../engine/time.ts';
 import { type Decider, kindOf } from '../decider.ts';
 import { loadPayload } from '../run-log/payloads.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';
@@ -30,6 +32,8 @@ export interface RunView {
   readonly progress: RunProgress;
   /** the run waits for one of this number of concurrency slots */
   readonly waitingForSlots?: number;
+  /** the node whose failure ended the run */
+  readonly rootCause?: FailedNode;
   /** usage, also for a run without a budget */
   readonly spent: BudgetUsage;
   readonly input?: ShownValue;
@@ -43,6 +47,8 @@ export interface RunView {
   readonly nodesOmitted?: number;
   readonly lastEventId: number;
 }
+
+export type FailedNode = Extract<NodeState, { failure: unknown }>;
 
 export type GetRunResult = { readonly kind: 'found'; readonly run: RunView } | { readonly kind: 'not_found' };
 
@@ -59,7 +65,7 @@ export async function getRun(
   const fold = await readRunFold(deps, address);
   if (fold === undefined) return { kind: 'not_found' };
   const { head, state } = fold;
-  const { shown: named, omitted } = await kindOf(decider, head).present(decider, fold);
+  const { shown: named, omitted, rootCause } = await kindOf(decider, head).present(decider, fold);
 
   const budget = { bytes: withValues ? maxValuesBytes : 0 };
   const shown = async (payload: Payload | undefined): Promise<ShownValue | undefined> => {
@@ -74,7 +80,7 @@ export async function getRun(
   const input = shown(state.contextWrites.get('input')?.at(-1)?.payload);
   const output = shown(state.progress.status === 'completed' ? state.progress.output : undefined);
   const nodes = named.map(async ({ node, iteration, isPinned }: NamedNode): Promise<ShownNode> => {
-    const nodeState = state.nodes.get(nodeKey({ nodeId: node.id, iteration }));
+    const nodeState = withStepStart(state.nodes.get(nodeKey({ nodeId: node.id, iteration })), deps.clock.now());
     const value = await shown(nodeState?.status === 'completed' ? nodeState.output : undefined);
     return defined({
       node,
@@ -91,6 +97,7 @@ export async function getRun(
       head,
       progress: state.progress,
       spent: state.budgetUsage,
+      rootCause: failedNodeAt(state, rootCause),
       waitingForSlots: state.admission !== undefined && isWaitingForSlot(state) ? state.admission.slots : undefined,
       input: inputValue,
       output: outputValue,
@@ -100,6 +107,23 @@ export async function getRun(
     }),
   };
 }
+
+/**
+ * A step function starts in the workflow task that commits its dispatch, or in the task that its retry time wakes. So a dispatched step
+ * is running, and no commit has to record its start.
+ */
+function withStepStart(node: NodeState | undefined, now: Instant): NodeState | undefined {
+  if (node?.status !== 'queued' || !hasStepFunction(node.step?.kind)) return node;
+  const { notBefore = node.dispatchedAt, ...dispatched } = node;
+  return notBefore > now ? node : { ...dispatched, status: 'running', startedAt: notBefore };
+}
+
+const hasStepFunction = (kind: StepKind | undefined): boolean => kind === 'function' || kind === 'rollback';
+
+const failedNodeAt = ({ nodes }: RunState, ref: NodeRef | undefined): FailedNode | undefined => {
+  const node = ref === undefined ? undefined : nodes.get(nodeKey(ref));
+  return node?.status === 'failed' || node?.status === 'timed_out' ? node : undefined;
+};
 
 /** Maximum number of steps in a response. A code run has up to 25,000 steps; the events contain all of them. */
 export const maxShownSteps = 1_000;
@@ -125,6 +149,8 @@ export interface PresentedNodes {
   readonly shown: readonly NamedNode[];
   /** number of ended nodes that are not shown */
   readonly omitted: number;
+  /** the node whose failure ended the run; absent: the run has not failed because of a node */
+  readonly rootCause?: NodeRef;
 }
 
 /** Maximum number of loop body nodes in a response. A loop has up to 1,000 open iterations with many nodes each. */

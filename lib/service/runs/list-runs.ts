@@ -7,7 +7,7 @@ import type { RunId, Scope, WorkflowName } from '../../engine/ids.ts';
 import { type Head, type RunStatus, isTestRun, terminalStatuses } from '../../engine/log/head.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { RunEvent } from '../../engine/log/events.ts';
-import { rerunOf } from '../../engine/log/lineage.ts';
+import { callerOf, rerunOf } from '../../engine/log/lineage.ts';
 import type { Instant } from '../../engine/time.ts';
 import type { ListPosition, ListedState, RunPage } from '../../ports/run-index.ts';
 import type { Deps } from '../deps.ts';
@@ -23,6 +23,8 @@ export interface RunFilters {
   readonly attention?: 'waiting' | 'retrying';
   /** reruns of that run */
   readonly rerunOf?: RunId;
+  /** includes runs that another run called */
+  readonly includeChildren?: boolean;
   /** includes test runs of unsaved graphs */
   readonly includeTests?: boolean;
 }
@@ -92,6 +94,7 @@ const stateOf = ({ status, attention }: RunFilters): ListedState | undefined =>
 
 /** Filters by the head alone, so that the logs of other runs are not read. */
 const matchesHead = (head: Head, filters: RunFilters): boolean =>
+  (filters.includeChildren === true || callerOf(head) === undefined) &&
   (filters.includeTests === true || !isTestRun(head)) &&
   (filters.workflowName === undefined || filters.workflowName === head.workflow.name) &&
   (filters.rerunOf === undefined || filters.rerunOf === rerunOf(head)) &&

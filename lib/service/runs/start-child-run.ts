@@ -4,7 +4,7 @@ import type { ChildEnd } from '../../engine/graph/facts.ts';
 import { nonce, workflowName, workflowNamePattern } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
-import { isTestRun } from '../../engine/log/head.ts';
+import { isTestRun, latestDeadlineOf } from '../../engine/log/head.ts';
 import { callerOf, callerSystemValues } from '../../engine/log/lineage.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import { createHash } from 'node:crypto';
@@ -33,7 +33,7 @@ export async function startChildRun(
       `the call would exceed the maximum of ${maxCallDepth - 1} nested child runs; check for a workflow that calls itself`,
     );
   const now = deps.clock.now();
-  // A child's deadline is never after its caller's, and no run starts after its deadline.
+  // A child never lasts longer than its caller may last, and no run starts after its deadline.
   if (head.deadlineAt <= now) return refused('deadline', 'deadline_exceeded', 'the deadline of the calling run has passed');
   const input = 'value' in wait.input ? wait.input.value : await loadPayload(deps, head.address, wait.input.ref);
   const resolved = await resolve(decider, head.address, wait, input);
@@ -44,7 +44,7 @@ export async function startChildRun(
   const terms = defined({
     scope: scopeOf(head),
     bodyHash: createHash('sha256').update(`${runId}/${childRunId}`).digest('hex'),
-    maxDeadlineAt: head.deadlineAt,
+    maxDeadlineAt: latestDeadlineOf(head),
     trace: head.trace,
   });
   // Every attempt writes the head with the same nonce, so an attempt that finds it written recognises this run.

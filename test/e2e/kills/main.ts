@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { parseOptionsOrExit, wholeNumber } from '../../../scripts/options.ts';
+import { checkoutApp } from '../../../lib/local/synth/cdk-app.ts';
 import { synthesize } from '../../../lib/local/synth/synthesize.ts';
 import { Prng } from '../../simulation/prng.ts';
 import { writeProof } from '../../simulation/write-proof.ts';
@@ -36,7 +37,7 @@ function killsOf(seed: number): readonly Kill[] {
 
 const prepared = mkdtempSync(join(tmpdir(), 'stepwell-prepared-'));
 try {
-  await synthesize(root, prepared);
+  await synthesize(checkoutApp(root), prepared);
   await prepare(prepared);
   if (values.seed === undefined) {
     await goOn();

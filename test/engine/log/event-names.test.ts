@@ -17,6 +17,7 @@ const published = {
   RUN_RESUMED: 'run.resumed',
   RUN_RECOVERED: 'run.recovered',
   RUN_RETRIED: 'run.retried',
+  DEADLINE_EXTENDED: 'deadline.extended',
   ROLLBACK_STARTED: 'rollback.started',
   NODE_DISPATCHED: 'node.queued',
   NODE_STARTED: 'node.started',

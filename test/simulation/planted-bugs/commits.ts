@@ -127,7 +127,7 @@ export const commitBugs: readonly PlantedBug[] = [
   {
     name: 'a stored commit is not folded',
     file: append,
-    find: 'applyCommit(fold.state, commit);',
+    find: 'advanceFold(fold, commit);',
     replace: '',
     within: 20,
   },

@@ -213,7 +213,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
   {
     name: 'each run is past its deadline',
     file: decide,
-    find: 'if (facts.length > 0 && isPastDeadline(draft)) endRun(',
+    find: 'if (facts.length > 0 && mustEndAtDeadline(draft)) endRun(',
     replace: 'if (facts.length > 0 && !hasEnded(draft)) endRun(',
     within: 20,
     options: graphs,

@@ -115,8 +115,8 @@ export const workerCrashBugs: readonly PlantedBug[] = [
   {
     name: 'a graph run continues past its deadline',
     file: 'lib/engine/graph/decide.ts',
-    find: 'if (facts.length > 0 && isPastDeadline(draft)) endRun(',
-    replace: "if (facts.some(({ kind }) => kind === 'deadline-passed') && isPastDeadline(draft)) endRun(",
+    find: 'if (facts.length > 0 && mustEndAtDeadline(draft)) endRun(',
+    replace: "if (facts.some(({ kind }) => kind === 'deadline-passed') && mustEndAtDeadline(draft)) endRun(",
     within: 200,
     options: { code: 0 },
   },

@@ -14,14 +14,14 @@ export async function createBundleRun(
 ): Promise<PreparedRun | NotPrepared> {
   const { deps } = decider;
   const { deploymentId, workflowName, input, system = {} } = resolved;
-  const { address, now, deadlineAt, expiresAt, startsAt } = terms;
+  const { address, now, deadline, expiresAt, startsAt } = terms;
   const refused = await pinDeployment(decider, resolved, terms);
   if (refused !== undefined) return refused;
   const payload = await offloadInput(deps, { address, expiresAt, kind: 'bundle' }, input);
   const body = { runId: address.runId, input };
   // The message id follows from the run id, so that every repeated request writes the same commit.
   const first = newMessage(deps, 'workflow', { queueName: workflowQueue(workflowName), body }, address.runId);
-  const tools = { now, deadlineAt, random: () => deps.ids.random() };
+  const tools = { now, ...deadline, random: () => deps.ids.random() };
   return {
     created: { kind: 'bundle', workflow: { name: workflowName }, deploymentId },
     events: decideBundleStart(payload, system, first, tools, startsAt),

@@ -1,4 +1,5 @@
 /** How facts about a bundle run become events. */
+import { deadlineTermsOf } from '../../../engine/deadline.ts';
 import { type BundleFact, decideBundle } from '../../../engine/bundle/decide.ts';
 import { type Lane, type Message, messageId } from '../../../engine/bundle/message.ts';
 import type { Fact } from '../../../engine/graph/facts.ts';
@@ -16,8 +17,7 @@ export const decideBundleRun = (decider: Decider, fold: RunFold, facts: readonly
 
 const bundleDecision = ({ deps }: Decider, fold: RunFold): Decision<BundleFact> => ({
   decide: (facts) => {
-    const { deadlineAt } = fold.head;
-    const tools = { now: deps.clock.now(), deadlineAt, random: () => deps.ids.random() };
+    const tools = { now: deps.clock.now(), ...deadlineTermsOf(fold.head), random: () => deps.ids.random() };
     return { events: decideBundle(fold.state, facts, tools), undecided: 0 };
   },
 });

@@ -47,9 +47,9 @@ export async function deliverMessage(deliverer: Deliverer, job: MessageJob, deli
     `${head.address.runId} received a message job, but it is a ${head.kind} run, not a bundle run`,
   );
   const open = openNodeAt(fold.state, job, job.attempt);
-  if (open !== undefined && isPastDeadline(deps, fold)) {
-    await enforceDeadline(deliverer, fold);
-  } else if (open === undefined) {
+  if (open !== undefined && isPastDeadline(deps, fold)) await enforceDeadline(deliverer, fold);
+  if (open !== undefined && isTerminal(fold.state.progress)) return;
+  if (open === undefined) {
     // A duplicate dispatches nothing. After a redelivery, the function before may have crashed between its commit and its effects. The
     // recheck makes the worker dispatch them.
     if (delivery.isRedelivered) await sendRecheck(deps, head, durationMs(0));

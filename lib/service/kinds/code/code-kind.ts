@@ -1,5 +1,6 @@
 /** Code runs: a workflow function of a deployment, replayed in workflow tasks. */
-import { firstAttempt, topLevel } from '../../../engine/ids.ts';
+import { defined } from '../../../base/defined.ts';
+import { type NodeRef, firstAttempt, topLevel } from '../../../engine/ids.ts';
 import type { RunState } from '../../../engine/log/fold.ts';
 import { creationOf } from '../../../engine/log/head.ts';
 import { type NodeState, isOpen } from '../../../engine/log/node-state.ts';
@@ -34,7 +35,7 @@ export const codeKind: RunKind<'code'> = {
   wake: wakeSleepers,
   maxWakesPerCommit,
   resolveRerun: resolveCodeRerun,
-  present: async (_decider, { state }) => latestOf(state, stepsOf(state)),
+  present: async (_decider, { state }) => defined({ ...latestOf(state, stepsOf(state)), rootCause: failedStepOf(state) }),
   versionsOf: ({ workflow }) => ({ workflowVersion: null, version: workflow.version ?? null }),
   countsUsage: true,
 };
@@ -46,5 +47,14 @@ const stepsOf = (state: RunState): readonly NamedNode[] =>
     if (step === undefined || (step.kind === 'workflow_task' && !isDeferred(node))) return [];
     return [{ node: { id: node.nodeId, type: step.kind, label: step.key }, iteration: topLevel }];
   });
+
+/** The failed step whose error the code did not catch. */
+function failedStepOf({ progress, nodes }: RunState): NodeRef | undefined {
+  const key = progress.status === 'failed' ? progress.error.details?.['step'] : undefined;
+  if (key === undefined) return undefined;
+  for (const [, node] of nodes.entries())
+    if ('failure' in node && node.step?.key === key) return { nodeId: node.nodeId, iteration: topLevel };
+  return undefined;
+}
 
 const isDeferred = (node: NodeState): boolean => isOpen(node) && node.attempt > firstAttempt;

@@ -15,7 +15,7 @@ export async function createCodeRun(
   terms: PrepareTerms,
 ): Promise<PreparedRun | NotPrepared> {
   const { deploymentId, workflowName, codeVersion, input, system = {}, copied } = resolved;
-  const { address, now, deadlineAt, expiresAt, startsAt } = terms;
+  const { address, now, deadline, expiresAt, startsAt } = terms;
   const refused = await pinDeployment(decider, resolved, terms);
   if (refused !== undefined) return refused;
   const payload = await offloadInput(decider.deps, { address, expiresAt, kind: 'code' }, input);
@@ -23,7 +23,7 @@ export async function createCodeRun(
   const copiedBatches = copied === undefined ? undefined : await copyLog(decider.deps, copied, { address, expiresAt });
   return defined({
     created: { kind: 'code', workflow: defined({ name: workflowName, version: codeVersion }), deploymentId },
-    events: decideCodeStart(payload, systemValues, codeTools(now, { address, deadlineAt }), startsAt),
+    events: decideCodeStart(payload, systemValues, codeTools(now, address, deadline), startsAt),
     copied: copiedBatches,
   });
 }

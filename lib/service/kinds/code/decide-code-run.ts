@@ -1,9 +1,10 @@
 /** How facts about a code run become events. */
+import { type DeadlineTerms, deadlineTermsOf } from '../../../engine/deadline.ts';
 import { decideCode } from '../../../engine/durable/decide.ts';
 import type { CodeFact, CodeTools } from '../../../engine/durable/facts.ts';
 import type { Fact } from '../../../engine/graph/facts.ts';
 import type { RunEvent } from '../../../engine/log/events.ts';
-import type { Head } from '../../../engine/log/head.ts';
+import type { RunAddress } from '../../../engine/ids.ts';
 import type { Instant } from '../../../engine/time.ts';
 import { childRunId } from '../../commit/child-run-id.ts';
 import type { Decision } from '../../commit/append-facts.ts';
@@ -16,7 +17,7 @@ import type { RunFold } from '../../run-log/read-run-fold.ts';
  */
 export function codeDecision({ deps }: Pick<Decider, 'deps'>, fold: RunFold): Decision<Fact> {
   const decideEvents = (facts: readonly CodeFact[]): readonly RunEvent[] =>
-    decideCode(fold.state, facts, codeTools(deps.clock.now(), fold.head));
+    decideCode(fold.state, facts, codeTools(deps.clock.now(), fold.head.address, deadlineTermsOf(fold.head)));
   return {
     decide: (facts) => ({ events: decideEvents(facts.filter(isCodeFact)), undecided: 0 }),
     eventsWhenTooLarge: (failure) => decideEvents([{ kind: 'commit-too-large', failure }]),
@@ -27,8 +28,8 @@ export function codeDecision({ deps }: Pick<Decider, 'deps'>, fold: RunFold): De
 const isCodeFact = (fact: Fact): fact is Extract<Fact, CodeFact> => fact.kind !== 'node-ended' && fact.kind !== 'slot-taken';
 
 /** The inputs of `decideCode` besides the state and the facts. */
-export const codeTools = (now: Instant, { address, deadlineAt }: Pick<Head, 'address' | 'deadlineAt'>): CodeTools => ({
+export const codeTools = (now: Instant, address: RunAddress, deadline: DeadlineTerms): CodeTools => ({
   now,
-  deadlineAt,
+  ...deadline,
   childRunId: (node, attempt) => childRunId(address.runId, node, attempt),
 });

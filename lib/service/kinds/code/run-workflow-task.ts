@@ -10,7 +10,7 @@ import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { reportedFailure } from '../../../engine/log/event-limits.ts';
 import type { Failure } from '../../../engine/log/events.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
-import type { CodeHead } from '../../../engine/log/head.ts';
+import { type CodeHead, latestDeadlineOf } from '../../../engine/log/head.ts';
 import type { OpenNode } from '../../../engine/log/node-state.ts';
 import { openNodeAt } from '../../../engine/log/open-nodes.ts';
 import { type Instant, between, durationMs, instant, seconds } from '../../../engine/time.ts';
@@ -104,7 +104,7 @@ async function replayUntilSuspended(
       workflowName: head.workflow.name,
       version: head.workflow.version ?? null,
       createdAt: head.createdAt,
-      deadlineAt: head.deadlineAt,
+      deadlineAt: latestDeadlineOf(head),
     },
     replayVersion: replayVersionOf(fold),
     input: await readRunInput(deps, head),

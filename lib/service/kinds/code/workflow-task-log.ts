@@ -3,6 +3,7 @@
  * all. After a lost put it must not be decided again, because the code made the batch without knowledge of the new commits. (All other
  * writers use `append.ts`.) A batch too large for one commit is split into parts, and the same rule holds for each part.
  */
+import { deadlineTermsOf } from '../../../engine/deadline.ts';
 import { decideCode } from '../../../engine/durable/decide.ts';
 import type { CodeFact } from '../../../engine/durable/facts.ts';
 import { splitFirstPart, halfWeightOf, maxPartBytes } from '../../../engine/durable/split-command-batch.ts';
@@ -12,7 +13,7 @@ import { invariant } from '../../../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../../../engine/json.ts';
 import { type Commit, nextCommitNo } from '../../../engine/log/commit.ts';
 import type { RunOutcome, Failure } from '../../../engine/log/events.ts';
-import { applyCommit, isTerminal } from '../../../engine/log/fold.ts';
+import { isTerminal } from '../../../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
 import type { Instant } from '../../../engine/time.ts';
 import { Unavailable } from '../../../ports/unavailable.ts';
@@ -24,7 +25,7 @@ import { classifyForeignCommit } from './classify-foreign-commit.ts';
 import { loadHistory } from './load-history.ts';
 import { measureCommit } from '../../commit/append-facts.ts';
 import { CommitTooLarge, offloadEvents } from '../../run-log/payloads.ts';
-import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
+import { type RunFold, advanceFold, readTail } from '../../run-log/read-run-fold.ts';
 import { saveSnapshot } from '../../run-log/snapshots.ts';
 
 /** Facts that the workflow task itself reports. */
@@ -213,7 +214,7 @@ export class WorkflowTaskLog {
   async #put(fact: WorkflowTaskFact | RunFact): Promise<PutOutcome> {
     const { deps, by } = this.#decider;
     const { head, state } = this.#fold;
-    const decided = decideCode(state, [fact], codeTools(deps.clock.now(), head));
+    const decided = decideCode(state, [fact], codeTools(deps.clock.now(), head.address, deadlineTermsOf(head)));
     if (decided.length === 0) return { kind: 'nothing' };
     invariant(state.asOf !== 0, 'a workflow task needs a fold that contains the first commit of the run');
     const { address: run } = head;
@@ -233,7 +234,7 @@ export class WorkflowTaskLog {
     };
     this.#ownNonces.add(commit.nonce);
     if (isWon(await putUntilOutcomeKnown(deps, () => deps.log.put(run, commit, head.expiresAt)), commit)) {
-      applyCommit(state, commit);
+      advanceFold(this.#fold, commit);
       return { kind: 'won', commit };
     }
     const read = await this.#read();

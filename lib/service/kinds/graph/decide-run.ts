@@ -1,5 +1,6 @@
 /** How facts about a graph run become events, by the plan of its version. */
 import type { LoadedPayloads } from '../../../engine/graph/context.ts';
+import { type DeadlineTerms, deadlineTermsOf } from '../../../engine/deadline.ts';
 import { decideUntilFull } from '../../../engine/graph/decide.ts';
 import type { DecideTools } from '../../../engine/graph/draft.ts';
 import type { Fact } from '../../../engine/graph/facts.ts';
@@ -28,11 +29,9 @@ export const decideRun = (
 
 export const graphDecision = ({ deps, plans }: Decider, fold: RunFold, plan: Plan, runsOneInline = false): Decision<Fact> => ({
   decide: (facts, loaded) => {
-    const { events, remaining } = decideUntilFull(
-      fold.state,
-      facts,
-      decideTools(deps, plans, plan, fold.head, loaded, runsOneInline),
-    );
+    const { address } = fold.head;
+    const tools = decideTools(deps, plans, plan, address, deadlineTermsOf(fold.head), loaded, runsOneInline);
+    const { events, remaining } = decideUntilFull(fold.state, facts, tools);
     return { events, undecided: remaining.length };
   },
   nodeTypeOf: (id) => plan.nodes.get(id)?.type,
@@ -43,17 +42,18 @@ export const decideTools = (
   deps: Pick<Deps, 'clock' | 'ids'>,
   plans: Plans,
   plan: Plan,
-  head: Pick<Head, 'address' | 'deadlineAt'>,
+  address: Head['address'],
+  deadline: DeadlineTerms,
   loaded: LoadedPayloads,
   runsOneInline = false,
 ): DecideTools => ({
   plan,
-  runId: head.address.runId,
+  runId: address.runId,
   now: deps.clock.now(),
-  deadlineAt: head.deadlineAt,
+  ...deadline,
   random: () => deps.ids.random(),
   evaluate: plans.evaluate,
   loaded,
-  childRunId: (node, attempt) => childRunId(head.address.runId, node, attempt),
+  childRunId: (node, attempt) => childRunId(address.runId, node, attempt),
   runsOneInline,
 });

@@ -1,5 +1,7 @@
 /** Graph runs: a published graph or the graph of a test run, executed node by node. */
+import { defined } from '../../../base/defined.ts';
 import { type Plan } from '../../../engine/graph/plan.ts';
+import { rootCauseOf } from '../../../engine/graph/root-cause.ts';
 import { topLevel } from '../../../engine/ids.ts';
 import type { RunState } from '../../../engine/log/fold.ts';
 import { carriesGraph, pinnedVersion } from '../../../engine/log/head.ts';
@@ -26,10 +28,10 @@ export const graphKind: RunKind<'graph'> = {
   wake: wakeSleepers,
   maxWakesPerCommit: Infinity,
   resolveRerun: resolveGraphRerun,
-  present: async ({ deps, plans }, { head, state }) => ({
-    shown: nodesOf(state, await plans.of(deps, head.address, pinnedVersion(head))),
-    omitted: 0,
-  }),
+  present: async ({ deps, plans }, { head, state }) => {
+    const plan = await plans.of(deps, head.address, pinnedVersion(head));
+    return defined({ shown: nodesOf(state, plan), omitted: 0, rootCause: rootCauseOf(plan, state) });
+  },
   versionsOf: (head) => ({ workflowVersion: carriesGraph(head) ? null : head.workflow.version }),
   countsUsage: true,
 };

@@ -39,11 +39,9 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
   const mustBeFresh = delivery.isRedelivered || isSlow;
   const fold = await worker.foldCache.take(worker.deps, job.run, { minCommit: job.commit, mustBeFresh });
   if (fold === undefined) return;
+  if (openNodeOf(fold, job) !== undefined && (await hasEndedAtDeadline(worker, fold, job))) return worker.foldCache.put(fold);
   const open = openNodeOf(fold, job);
-  if (open !== undefined && isPastDeadline(worker.deps, fold)) {
-    await readTailBesideSiblings(worker.deps, fold, job);
-    await enforceDeadline(worker, fold);
-  } else if (open === undefined) {
+  if (open === undefined) {
     // A duplicate dispatches nothing. After a redelivery, the worker before may have crashed between its commit and its effects.
     if (delivery.isRedelivered) await recoverAndRecheck(worker, fold);
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > worker.deps.clock.now()) {
@@ -109,15 +107,23 @@ async function runReadyNodes(worker: Worker, fold: RunFold, plan: Plan, from: Co
       break;
     }
     if (wait > 0) await worker.deps.clock.sleep(wait);
-    if (isPastDeadline(worker.deps, fold)) {
-      await readTailBesideSiblings(worker.deps, fold, next);
-      await enforceDeadline(worker, fold);
-      break;
-    }
+    if (await hasEndedAtDeadline(worker, fold, next)) break;
     const act = (): Promise<Commit | undefined> => attemptAndCommit(worker, fold, plan, { open: next, isSlow: false });
     commit = await recordingAttemptErrors(worker, fold, next, act);
   }
   await saveSnapshot(worker.deps, fold);
+}
+
+/** Whether the run is past its deadline and has ended, or the node has. A run that waits beside this node may continue. */
+async function hasEndedAtDeadline(
+  worker: Worker,
+  fold: RunFold,
+  node: NodeRef & { readonly attempt: Attempt },
+): Promise<boolean> {
+  if (!isPastDeadline(worker.deps, fold)) return false;
+  await readTailBesideSiblings(worker.deps, fold, node);
+  await enforceDeadline(worker, fold);
+  return isTerminal(fold.state.progress) || openNodeOf(fold, node) === undefined;
 }
 
 /** Nodes whose scripts used their whole time slice at the last attempt in this process. Lives as long as the cached plans. */

@@ -1,0 +1,141 @@
+/**
+ * All items of a run: their deletion, and the extension of their expiry. After a deletion, tombstones of the commits and of the head
+ * remain until they expire. An extension updates the expiry of each item alone, so a concurrent write of other attributes is not lost,
+ * and an item that was deleted is not created. (docs/decisions/long-waits.md)
+ */
+import { nonce as nonceSchema } from '../codec/ids.ts';
+import * as z from 'zod';
+import type { RunAddress } from '../engine/ids.ts';
+import { tombstoneCommit, tombstoneNonce, isTombstone } from '../engine/log/commit.ts';
+import type { Head } from '../engine/log/head.ts';
+import type { Instant } from '../engine/time.ts';
+import { defined } from '../base/defined.ts';
+import { runsTableKeys } from '../contract/environment.ts';
+import { type Item, expiry, number, text, stringOf, named, keyPart, itemSchema, partSchema } from './item-schema.ts';
+import { headDeadlineNames } from './head-item.ts';
+import { nonceIn, commitItem, commitSlot } from './run-items.ts';
+import { type Side, headKey, isLogSort, runPartition } from './run-keys.ts';
+import { type Table, firstOf, ifExists, partitionName } from './table.ts';
+
+export const isTombstoneItem = (item: Item): boolean => isTombstone({ nonce: nonceIn(item) });
+
+const sortItem = partSchema('an item of a run', { sort: keyPart('sk', z.string()) });
+const tombstoneItem = itemSchema('the tombstone of a run', {
+  nonce: named('n', stringOf(nonceSchema)),
+  /** The side of the log. */
+  kind: named('k', stringOf(z.enum(['graph', 'code']))),
+});
+
+/** @param side the side of the run's log */
+export async function deleteRunItems(table: Table, run: RunAddress, side: Side, expiresAt: Instant): Promise<void> {
+  const head = headKey(run);
+  if (side === 'code') await deletePartition(table, runPartition(run, side), expiresAt);
+  await deletePartition(table, head.pk, expiresAt, head.sk);
+  // Last: while the head exists, the deletion can be repeated. The tombstone keeps the side of the log.
+  const tombstone = { nonce: tombstoneNonce, kind: side === 'code' ? 'code' : 'graph' } as const;
+  await table.put(head, tombstoneItem.encode(tombstone, expiresAt));
+}
+
+/** @param excludedSort the sort key of an item that is not deleted */
+async function deletePartition(table: Table, partition: string, expiresAt: Instant, excludedSort?: string): Promise<void> {
+  const items = table.query({
+    ConsistentRead: true,
+    // The last commit first: a concurrent reader finds a prefix of the real commits.
+    ScanIndexForward: false,
+    KeyConditionExpression: 'pk = :pk',
+    ProjectionExpression: 'sk, f, a, n',
+    ExpressionAttributeValues: { ':pk': text(partition) },
+  });
+  for await (const item of items) {
+    const { sort: sk } = sortItem.decode(item);
+    const key = { pk: partition, sk };
+    if (isLogSort(sk)) {
+      if (isTombstoneItem(item)) continue;
+      await table.put(key, commitItem.encode(tombstoneCommit(commitSlot.decode(item)), expiresAt));
+    } else if (sk !== excludedSort) {
+      await table.delete(key, ifExists);
+    }
+  }
+}
+
+/** Updates in flight. A partition accepts 1,000 write units a second, and a commit may take hundreds. */
+const maxConcurrentUpdates = 10;
+
+const expiryName = { '#expiry': runsTableKeys.expiry };
+
+interface Page {
+  readonly after?: string;
+  readonly limit: number;
+}
+
+/** The sides are read one after the other; a position names its side. The items of a code run are on both: its head is on the platform side. */
+export async function extendRunItems(
+  table: Table,
+  run: RunAddress,
+  side: Side,
+  expiresAt: Instant,
+  { after, limit }: Page,
+): Promise<string | undefined> {
+  const sides: readonly Side[] = side === 'code' ? ['code', 'platform'] : ['platform'];
+  const [current = sides[0] ?? 'platform', sort] = after === undefined ? [] : splitPosition(after);
+  const found = await firstOf(
+    table.query(
+      defined({
+        ConsistentRead: true,
+        KeyConditionExpression: sort === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
+        ProjectionExpression: 'sk',
+        ExpressionAttributeValues: {
+          ':pk': text(runPartition(run, current)),
+          ...(sort === undefined ? {} : { ':after': text(sort) }),
+        },
+        Limit: limit,
+      }),
+    ),
+    limit,
+  );
+  const sorts = found.map((item) => sortItem.decode(item).sort);
+  const head = headKey(run);
+  const keys = sorts
+    .map((sk) => ({ pk: runPartition(run, current), sk }))
+    .filter(({ pk, sk }) => pk !== head.pk || sk !== head.sk);
+  for (let first = 0; first < keys.length; first += maxConcurrentUpdates) {
+    const batch = keys.slice(first, first + maxConcurrentUpdates);
+    await Promise.all(batch.map((key) => extendItem(table, key, expiresAt)));
+  }
+  const last = sorts.at(-1);
+  if (last !== undefined && sorts.length === limit) return `${current} ${last}`;
+  const next = sides[sides.indexOf(current) + 1];
+  return next === undefined ? undefined : `${next} `;
+}
+
+/** @returns the side, and the sort key of its last item that was handled; undefined: from the first one */
+function splitPosition(position: string): readonly [Side, string | undefined] {
+  const sort = position.slice(position.indexOf(' ') + 1);
+  return [position.startsWith('code ') ? 'code' : 'platform', sort === '' ? undefined : sort];
+}
+
+/** Where the item exists and expires earlier. An item without an expiry stays. */
+async function extendItem(table: Table, key: { readonly pk: string; readonly sk: string }, expiresAt: Instant): Promise<void> {
+  await table.update(
+    key,
+    { expression: 'SET #expiry = :expiry', names: expiryName, values: { ':expiry': expiry(expiresAt) } },
+    { expression: 'attribute_exists(#pk) AND #expiry < :expiry', names: partitionName },
+  );
+}
+
+/** A tombstone has no deadline, so a deleted run stays as it is. */
+export async function extendHeadItem(
+  table: Table,
+  run: RunAddress,
+  { deadlineAt, expiresAt }: Pick<Head, 'deadlineAt' | 'expiresAt'>,
+): Promise<void> {
+  await table.update(
+    headKey(run),
+    {
+      expression: 'SET #expiry = :expiry, #deadlineAt = :deadlineAt, #expiresAt = :expiresAt',
+      names: { ...expiryName, '#deadlineAt': headDeadlineNames.deadlineAt, '#expiresAt': headDeadlineNames.expiresAt },
+      values: { ':expiry': expiry(expiresAt), ':deadlineAt': number(deadlineAt), ':expiresAt': number(expiresAt) },
+    },
+    { expression: 'attribute_exists(#pk) AND #expiresAt < :expiresAt', names: partitionName },
+  );
+}

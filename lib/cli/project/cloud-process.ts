@@ -1,0 +1,42 @@
+/** Starts the embedded cloud as a process of its own: its functions and emulators need the whole process. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type CommandContext, usageError } from '../command.ts';
+import { defined } from '../../base/defined.ts';
+
+/** The TypeScript source in a checkout, the JavaScript file in the package. */
+const program = (): string => {
+  const sourceUrl = new URL('../../local/main.ts', import.meta.url);
+  return fileURLToPath(existsSync(sourceUrl) ? sourceUrl : new URL('../../local/main.js', import.meta.url));
+};
+
+export interface CloudOptions {
+  /** the first port to try for the API; 0: any free one */
+  readonly port?: number | undefined;
+  readonly allowLocalhost: boolean;
+}
+
+/** @param stdio where the cloud prints its address */
+export function spawnCloud(
+  { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
+  { port, allowLocalhost }: CloudOptions,
+  stdio: 'inherit' | 'ignore',
+): ChildProcess {
+  return spawn(process.execPath, [program()], {
+    cwd,
+    env: defined({
+      ...env,
+      STEPWELL_PORT: port === undefined ? env['STEPWELL_PORT'] : String(port),
+      STEPWELL_ALLOW_LOCALHOST: allowLocalhost ? 'true' : env['STEPWELL_ALLOW_LOCALHOST'],
+    }),
+    stdio: ['ignore', stdio, 'inherit'],
+  });
+}
+
+/** The exit code of the process; 1 where a signal ended it. */
+export const exitOf = (child: ChildProcess): Promise<number> =>
+  new Promise((resolve, reject) => {
+    child.once('error', (error) => reject(usageError(`The embedded cloud cannot start: ${error.message}.`)));
+    child.once('exit', (code) => resolve(code ?? 1));
+  });

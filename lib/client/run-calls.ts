@@ -1,0 +1,127 @@
+/**
+ * `client.runs`: starts runs with the types of their workflow. The types come from a code workflow or its spec, or from a list of
+ * workflows by name, which `stepwell types` writes for graphs.
+ */
+import * as z from 'zod';
+import { defined } from '../base/defined.ts';
+import type { JsonValue } from '../engine/json.ts';
+import type { Stored, Workflow, WorkflowSpec } from '../sdk/index.ts';
+import type { AwaitOptions } from './await-run-end.ts';
+import type { IdempotentCallOptions } from './idempotency-keys.ts';
+import type { EndedRun, RequestBody, ResponseBody } from './route-types.ts';
+
+/** The types of one workflow. */
+export interface WorkflowTypes {
+  readonly input: unknown;
+  readonly output: unknown;
+}
+
+type InputOf<Types> = Types extends { readonly input: infer Input } ? Input : unknown;
+type OutputOf<Types> = Types extends { readonly output: infer Output } ? Output : unknown;
+
+/** The input is required unless the workflow accepts none. */
+type InputOption<Input> = unknown extends Input
+  ? { readonly input?: unknown }
+  : undefined extends Input
+    ? { readonly input?: Input }
+    : { readonly input: Input };
+
+export type StartOptions<Input> = InputOption<Input> &
+  Omit<RequestBody<'startRun'>, 'workflowName' | 'input' | 'specVersion'> &
+  IdempotentCallOptions;
+
+/** Options are required where the input is. */
+type StartArguments<Input> = {} extends InputOption<Input> ? [options?: StartOptions<Input>] : [options: StartOptions<Input>];
+
+/** An ended run. The output is what the workflow returned, as JSON: its type is the workflow's promise and is not checked. */
+export type TypedEndedRun<Output> =
+  | (Omit<EndedRun, 'status' | 'output'> & { readonly status: 'completed'; readonly output: Output })
+  | (Omit<EndedRun, 'status'> & { readonly status: 'failed' | 'cancelled' });
+
+/** A started run. */
+export interface RunHandle<Output> extends ResponseBody<'startRun'> {
+  /** Waits until the run ends, like `client.result`. Failed and cancelled runs are returned too. */
+  result(options?: AwaitOptions): Promise<TypedEndedRun<Output>>;
+  /** Waits until the run ends, and returns its output. @throws RunNotCompletedError if it failed or was cancelled */
+  output(options?: AwaitOptions): Promise<Output>;
+}
+
+/** The run ended, and has no output: it failed, was cancelled, or its output is too large to read. */
+export class RunNotCompletedError extends Error {
+  readonly run: EndedRun;
+
+  constructor(run: EndedRun) {
+    super(`The run ${run.runId} ${endText(run)}.`);
+    this.name = new.target.name;
+    this.run = run;
+  }
+}
+
+const endText = ({ status, error, cancelReason, outputOmitted }: EndedRun): string => {
+  if (status === 'completed') return `completed, and its output of ${outputOmitted?.bytes ?? 0} bytes is too large to read`;
+  if (status === 'cancelled') return `was cancelled${cancelReason === undefined ? '' : `: ${cancelReason}`}`;
+  return `failed${error === undefined ? '' : `: ${error.message} (${error.code})`}`;
+};
+
+interface Calls {
+  readonly trigger: (body: RequestBody<'startRun'>, options: IdempotentCallOptions) => Promise<ResponseBody<'startRun'>>;
+  readonly result: (runId: string, options?: AwaitOptions) => Promise<EndedRun>;
+}
+
+/** A workflow by its value: what `defineWorkflow` or `defineWorkflowSpec` returned. */
+type NamedWorkflow<Input, Output, RawInput> = Workflow<Input, Output, RawInput> | WorkflowSpec<Input, Output, RawInput>;
+
+export class RunCalls<Workflows extends object> {
+  readonly #calls: Calls;
+
+  constructor(calls: Calls) {
+    this.#calls = calls;
+  }
+
+  /**
+   * Starts one run. Without an idempotency key, the client creates one for the call.
+   * @param workflow a code workflow, its spec, or a name of `Workflows`
+   */
+  start<Input, Output, RawInput>(
+    workflow: NamedWorkflow<Input, Output, RawInput>,
+    ...options: StartArguments<RawInput>
+  ): Promise<RunHandle<Stored<Output>>>;
+  start<Name extends keyof Workflows & string>(
+    workflow: Name,
+    ...options: StartArguments<InputOf<Workflows[Name]>>
+  ): Promise<RunHandle<OutputOf<Workflows[Name]>>>;
+  async start(
+    workflow: string | NamedWorkflow<unknown, unknown, unknown>,
+    options: StartOptions<unknown> = {},
+  ): Promise<RunHandle<unknown>> {
+    const { input, idempotencyKey, signal, correlationId, ...more } = options;
+    const body = { workflowName: nameOf(workflow), ...(input !== undefined && { input: toJson(input) }), ...more };
+    const callOptions = defined({ idempotencyKey, signal, correlationId });
+    const started = await this.#calls.trigger(body, callOptions);
+    const result = async (wait?: AwaitOptions): Promise<TypedEndedRun<unknown>> =>
+      typed(await this.#calls.result(started.runId, wait));
+    return { ...started, result, output: async (wait) => outputOf(await this.#calls.result(started.runId, wait)) };
+  }
+}
+
+const nameOf = (workflow: string | NamedWorkflow<unknown, unknown, unknown>): string => {
+  if (typeof workflow === 'string') return workflow;
+  return 'spec' in workflow ? workflow.spec.name : workflow.name;
+};
+
+const jsonValue: z.ZodType<JsonValue> = z.json();
+
+/** The value as a request carries it: dates are strings. @throws ZodError for a value that JSON cannot represent */
+const toJson = (value: unknown): JsonValue => {
+  const text: string | undefined = JSON.stringify(value);
+  return jsonValue.parse(text === undefined ? undefined : JSON.parse(text));
+};
+
+const typed = ({ status, ...run }: EndedRun): TypedEndedRun<unknown> =>
+  status === 'completed' ? { ...run, status, output: run.output } : { ...run, status };
+
+/** @throws RunNotCompletedError */
+function outputOf(run: EndedRun): unknown {
+  if (run.status !== 'completed' || run.outputOmitted !== undefined) throw new RunNotCompletedError(run);
+  return run.output;
+}

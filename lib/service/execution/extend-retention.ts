@@ -1,0 +1,73 @@
+/**
+ * Moves the expiry of everything that a run has stored to the expiry of its log: its items, its large values, its concurrency slot, the
+ * pin of its deployment, and last its head. Each write can be repeated. The sweep registers waits for signals again, with their expiry.
+ */
+import type { SlotPoolKey } from '../../engine/concurrency-slots.ts';
+import { workflowName } from '../../engine/ids.ts';
+import { isTerminal } from '../../engine/log/fold.ts';
+import { type Instant, durationMs, seconds } from '../../engine/time.ts';
+import type { RetentionJob } from '../../ports/jobs.ts';
+import { originFields } from '../commit/job-messages.ts';
+import type { Deps } from '../deps.ts';
+import { blobPrefixOf } from '../run-log/payloads.ts';
+import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
+
+/** Items or values of one call. */
+const retentionPageSize = 100;
+/** Time that the last page and the next message may take. */
+const reserve = seconds(30);
+
+type Position = NonNullable<RetentionJob['position']>;
+
+/** @param mustEndAt when this invocation must end; another message continues */
+export async function extendRetention(
+  { deps }: { readonly deps: Pick<Deps, 'blobs' | 'clock' | 'concurrencySlots' | 'deployments' | 'jobs' | 'log' | 'settings'> },
+  job: RetentionJob,
+  mustEndAt: Instant,
+): Promise<void> {
+  const stored = await deps.log.head(job.run);
+  if (stored === undefined) return;
+  const fold = await readRunFold(deps, job.run);
+  if (fold === undefined || stored.expiresAt >= fold.head.expiresAt) return;
+  const { head } = fold;
+  const { expiresAt } = head;
+  // A position counts for one expiry only: what comes before it may have an earlier one.
+  let position = job.expiresAt === expiresAt ? job.position : undefined;
+  for (;;) {
+    const next = await extendPage(deps, fold, position);
+    if (next === undefined) break;
+    position = next;
+    if (deps.clock.now() < mustEndAt - reserve) continue;
+    return deps.jobs.sendDelayed({ kind: 'retention', ...originFields(head), expiresAt, position }, durationMs(0));
+  }
+  if (!isTerminal(fold.state.progress)) await extendSlotAndPin(deps, fold);
+  await deps.log.extendHead(head.address, { deadlineAt: head.deadlineAt, expiresAt });
+}
+
+/** @returns the next position; undefined after the last page */
+async function extendPage(
+  { log, blobs }: Pick<Deps, 'log' | 'blobs'>,
+  { head }: RunFold,
+  position: Position | undefined,
+): Promise<Position | undefined> {
+  const page = { ...(position === undefined ? {} : { after: position.after }), limit: retentionPageSize };
+  if (position?.part !== 'payloads') {
+    const after = await log.extendItems(head.address, head.expiresAt, page);
+    if (after !== undefined) return { part: 'items', after };
+  }
+  const { limit } = page;
+  const from = position?.part === 'payloads' ? page : { limit };
+  const after = await blobs.extendAll(head.address, blobPrefixOf(head), head.expiresAt, from);
+  return after === undefined ? undefined : { part: 'payloads', after };
+}
+
+async function extendSlotAndPin(
+  { concurrencySlots, deployments }: Pick<Deps, 'concurrencySlots' | 'deployments'>,
+  { head, state }: RunFold,
+): Promise<void> {
+  const { address, createdAt, deploymentId, expiresAt, workflow } = head;
+  const slot = state.admission?.slot;
+  const pool: SlotPoolKey = { ...address, workflowName: workflowName(workflow.name) };
+  if (slot !== undefined) await concurrencySlots.extend(pool, slot, address.runId, expiresAt);
+  if (deploymentId !== null) await deployments.extendPin(address, deploymentId, address.runId, { since: createdAt, expiresAt });
+}

@@ -1,0 +1,93 @@
+/** The published packages as npm would deliver them: built, packed, and installed by npm in an empty folder outside of the repository. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+export const packageNames = ['stepwell', 'stepwell-cli', 'stepwell-cdk'] as const;
+type PackageName = (typeof packageNames)[number];
+
+interface Printed {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Packed {
+  /** the folder of everything, which `remove` deletes */
+  readonly folder: string;
+  /** the built package */
+  readonly built: (name: PackageName) => string;
+  /** the packed archive */
+  readonly archive: (name: PackageName) => string;
+  readonly remove: () => void;
+}
+
+/** npm without audits and advertisements; its cache is the machine's own. */
+const npmEnvironment = { ...process.env, npm_config_audit: 'false', npm_config_fund: 'false' };
+
+export async function packAll(): Promise<Packed> {
+  const folder = mkdtempSync(join(tmpdir(), 'stepwell-packed-'));
+  const run = promisify(execFile);
+  await run('npm', ['run', '--silent', 'build', '--', folder], { cwd: root, env: npmEnvironment });
+  const archives = new Map<PackageName, string>();
+  for (const name of packageNames) {
+    const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], {
+      cwd: join(folder, name),
+      env: npmEnvironment,
+    });
+    archives.set(name, join(folder, stdout.trim()));
+  }
+  return {
+    folder,
+    built: (name) => join(folder, name),
+    archive: (name) => archives.get(name) ?? '',
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** The `bin` folders of this repository must not provide programs to a project that is outside of it. */
+const foreignPath = (): string =>
+  (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((part) => !part.includes('node_modules'))
+    .join(delimiter);
+
+export interface Application {
+  readonly folder: string;
+  /** the environment of its programs, with this Node */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Runs a program in the folder. `nodeFolder` comes first in the PATH; default: the folder of this Node. */
+  readonly run: (
+    program: string,
+    args: readonly string[],
+    options?: { readonly nodeFolder?: string; readonly env?: Readonly<Record<string, string>> },
+  ) => Promise<Printed>;
+}
+
+/** An empty folder in which `npm init -y` has run. */
+export async function createApplication(parent: string, name: string): Promise<Application> {
+  const folder = join(parent, name);
+  mkdirSync(folder);
+  const environmentWith = (nodeFolder: string) => ({
+    ...npmEnvironment,
+    PATH: [nodeFolder, foreignPath()].join(delimiter),
+    HOME: parent,
+  });
+  const application: Application = {
+    folder,
+    env: environmentWith(dirname(process.execPath)),
+    run: async (program, args, { nodeFolder = dirname(process.execPath), env = {} } = {}) =>
+      promisify(execFile)(program, args, {
+        cwd: folder,
+        env: { ...environmentWith(nodeFolder), ...env },
+        maxBuffer: 16 * 1024 * 1024,
+      }),
+  };
+  await application.run('npm', ['init', '-y']);
+  return application;
+}
+
+export const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
