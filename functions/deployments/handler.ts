@@ -3,8 +3,8 @@ import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { deploymentOperations } from '../api/operations/deployments.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
 import { toolsOf } from '../api/operation.ts';
-import { deciderOf, loggerOf } from '../wiring.ts';
+import { loggerOf, resolverOf } from '../wiring.ts';
 
-const tools = toolsOf({ decider: deciderOf('deployments'), inspect: inspectNode, logger: loggerOf('deployments') });
+const tools = toolsOf({ decider: resolverOf(), inspect: inspectNode, logger: loggerOf('deployments') });
 
 export const handler = httpFunction(tools, deploymentOperations);

@@ -252,6 +252,19 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
       });
     });
 
+    describe('before the run exists', () => {
+      test('a prepared commit is there once the run exists, and is prepared once', async () => {
+        const run = creation(freshRun());
+        const [second, third] = [commit(2), commit(3)];
+        expect(await log.prepare(run.address, second, run)).toEqual({ kind: 'stored' });
+        expect(await log.prepare(run.address, commit(2), run)).toEqual({ kind: 'occupied', nonce: second.nonce });
+        expect(await log.prepare(run.address, third, run)).toEqual({ kind: 'stored' });
+        expect(await log.head(run.address)).toBeUndefined();
+        await log.create(run);
+        expect(await log.commitsAfter(run.address, firstCommit)).toEqual([second, third]);
+      });
+    });
+
     describe('the expiry', () => {
       const later = { deadlineAt: after(noon, days(14)), expiresAt: after(noon, days(44)) };
 
@@ -291,19 +304,6 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.commitsAfter(address, firstCommit)).toEqual(commits);
         expect(await log.attached(address, 'input')).toBe('large');
         expect(await log.snapshot(address)).toMatchObject({ asOf: 3 });
-      });
-    });
-
-    describe('before the run exists', () => {
-      test('a prepared commit is there once the run exists, and is prepared once', async () => {
-        const run = creation(freshRun());
-        const [second, third] = [commit(2), commit(3)];
-        expect(await log.prepare(run.address, second, run)).toEqual({ kind: 'stored' });
-        expect(await log.prepare(run.address, commit(2), run)).toEqual({ kind: 'occupied', nonce: second.nonce });
-        expect(await log.prepare(run.address, third, run)).toEqual({ kind: 'stored' });
-        expect(await log.head(run.address)).toBeUndefined();
-        await log.create(run);
-        expect(await log.commitsAfter(run.address, firstCommit)).toEqual([second, third]);
       });
     });
 

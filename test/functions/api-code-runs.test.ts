@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { after, hours } from '../../lib/engine/time.ts';
 import { functionCommand } from '../service/scripted-programs.ts';
-import { driveCode, shippedCode, startCode } from './code-api.ts';
+import { driveCode, failingAt, shippedCode, startCode } from './code-api.ts';
 import { http, started, textIn } from './http.ts';
 
 test('a code run shows its version and its steps by name; workflow tasks are only in its events', async () => {
@@ -38,11 +38,9 @@ test('a step whose function runs is shown as running since its dispatch, without
   const path = `/v1/runs/${textIn(await startCode(api, key), 'runId')}`;
   const dispatchedAt = new Date(api.world.clock.now()).toISOString();
   const whileItRuns: unknown[] = [];
-  await driveCode(api, [[functionCommand('charge card')]], {
-    outputOf: async () => {
-      whileItRuns.push((await api.call('GET', path, { key })).body);
-      return 'done';
-    },
+  await driveCode(api, [[functionCommand('charge card')]], async () => {
+    whileItRuns.push((await api.call('GET', path, { key })).body);
+    return 'done';
   });
   expect(whileItRuns).toMatchObject([
     { nodes: [{ label: 'charge card', status: 'running', startedAt: dispatchedAt, attempt: 1 }] },
@@ -105,9 +103,11 @@ test('results are replaced only in reruns of code', async () => {
 test('a step that was rolled back is kept only with a replaced result', async () => {
   const [api, key] = await shippedCode();
   const runId = textIn(await startCode(api, key), 'runId');
-  await driveCode(api, [[functionCommand('pay', { hasRollback: true })], [functionCommand('ship'), functionCommand('fails')]], {
-    failing: 'fails',
-  });
+  await driveCode(
+    api,
+    [[functionCommand('pay', { hasRollback: true })], [functionCommand('ship'), functionCommand('fails')]],
+    failingAt('fails'),
+  );
   const again = (body: object, name: string) =>
     api.call('POST', `/v1/runs/${runId}/rerun`, { key, body, headers: { 'Idempotency-Key': name } });
   expect(await again({ fromNode: 'ship' }, 'one')).toMatchObject({

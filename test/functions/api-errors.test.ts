@@ -12,7 +12,7 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { maxCopiedValues } from '../../lib/service/kinds/code/rerun-code-run.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { functionCommand } from '../service/scripted-programs.ts';
-import { driveCode, shippedCode, startCode } from './code-api.ts';
+import { driveCode, failingAt, shippedCode, startCode } from './code-api.ts';
 import { type Answered, type CallOptions, type Http, formOf, http, instantGraph, openGraph, started } from './http.ts';
 import { delivery } from './webhook-providers.ts';
 
@@ -282,7 +282,7 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
   step_rolled_back: async () => {
     const [api, key] = await shippedCode();
     const run = await startCode(api, key);
-    await driveCode(api, [[functionCommand('pay', { hasRollback: true })], [functionCommand('ship')]], { failing: 'ship' });
+    await driveCode(api, [[functionCommand('pay', { hasRollback: true })], [functionCommand('ship')]], failingAt('ship'));
     return api.call('POST', `/v1/runs/${runIdOf(run)}/rerun`, start({ fromNode: 'ship' }, key, 'again'));
   },
   rerun_too_large: async () => {
@@ -290,7 +290,7 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const run = await startCode(api, key);
     const steps = Array.from({ length: maxCopiedValues + 1 }, (_, index) => functionCommand(`s${index}`));
     const large = randomBytes(9_000).toString('base64');
-    await driveCode(api, [steps, [functionCommand('end')]], { outputOf: () => large });
+    await driveCode(api, [steps, [functionCommand('end')]], () => large);
     return api.call('POST', `/v1/runs/${runIdOf(run)}/rerun`, start({ fromNode: 'end' }, key, 'again'));
   },
   deployment_in_use: async () => {

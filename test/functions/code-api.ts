@@ -6,7 +6,7 @@ import { Plans } from '../../lib/service/commit/plans.ts';
 import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { codeManifest } from '../service/code-test-env.ts';
-import { type ScriptStage, ScriptedPrograms } from '../service/scripted-programs.ts';
+import { type ScriptStage, ScriptedPrograms, type StepFunction } from '../service/scripted-programs.ts';
 import { simulatedTypes } from '../simulation/random-graph.ts';
 import { type Http, http } from './http.ts';
 
@@ -26,24 +26,18 @@ export async function shippedCode(workflows?: Parameters<typeof codeManifest>[1]
 export const startCode = (api: Http, key: string) =>
   api.call('POST', '/v1/runs', { key, body: { workflowName: 'order', input: { n: 1 } }, headers: { 'Idempotency-Key': 'k' } });
 
-/** Executes the open workflow tasks. @param failing a step that fails */
-export async function driveCode(
-  { world }: Http,
-  stages: readonly ScriptStage[],
-  {
-    failing,
-    outputOf = (step) => `${step} done`,
-  }: { readonly failing?: string; readonly outputOf?: (step: string) => string | Promise<string> } = {},
-): Promise<void> {
+/** A step function that fails at this step. */
+export const failingAt =
+  (failing: string): StepFunction =>
+  (step) => {
+    if (step === failing) throw new Error('refused');
+    return `${step} done`;
+  };
+
+/** Executes the open workflow tasks. */
+export async function driveCode({ world }: Http, stages: readonly ScriptStage[], stepFunction?: StepFunction): Promise<void> {
   const deps = { ...world, settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true } };
-  const programs = new ScriptedPrograms(
-    () => world.clock,
-    stages,
-    (step) => {
-      if (step === failing) throw new Error('refused');
-      return outputOf(step);
-    },
-  );
+  const programs = new ScriptedPrograms(() => world.clock, stages, stepFunction);
   const driver = { deps, plans: new Plans(simulatedTypes), kinds: runKinds, by: 'code', programs };
   const delivery = { isRedelivered: false, mustEndAt: after(world.clock.now(), minutes(15)) };
   for (const job of world.jobs.takeMessages()) if (job.kind === 'workflow_task') await runWorkflowTask(driver, job, delivery);

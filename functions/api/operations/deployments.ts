@@ -21,16 +21,16 @@ import {
   getDeployment,
   listApps,
   listDeployments,
-  type NoApp,
 } from '../../../lib/service/deployments/get-deployments.ts';
 import { removeDeployment } from '../../../lib/service/deployments/remove-deployment.ts';
 import type { ArtifactRefusal } from '../../../lib/service/deployments/verify-artifact.ts';
 import { verifyDeployment } from '../../../lib/service/deployments/verify-deployment.ts';
-import { type Operations, type Refusal, refuse, times } from '../operation.ts';
+import { type CommonTools, type Operations, type Refusal, refuse, times } from '../operation.ts';
+import { refuseNoApp } from './refuse-no-app.ts';
 
 const cursorShape = z.strictObject({ createdAt: cursorTime, deploymentId: deploymentIdSchema });
 
-export const deploymentOperations: Operations<'deployments'> = {
+export const deploymentOperations: Operations<'deployments', CommonTools> = {
   async createDeployment({ decider: { deps } }, { scope, body: manifest, attachment, caller }) {
     const facts = { sha256: manifest.artifact.sha256, bytes: manifest.artifact.bytes };
     const audit = { resource: `deployment/${manifest.deploymentId}`, facts };
@@ -191,11 +191,6 @@ const refuseInUse = ({ kind, app, uses }: WorkflowsInUse): Refusal<'workflows_in
       ].join('; '),
     })),
   });
-
-export const refuseNoApp = <Refused extends NoApp>(refused: Refused): Refusal<Refused['kind']> =>
-  refused.kind === 'app_required'
-    ? refuse(refused.kind, { message: `Several apps have an active deployment. Name one of them: ${refused.apps.join(', ')}.` })
-    : refuse(refused.kind);
 
 const deploymentSummaryOf = ({ manifest, status, createdAt, createdBy, ...facts }: DeploymentView) => ({
   deploymentId: manifest.deploymentId,

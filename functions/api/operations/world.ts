@@ -7,7 +7,7 @@ import { seconds } from '../../../lib/engine/time.ts';
 import { activeDeployment } from '../../../lib/service/deployments/get-deployments.ts';
 import { publishMessage } from '../../../lib/service/kinds/bundle/publish-message.ts';
 import { type OperationTable, refuse } from '../operation.ts';
-import { refuseNoApp } from './deployments.ts';
+import { refuseNoApp } from './refuse-no-app.ts';
 
 /** Queue names listed in an error message. A manifest can have thousands; a few show a typing error. */
 const maxQueuesListed = 20;

@@ -17,7 +17,6 @@ import type { Decider } from '../decider.ts';
 import { dispatchEffects } from '../commit/dispatch-effects.ts';
 import { markDue } from '../commit/mark-due.ts';
 import { type NodeTypeOf, measureCommit } from '../commit/append-facts.ts';
-import type { Deps } from '../deps.ts';
 import { isWon, putUntilOutcomeKnown } from '../run-log/append.ts';
 import { prepareCommits } from '../run-log/prepare-commits.ts';
 import { offloadEvents } from '../run-log/payloads.ts';
@@ -106,7 +105,7 @@ export async function createRun(
  * Marks the run for the sweep's first check. Repeats the mark if the process was paused until after the marked minute, because the
  * sweep may have passed that minute already. The sweep's second check covers every later pause.
  */
-async function markFirstCheck(deps: Pick<Deps, 'index' | 'clock'>, head: Head): Promise<void> {
+async function markFirstCheck(deps: Pick<Decider['deps'], 'index' | 'clock'>, head: Head): Promise<void> {
   for (;;) {
     const checkAt = after(deps.clock.now(), firstCheckDelay);
     await markDue(deps, head, checkAt);
