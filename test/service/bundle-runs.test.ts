@@ -10,7 +10,7 @@ import {
   workflowName,
 } from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
-import { days, hours, minutes, seconds } from '../../lib/engine/time.ts';
+import { days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import { type BundleResult, bundlePaths } from '../../lib/ports/bundles.ts';
 import { type Manifest, defaultApp, pointerAfter } from '../../lib/ports/deployments.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -144,6 +144,22 @@ describe('responses of the bundle', () => {
     expect(env.bundleRequests.map(({ headers }) => headers['x-vqs-message-attempt'])).toEqual(['1', '1']);
     expect(env.bundleRequests[0]?.headers['x-vqs-message-id']).not.toBe(env.bundleRequests[1]?.headers['x-vqs-message-id']);
     expect(env.bundleRequests[0]?.body).toEqual(env.bundleRequests[1]?.body);
+  });
+
+  test('a run that polls continues, also if its deadline passes while a message is handled', async () => {
+    const answers = inTurn(
+      answering(503, { timeoutSeconds: 3_600 }),
+      answering(503, { timeoutSeconds: 3_600 }),
+      completes('late'),
+    );
+    let deliveries = 0;
+    const [env, run] = await begun((...request) => {
+      deliveries += 1;
+      if (deliveries === 2) env.ports.clock.advance(durationMs(days(7) - minutes(30)));
+      return answers(...request);
+    });
+    await env.settle();
+    expect(await statusOf(env, run)).toBe('completed');
   });
 
   test.each<[string, BundleResult]>([

@@ -57,7 +57,7 @@ export {
 } from './run-state.ts';
 
 /** Raise it when a stored fold no longer means the same as a new fold of its log. */
-export const foldSchema = 8;
+export const foldSchema = 9;
 
 /** Folds the next commit into the state. The commit must be the next one, and no event may follow the end of the run. */
 export function applyCommit(state: RunState, commit: Commit): void {
@@ -212,6 +212,7 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
 function dispatchNode(state: RunState, event: NodeEventOf<'NODE_DISPATCHED'>, { ref, before, id, stamp }: NodeChange): void {
   invariant(before === undefined, () => `${nodeKey(ref)} was dispatched twice`);
   if (event.isPure !== true && event.step?.kind !== 'workflow_task') countExecution(state);
+  if (event.notBefore !== undefined) recordWaitEnd(state, event.notBefore);
   setOpenNode(
     state,
     defined({

@@ -79,7 +79,7 @@ export interface RunState {
   budgetUsage: BudgetUsage;
   /** the last extension of the deadline; absent: the deadline of the head counts */
   extendedDeadlineAt?: Instant;
-  /** when the last wait of the run ended, or ends: a sleep, a wait for a signal, a called run, a slot or a retry */
+  /** when the last wait of the run ended, or ends: a sleep, a wait for a signal, a called run, a slot, a retry or a delayed dispatch */
   lastWaitEndsAt?: Instant;
   /** absent: the workflow does not limit concurrent runs */
   admission?: Admission;
