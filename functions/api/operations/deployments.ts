@@ -16,12 +16,7 @@ import {
 } from '../../../lib/service/deployments/activate-deployment.ts';
 import { createDeployment } from '../../../lib/service/deployments/create-deployment.ts';
 import type { DeploymentView } from '../../../lib/service/deployments/deployment-status.ts';
-import {
-  activeDeployment,
-  getDeployment,
-  listApps,
-  listDeployments,
-} from '../../../lib/service/deployments/get-deployments.ts';
+import { activeDeployment, getDeployment, listApps, listDeployments } from '../../../lib/service/deployments/get-deployments.ts';
 import { removeDeployment } from '../../../lib/service/deployments/remove-deployment.ts';
 import type { ArtifactRefusal } from '../../../lib/service/deployments/verify-artifact.ts';
 import { verifyDeployment } from '../../../lib/service/deployments/verify-deployment.ts';
