@@ -21,13 +21,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     read: (path: string): string => pages.get(path) ?? readFileSync(new URL(path, root), 'utf8'),
   };
   const examples = `${JSON.stringify(apiExamples(documents.read('docs/API.md')), null, 2)}\n`;
-  return new Map([
-    ...pages,
-    ['lib/api/examples.json', examples],
-    ...llmsFiles(documents),
-    ...pictures(),
-    ...picturesOfJoins(),
-  ]);
+  return new Map([...pages, ['lib/api/examples.json', examples], ...llmsFiles(documents), ...pictures(), ...picturesOfJoins()]);
 }
 
 const picturesOfJoins = (): readonly (readonly [string, string])[] =>

@@ -286,6 +286,8 @@ class Player {
       case 'signal':
       case 'waits':
         throw new Error('a graph run asks for no code');
+      case 'retention':
+        throw new Error('no topology waits longer than its deadline');
       case 'child':
         await reconcileChild(worker, job);
         return this.#noteMade(job.childRunId);
