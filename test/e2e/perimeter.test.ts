@@ -9,6 +9,7 @@ import { argumentsOf, listeningOf, processTree } from './listening.ts';
 import { type LocalStart, preparedFolder, startLocal } from './local-start.ts';
 
 const infoShape = z.object({
+  clock: z.object({ url: z.string(), token: z.string() }),
   apiKey: z.string(),
   webhookSecret: z.string(),
   tables: z.object({ url: z.string(), accessKeyId: z.string(), secretAccessKey: z.string() }),
@@ -120,12 +121,17 @@ const welcome = async (
 
 test('it listens on this machine alone, and responds to valid credentials', async () => {
   const found = ports();
-  // The API, the AWS gateway and the WebSocket API: the emulators have no port.
-  expect(found).toHaveLength(3);
+  // The API, the AWS gateway, the WebSocket API and the clock: the emulators have no port.
+  expect(found).toHaveLength(4);
+  const clockPort = Number(new URL(info.clock.url).port);
   for (const { address, port } of found) {
     expect(address).toBe('0100007F');
-    expect((await welcome(port)).map(({ status }) => status)).toContain(200);
+    if (port !== clockPort) expect((await welcome(port)).map(({ status }) => status)).toContain(200);
   }
+  const askClock = (token: string) =>
+    ask(clockPort, withKey(attempt('POST', '/', { host: `127.0.0.1:${clockPort}` }, '{}'), token));
+  // 400: the token is right, and the body asks for nothing.
+  expect([(await askClock(info.clock.token)).status, (await askClock(info.apiKey)).status]).toEqual([400, 403]);
 });
 
 test('Unix sockets are in folders of their owner alone, and none is abstract', () => {
