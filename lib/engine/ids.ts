@@ -49,8 +49,8 @@ export const workflowNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const queryNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const lensNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const deploymentIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
-/** Every name of an npm package fits, with or without its scope, in at most 214 characters. */
-export const appNamePattern = /^(?=.{1,214}$)(?:@[A-Za-z0-9~_-][A-Za-z0-9._~-]*\/)?[A-Za-z0-9~_-][A-Za-z0-9._~-]*$/;
+/** Every name of an npm package fits, with or without its scope: npm allows 214 characters in all. */
+export const appNamePattern = /^(?:@[A-Za-z0-9~_-][A-Za-z0-9._~-]{0,211}\/)?[A-Za-z0-9~_-][A-Za-z0-9._~-]{0,213}$/;
 export const keyIdPattern = /^[0-9A-Za-z]{8,32}$/;
 export const signalIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
 /** Base64 with padding, as API Gateway creates it. */

@@ -41,6 +41,7 @@ const settled = (text: string): string =>
     .replaceAll(/"resource": ?"key\/[^"]+"/g, '"resource":"key/"')
     .replaceAll(/"id": ?"[\w-]{16}"/g, '"id":""')
     .replaceAll(/"userAgent": ?"curl[^"]+"/g, '"userAgent":"curl"')
+    .replaceAll(/"cursor": ?"[\w-]{20,}"/g, '"cursor":"cursor"')
     .replaceAll(/"correlationId": ?"[^"]+"/g, '"correlationId":""')
     .replaceAll(/"traceId": ?"[^"]+"/g, '"traceId":""')
     .replaceAll(/"messageId": ?"msg_[ws][^"]+"/g, '"messageId":"msg_"')

@@ -88,7 +88,7 @@ export async function createRun(
       nonce: nonce(reservation.owner),
     },
   });
-  const copied = await prepareCommits(deps, creation, first.copied ?? []);
+  const copied = first.copied === undefined ? [] : await prepareCommits(deps, creation, first.copied);
   if (copied === undefined) return { kind: 'run_deleted', runId: reservation.runId };
   // Marked before the head is written, so that the sweep checks every existing run.
   await markFirstCheck(deps, headOf(creation));
