@@ -11,6 +11,9 @@ export const timingDependent: ReadonlyMap<string, string> = new Map([
   ['cancel-between-retries', 'the last attempt may end before the cancel arrives'],
   ['retry-past-the-deadline', 'recovery after the deadline is too late for the retry'],
   ['budget-with-work-under-way', 'another node may exhaust the budget'],
+  ['an-end-that-completes-the-run', 'a crash delays the end, and a slow sibling completes before it would be cancelled'],
+  ['an-error-end-that-ends-the-run', 'a crash delays the end, and a sibling completes before it would be cancelled'],
+  ['all-or-nothing', 'a crash delays the end, and a sibling completes before it would be cancelled'],
   ['several-ends-of-one-name', 'the output of the last end node wins'],
 ]);
 
