@@ -1,6 +1,6 @@
 /**
  * The setting `privateDestinations`: hosts and networks of the owner that requests of authors may reach, besides the public internet.
- * Addresses of instance and task metadata are never reachable, whatever the setting says.
+ * Addresses of instance and task metadata are never reachable: the setting cannot allow them.
  */
 import ipaddr from 'ipaddr.js';
 import { localhostDestination } from '../contract/private-destinations.ts';

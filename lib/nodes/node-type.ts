@@ -40,7 +40,7 @@ export interface NodeShape<Schema extends z.ZodObject> {
   code?(config: z.output<Schema>): readonly NodeCode[];
   /** context names that it writes besides its output variable */
   variables?(config: z.output<Schema>): readonly string[];
-  /** whether the end of this node ends the run, whatever else is open */
+  /** whether the end of this node ends the run and cancels its open nodes */
   endsRun?(config: z.output<Schema>): boolean;
   /** how long a node with this config waits at most, in ms; undefined: it does not wait, or only its run knows how long */
   waitMs?(config: z.output<Schema>): number | undefined;

@@ -31,7 +31,7 @@ describe('addresses of metadata services and of the link', () => {
     '100.100.100.200',
     '224.0.0.1',
     '255.255.255.255',
-  ])('%s stays forbidden, whatever the setting says', async (host) => {
+  ])('%s stays forbidden, also if the setting names it', async (host) => {
     expect(await reaches(everything, host)).toBe(false);
     expect(await reaches([...everything, host.replace(/[[\]]/g, '')], host)).toBe(false);
   });
