@@ -1,4 +1,5 @@
 /** Refused requests and their errors, and runs whose nodes exceed a limit. */
+import { programPath } from '../../lib/ports/programs.ts';
 import { appName } from '../../lib/engine/ids.ts';
 import { createHmac, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -213,6 +214,35 @@ describe('refused requests', () => {
       await cloud.call('POST', '/v1/deployments/in-use/deactivate', { allowRemoval: true });
       return answer;
     },
+    too_many_apps: async () => {
+      const ids = Array.from({ length: 40 }, (_, index) => `large-${index}`);
+      const active: string[] = [];
+      try {
+        for (const id of ids) {
+          const workflows = Array.from({ length: 100 }, (_, index) => `${id}.${index}.`.padEnd(128, 'w'));
+          const { manifest, archive } = await packedDeployment(id, { workflows, change: { app: appName(id) } });
+          await createWith(manifest, archive);
+          const answer = await cloud.call('POST', `/v1/deployments/${id}/activate`);
+          if (answer.status !== 200) return answer;
+          active.push(id);
+        }
+        throw new Error('40 apps with 100 workflows each were activated');
+      } finally {
+        for (const id of active) await cloud.call('POST', `/v1/deployments/${id}/deactivate`);
+      }
+    },
+    run_open: async () => {
+      const { manifest, archive } = await packedDeployment('open-code', {
+        workflows: ['open-code'],
+        files: { [programPath]: 'export const workflows = [];' },
+        change: { runtime: 'code', app: appName('open-code') },
+      });
+      await createWith(manifest, archive);
+      const availableAt = new Date(Date.now() + 3_600_000).toISOString();
+      const started = await start({ workflowName: 'open-code', deploymentId: 'open-code', availableAt });
+      const { runId } = z.looseObject({ runId: z.string() }).parse(started.body);
+      return cloud.call('POST', `/v1/runs/${runId}/rerun`, { fromNode: 'step' }, { 'idempotency-key': 'open-code' });
+    },
     no_previous_deployment: () => cloud.call('POST', '/v1/deployments/rollback'),
     deployment_active: async () => {
       const { manifest, archive } = await packedDeployment('active-one', { workflows: ['coded'] });
@@ -295,15 +325,9 @@ describe('refused requests', () => {
     ]);
   });
 
-  test('the requests cover every code below 500, except for the one of the web ACL and those that need code of many steps or apps', () => {
+  test('the requests cover every code below 500, except for the one of the web ACL and those that need code with many steps', () => {
     // Requests of test/functions/api-errors.test.ts produce these too, with the same handlers.
-    const elsewhere: readonly ErrorCode[] = [
-      'request_blocked',
-      'too_many_apps',
-      'run_open',
-      'step_rolled_back',
-      'rerun_too_large',
-    ];
+    const elsewhere: readonly ErrorCode[] = ['request_blocked', 'step_rolled_back', 'rerun_too_large'];
     const known = errorCodes.filter((code) => errorCatalogue[code].status < 500 && !elsewhere.includes(code));
     expect(Object.keys(asked).toSorted()).toEqual(known.toSorted());
   });
