@@ -29,8 +29,8 @@ const notCode = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^'\\\n]|\\.)*'?|"(?:[^"\
 const read = /(?<![\w$.])ctx\s*(?:\?\.|\.)\s*([\p{ID_Start}_$][\p{ID_Continue}$]*)(?!\p{ID_Continue})(\s*=(?![=>]))?/gu;
 const inherited: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
 
-/** A script that has a variable `ctx` of its own, or that assigns a name itself, is left alone. */
-function namesInCode(code: string): readonly string[] {
+/** The names that a script reads. Empty when the script has a variable `ctx` of its own; without the names that it assigns itself. */
+export function namesInCode(code: string): readonly string[] {
   const text = code.replaceAll(notCode, ' ');
   if (/\b(?:const|let|var|function)\s+ctx\b|\(\s*ctx\s*[,)]|\bctx\s*=>/.test(text)) return [];
   const found = [...text.matchAll(read)];

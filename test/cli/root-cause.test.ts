@@ -120,6 +120,21 @@ test('in a loop, the failed node of the failed item is the root cause, with the 
   );
 });
 
+test('of a script, the context values that it read are shown', async () => {
+  const total = { id: 'total', type: 'javascript', config: { code: 'return ctx.input.lines.length + ctx.rate.value;' } };
+  await publish('order', [start, total, end], 'start>total total>end');
+  const run = await failedRun('order', { lines: [1, 2] });
+  expect((await admin.type('explain', run)).out).toContain(
+    'at line 1, column 33 of its script. Its input was {"ctx":{"input":{"lines":[1,2]}},"unset":["rate"]}',
+  );
+});
+
+test('an input in the details of an author’s own error is not shown as what the attempt saw', async () => {
+  const error = { code: 'error', cause: 'error', message: 'no', details: { input: { ctx: {}, mine: 1 } } };
+  const run = { ...failedCodeRun, error, rootCause: { nodeId: 's1', attempt: 1, error } };
+  expect(await findRootCause({ getRun: neverCalled, listRunEvents: neverCalled }, run, {})).not.toHaveProperty('input');
+});
+
 test('in nested loops, the innermost failed node is the root cause', async () => {
   const outer = { id: 'outer', type: 'loop', config: { sourceVariable: '{{ctx.input.groups}}', itemVariable: 'group' } };
   const inner = {

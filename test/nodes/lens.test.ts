@@ -66,6 +66,25 @@ const run = async (given: Given = {}) => {
   return { outcome, requests, heard, failed: failure === undefined ? outcome.kind : `${failure.cause} ${failure.code}`, failure };
 };
 
+describe('a failed attempt', () => {
+  const refused: ModelResponse = { kind: 'failed', cause: 'invalid', code: 'params_invalid', message: 'no' };
+
+  test('keeps the lens, its version, the model and the prompt', async () => {
+    const { failure } = await run({ answer: refused });
+    expect(failure?.details).toMatchObject({ input: { lens: 'tone', version: 1, model: 'default', prompt: 'Say hello' } });
+  });
+
+  test('keeps the first 1,000 characters of a long prompt', async () => {
+    const { failure } = await run({ answer: refused, inputs: { what: 'x'.repeat(5_000) } });
+    expect(failure?.details).toMatchObject({ input: { prompt: `${`Say ${'x'.repeat(5_000)}`.slice(0, 1_000)}…` } });
+  });
+
+  test('without a prompt keeps its values', async () => {
+    const { failure } = await run({ config: { paramOverrides: { other: '{{ctx.n}}' } }, context: { n: 7 }, inputs: {} });
+    expect(failure).toMatchObject({ code: 'placeholder_unbound', details: { input: { values: { other: 7 } } } });
+  });
+});
+
 describe('the output', () => {
   test('an envelope with the text, the lens, the model, tokens and time', async () => {
     const { outcome, requests } = await run();
@@ -356,7 +375,8 @@ describe('a model', () => {
     ['invalid', 'model_unknown', {}],
   ] as const)('that fails with %s fails the node with it', async (cause, code, more) => {
     const { outcome } = await run({ answer: { kind: 'failed', cause, code, message: 'no', ...more } });
-    expect(outcome).toEqual({ kind: 'failed', failure: { cause, code, message: 'no' }, ...more });
+    const details = { input: { lens: 'tone', version: 1, model: 'default', prompt: 'Say hello' } };
+    expect(outcome).toEqual({ kind: 'failed', failure: { cause, code, message: 'no', details }, ...more });
   });
 
   test('that does not accept an attachment blocks the node before rendering, moderation and costs', async () => {

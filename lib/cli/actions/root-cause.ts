@@ -6,6 +6,8 @@ import type { JsonObject } from '../../engine/json.ts';
 
 type Failure = NonNullable<Run['error']>;
 
+const jsonObject = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+
 const httpRequest = z.object({
   method: z.string(),
   url: z.string(),
@@ -13,6 +15,18 @@ const httpRequest = z.object({
   body: z.string().exactOptional(),
 });
 type HttpRequest = z.output<typeof httpRequest>;
+/** The details of an author's own error can have any name, so only the inputs of node types count. */
+const shownInput = z.union([
+  z.strictObject({ ctx: jsonObject, unset: z.array(z.string()).exactOptional(), inputs: jsonObject.exactOptional() }),
+  z.strictObject({ query: z.string(), version: z.int(), arguments: jsonObject }),
+  z.strictObject({
+    lens: z.string(),
+    version: z.int(),
+    model: z.string(),
+    prompt: z.string().exactOptional(),
+    values: jsonObject.exactOptional(),
+  }),
+]);
 
 export interface RootCause {
   /** the run of the failed node: the run itself, or a run that it called */
@@ -35,6 +49,8 @@ export interface RootCause {
   readonly body?: string;
   /** what the failed attempt sent; secrets are masked, and the body has at most 1,000 characters */
   readonly request?: HttpRequest;
+  /** what a script, a lens or a query saw after templates; secrets are masked, and long values are cut */
+  readonly input?: JsonObject;
   /** the line in the author's script or source file */
   readonly at?: string;
 }
@@ -100,7 +116,7 @@ const failedAttempt = z.object({
     cause: z.string(),
     message: z.string(),
     code: z.string().optional(),
-    details: z.custom<JsonObject>((value) => typeof value === 'object').optional(),
+    details: jsonObject.optional(),
   }),
 });
 
@@ -139,6 +155,7 @@ function describeCause(
     status: typeof status === 'number' ? status : undefined,
     body: typeof body === 'string' && body !== '' ? body : undefined,
     request: httpRequest.safeParse(details?.['request']).data,
+    input: shownInput.safeParse(details?.['input']).data,
     at: details === undefined ? undefined : locationIn(details),
   });
 }
@@ -157,7 +174,7 @@ const bounded = (text: string): string => (text.length <= maxShownBody ? text : 
 
 /** For example: `node charge, attempt 3: the server returned status 402 (http_status). The server answered: {"error":"declined"}` */
 export function formatRootCause({ runId, workflowName, calledRuns, ...cause }: RootCause): string {
-  const { nodeId, iteration, step, attempt = 1, code, message, body, request, at } = cause;
+  const { nodeId, iteration, step, attempt = 1, code, message, body, request, input, at } = cause;
   const inNode = nodeId === undefined ? [] : [`node ${nodeId}${iteration === undefined ? '' : ` in ${iteration}`}`];
   const node = step === undefined ? inNode : [`step ${step}`];
   const attempts = attempt > 1 ? [`attempt ${attempt}`] : [];
@@ -167,7 +184,8 @@ export function formatRootCause({ runId, workflowName, calledRuns, ...cause }: R
   const answer = body === undefined ? '' : ` The server answered: ${bounded(body)}`;
   const sent = request === undefined ? '' : `${body === undefined ? '' : '.'} The request was ${request.method} ${request.url}`;
   const sentBody = request?.body === undefined ? '' : `, with the body ${bounded(request.body)}`;
-  return `${where === '' ? '' : `${where}: `}${message} (${code})${location}.${answer}${sent}${sentBody}`;
+  const saw = input === undefined ? '' : ` Its input was ${bounded(JSON.stringify(input))}`;
+  return `${where === '' ? '' : `${where}: `}${message} (${code})${location}.${answer}${sent}${sentBody}${saw}`;
 }
 
 export async function readAllEvents(

@@ -6,13 +6,14 @@ import { collectPrintedLines } from '../../engine/log/event-limits.ts';
 import { type DurationMs, durationMs, seconds } from '../../engine/time.ts';
 import { type Runner, failed, runner } from '../runner.ts';
 import { type Sandbox, type ScriptEnd, withinSlice, scriptFailure, scriptWith } from '../sandbox/script.ts';
+import { shownScriptInput, withDetail } from '../shown-input.ts';
 import { chooseBranch, condition, expressionsOf } from './shape.ts';
 
 /** An expression should only decide, so its limit is short. */
 export const expressionLimitMs = seconds(5);
 
 export const runCondition = (sandbox: Sandbox, memoryBytes: number): Runner =>
-  runner(condition, async (config, input, { signal, timeoutMs, firstSlice }) => {
+  runner(condition, async (config, input, { signal, timeoutMs, firstSlice, secrets }) => {
     const sliced = withinSlice(sandbox, firstSlice);
     const results = new Map<string, boolean>();
     const printed = collectPrintedLines();
@@ -21,7 +22,10 @@ export const runCondition = (sandbox: Sandbox, memoryBytes: number): Runner =>
       const limits = { timeoutMs: remaining(timeoutMs, start), memoryBytes };
       const end = await sliced.run(scriptWith(`return !!(${expression}\n)`, input, limits), signal);
       for (const line of end.printed) printed.add(line);
-      if (end.kind === 'stopped' && !isScriptError(end)) return failed(scriptFailure(end), { printed: printed.lines() });
+      if (end.kind === 'stopped' && !isScriptError(end)) {
+        const result = failed(scriptFailure(end), { printed: printed.lines() });
+        return withDetail(result, 'input', () => shownScriptInput(expression, input, secrets.mask));
+      }
       if (end.kind === 'stopped') printed.add(`${excerpt(expression)}: ${end.message}`);
       results.set(expression, end.kind === 'returned' && end.output === 'true');
     }

@@ -234,7 +234,10 @@ function refusalOf(
 /** Shorter values are only redacted inside quotes, because they match unrelated text. */
 const minRedactedLength = 4;
 
-/** Databases quote arguments in errors. Arguments are redacted, because error messages are more widely visible than inputs. */
+/**
+ * Databases quote arguments in errors. Arguments are redacted, because messages are more widely visible than inputs: calling runs
+ * copy them. `details.input` has the arguments.
+ */
 function redactValues(messageText: string, values: JsonObject): string {
   return Object.entries(values)
     .flatMap(([name, value]) => textsIn(value).map((text) => ({ name, text })))

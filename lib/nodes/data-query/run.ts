@@ -1,11 +1,13 @@
 /** Runs a `dataQuery` node: reads the query, validates the arguments, and executes it. */
 import { resolveTemplate } from '../../engine/graph/template.ts';
-import { type JsonObject, isJsonObject } from '../../engine/json.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../../engine/json.ts';
 import { unreachable } from '../../engine/invariant.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import { validateArguments } from '../../engine/query/arguments.ts';
 import type { AuroraQuery, PostgresQuery, QueryVersion } from '../../engine/query/definition.ts';
 import { durationMs } from '../../engine/time.ts';
+import type { SecretMask } from '../../egress/secret-mask.ts';
+import { shownValues, withDetail } from '../shown-input.ts';
 import { type NodeTools, type RunResult, type Runner, type QueryLookup, failed, runner } from '../runner.ts';
 import { type DatabasePorts, queryAurora } from './aurora.ts';
 import { readConnection } from './connection.ts';
@@ -24,22 +26,31 @@ export const runDataQuery = (http: Runner, databases?: DatabasePorts): Runner =>
     const resolved = resolveTemplate(argumentsOf(config), input.context);
     input.context.work.value(resolved);
     const accepted = validateArguments(query.parameters, isJsonObject(resolved) ? resolved : {});
+    const withInput = (result: RunResult): RunResult =>
+      withDetail(result, 'input', () => shownArguments(query, resolved, tools.secrets.mask));
     if (accepted.kind === 'refused') {
       const message = `${query.name}: ${accepted.errors.join('; ')}`;
-      return failed({ cause: 'invalid', code: 'arguments_invalid', message });
+      return withInput(failed({ cause: 'invalid', code: 'arguments_invalid', message }));
     }
     const limited = { ...tools, timeoutMs: durationMs(Math.min(tools.timeoutMs, query.timeoutMs)) };
     switch (query.kind) {
       case 'http':
+        // Its failure has the request.
         return queryHttp(http, query, accepted.values, input, limited);
       case 'postgres':
-        return runPostgresQuery(query, accepted.values, limited);
+        return withInput(await runPostgresQuery(query, accepted.values, limited));
       case 'aurora':
-        return runAuroraQuery(databases, query, accepted.values, limited);
+        return withInput(await runAuroraQuery(databases, query, accepted.values, limited));
       default:
         return unreachable(query);
     }
   });
+
+const shownArguments = ({ name, version }: QueryVersion, resolved: JsonValue, mask: SecretMask): JsonObject => ({
+  query: name,
+  version,
+  arguments: shownValues(isJsonObject(resolved) ? resolved : {}, mask),
+});
 
 async function queryFor(
   config: DataQueryConfig,

@@ -10,6 +10,7 @@ import { type NetworkAccess, destinationOf, forbiddenMessage, pinnedAgent } from
 import { retryAfter } from '../../egress/retry-after.ts';
 import { type HttpResponse, statusFailure, readResponse } from './response.ts';
 import { type Outgoing, isRedirect, redirected, requestOf } from './request.ts';
+import { withDetail } from '../shown-input.ts';
 import { shownRequest } from './shown-request.ts';
 import type { SecretMask } from '../../egress/secret-mask.ts';
 import { type HttpConfig, http, isHttp } from './shape.ts';
@@ -24,7 +25,7 @@ export const runHttp = (networkAccess: NetworkAccess): Runner =>
     const signal = AbortSignal.any([tools.signal, limit]);
     const withRequest = (result: RunResult): RunResult => {
       const secrets = { names: secretTexts.texts.keys(), mask: tools.secrets.mask };
-      return result.outcome.kind === 'failed' ? addRequest(result, shownRequest(config, input.context, tools, secrets)) : result;
+      return withDetail(result, 'request', () => shownRequest(config, input.context, tools, secrets));
     };
     try {
       return withRequest(await sendFollowingRedirects(config, request, networkAccess, { signal, mask: tools.secrets.mask }));
@@ -33,16 +34,6 @@ export const runHttp = (networkAccess: NetworkAccess): Runner =>
       return withRequest(failed(limit.aborted ? timeoutFailure(tools) : unreachableFailure(request.url, error)));
     }
   });
-
-/** What the attempt sent belongs to its failure. Successful attempts store nothing of it. */
-function addRequest(result: RunResult, request: JsonObject | undefined): RunResult {
-  const { outcome } = result;
-  if (outcome.kind !== 'failed' || request === undefined) return result;
-  return {
-    ...result,
-    outcome: { ...outcome, failure: { ...outcome.failure, details: { ...outcome.failure.details, request } } },
-  };
-}
 
 async function sendFollowingRedirects(
   config: HttpConfig,

@@ -1,18 +1,14 @@
 /** The request of a failed attempt as its failure stores it: after templates, bounded, and without secrets. */
 import type { ContextView } from '../../engine/graph/context.ts';
 import type { JsonObject } from '../../engine/json.ts';
-import { WorkLimitExceeded } from '../../engine/graph/work-limits.ts';
 import type { SecretMask } from '../../egress/secret-mask.ts';
 import type { NodeTools } from '../runner.ts';
+import { cut, hidden, isSensitive } from '../shown-input.ts';
 import { requestOf } from './request.ts';
 import type { HttpConfig } from './shape.ts';
 
 /** In characters. Together with the excerpt of the response, they fit into the details of a failure. */
 export const shownRequestLimits = { url: 500, header: 100, headers: 10, body: 1_000 } as const;
-
-/** Names whose values are often credentials that an author wrote into the definition. */
-const isSensitive = (name: string): boolean =>
-  name !== 'idempotency-key' && /auth|cookie|credential|key|password|secret|session|signature|token/i.test(name);
 
 /**
  * Resolves the templates again, with a placeholder in place of each secret, so that no secret can be part of it.
@@ -27,8 +23,8 @@ export function shownRequest(
   { names, mask }: { readonly names: Iterable<string>; readonly mask: SecretMask },
 ): JsonObject | undefined {
   const placeholders = new Map([...names].map((name) => [name, `[secret:${name}]`]));
-  const request = resolve(() => requestOf(config, context, tools, placeholders));
-  if (request === undefined || typeof request === 'string') return undefined;
+  const request = requestOf(config, context, tools, placeholders);
+  if (typeof request === 'string') return undefined;
   const { method, url, headers, body } = request;
   for (const name of new Set(url.searchParams.keys())) if (isSensitive(name)) url.searchParams.set(name, hidden);
   const shownHeaders = [...headers.entries()]
@@ -42,17 +38,4 @@ export function shownRequest(
   );
   const shownUrl = cut(mask.text(readable), shownRequestLimits.url);
   return { method, url: shownUrl, headers: Object.fromEntries(shownHeaders), ...shownBody };
-}
-
-const hidden = '[hidden]';
-const cut = (text: string, length: number): string => (text.length <= length ? text : `${text.slice(0, length).toWellFormed()}…`);
-
-/** The attempt has its failure already. A second failure, because the templates need too much work, must not replace it. */
-function resolve<Value>(work: () => Value): Value | undefined {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof WorkLimitExceeded) return undefined;
-    throw error;
-  }
 }

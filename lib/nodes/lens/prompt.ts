@@ -10,6 +10,8 @@ import { byKey, render } from '../../lens/render.ts';
 import type { LensVersion } from '../../ports/lenses.ts';
 import type { Lenses } from '../../ports/versions.ts';
 import type { RunResult } from '../runner.ts';
+import type { SecretUse } from '../secret-use.ts';
+import { shownPrompt, shownValues, withDetail } from '../shown-input.ts';
 import { contractViolated, tooLarge, unbound } from './failure.ts';
 import type { LensConfig } from './shape.ts';
 
@@ -65,9 +67,35 @@ export class LensVersions {
 /** The lens document's limit of a rendered template. */
 export const maxPromptBytes = 524_288;
 
+export interface PromptRequest {
+  readonly config: LensConfig;
+  readonly input: NodeInput;
+  readonly model: string;
+  readonly secrets: Pick<SecretUse, 'mask'>;
+}
+
+/** A prompt, and what adds it to the failure of its attempt. */
+interface Prompt {
+  readonly prompt: string;
+  readonly withInput: (result: RunResult) => RunResult;
+}
+
 /** Renders the template and checks its size and the input contract. Returns the prompt, or the failure of the node. */
-export function promptOf(lens: CompiledLens, config: LensConfig, input: NodeInput): { readonly prompt: string } | RunResult {
+export function promptOf(lens: CompiledLens, { config, input, model, secrets }: PromptRequest): Prompt | RunResult {
   const values = valuesOf(config, input);
+  const { name, version } = lens.version;
+  const shown = { lens: name, version, model };
+  const rendered = renderAndCheck(lens, values);
+  return 'outcome' in rendered
+    ? withDetail(rendered, 'input', () => ({ ...shown, values: shownValues(values, secrets.mask) }))
+    : {
+        ...rendered,
+        withInput: (result) =>
+          withDetail(result, 'input', () => ({ ...shown, prompt: shownPrompt(rendered.prompt, secrets.mask) })),
+      };
+}
+
+function renderAndCheck(lens: CompiledLens, values: JsonObject): Pick<Prompt, 'prompt'> | RunResult {
   const rendered = render(lens.parts, byKey(values), lens.isOptional, maxPromptBytes);
   if ('unbound' in rendered) return unbound(rendered.unbound);
   if ('exceededLength' in rendered) return tooLarge(rendered.exceededLength, maxPromptBytes);

@@ -37,16 +37,17 @@ export const runLens = ({ lenses, models, moderation }: LensPorts): Runner => {
     const model = config.model ?? ready.version.model ?? defaultModel;
     const refusal = await models.attachmentError(model, kindsOf(config));
     if (refusal !== undefined) return failure.modalityUnsupported(refusal);
-    const prepared = promptOf(ready, config, input);
+    const prepared = promptOf(ready, { config, input, model, secrets: tools.secrets });
     if ('outcome' in prepared) return prepared;
+    const { withInput } = prepared;
     const limit = AbortSignal.timeout(tools.timeoutMs);
     const signal = AbortSignal.any([tools.signal, limit]);
     const call: LensCall = { config, input, tools, model, prompt: prepared.prompt, signal };
     try {
-      return await unlessAborted(execute({ models, moderation }, ready, call), call.signal);
+      return withInput(await unlessAborted(execute({ models, moderation }, ready, call), call.signal));
     } catch (error) {
       tools.signal.throwIfAborted();
-      if (limit.aborted) return failure.timeoutFailure(tools.timeoutMs, `lens ${config.lens}`);
+      if (limit.aborted) return withInput(failure.timeoutFailure(tools.timeoutMs, `lens ${config.lens}`));
       throw error;
     }
   });

@@ -56,6 +56,9 @@ const failure = async (...given: Parameters<typeof run>) => {
   const outcome = await run(...given);
   return outcome.kind === 'failed' ? outcome.failure : outcome;
 };
+/** What a failure shows apart from the arguments of the attempt. */
+const withoutInput = (failed: Awaited<ReturnType<typeof failure>>) =>
+  'details' in failed ? { ...failed, details: { ...failed.details, input: undefined } } : failed;
 const count = async () => (await server.db.query('select count(*)::int as n from orders')).rows;
 const never = () => new Promise(() => undefined);
 const fails = (path: string, type: string, message = 'as it is', status = 400) =>
@@ -237,7 +240,7 @@ describe('errors have the right cause', () => {
       cause: 'invalid',
       code: 'query_failed',
       message: 'ERROR: syntax error at or near "frm"',
-      details: { sqlState: '42601', position: '10' },
+      details: { sqlState: '42601', position: '10', input: { query: 'q', version: 3, arguments: {} } },
     });
     expect(await failure({ statement: 'select * from nowhere' })).toMatchObject({ cause: 'invalid', code: 'query_failed' });
   });
@@ -249,16 +252,17 @@ describe('errors have the right cause', () => {
       cause: 'error',
       code: 'query_failed',
       message: 'ERROR: deadlock detected',
-      details: { sqlState: '40P01' },
+      details: { sqlState: '40P01', input: { query: 'q', version: 3, arguments: { c: 'x' } } },
     });
   });
 
-  test('an argument that the database repeats is redacted', async () => {
+  test('an argument that the database repeats is redacted, and shown only as the input of the attempt', async () => {
     const cast = { statement: 'select :c::int', parameters: [parameter('c', 'string')] };
     for (const c of ['planted-value', 'zq']) {
       const said = await failure(cast, { c });
       expect(said).toMatchObject({ message: expect.stringContaining('[argument c]') });
-      expect(JSON.stringify(said)).not.toContain(c);
+      expect(JSON.stringify(withoutInput(said))).not.toContain(c);
+      expect(said).toMatchObject({ details: { input: { arguments: { c } } } });
     }
     const twice = {
       statement: "insert into orders values (:id, 'x', 1)",
@@ -268,7 +272,8 @@ describe('errors have the right cause', () => {
     fails('/Execute', 'DatabaseErrorException', 'ERROR: duplicate key\n  Detail: Key (id)=(1) exists; SQLState: 23505');
     expect(await failure(twice, { id: 1 })).toMatchObject({ message: 'ERROR: duplicate key', details: { sqlState: '23505' } });
     const nested = { statement: 'select :o::text::int', parameters: [parameter('o', 'object')] };
-    expect(JSON.stringify(await failure(nested, { o: { a: ['planted-value'] } }))).not.toContain('planted-value');
+    const said = withoutInput(await failure(nested, { o: { a: ['planted-value'] } }));
+    expect(JSON.stringify(said)).not.toContain('planted-value');
   });
 
   test.each([
