@@ -148,13 +148,13 @@ class RunJudge {
       if (onParentFailure === 'substitute_default') return 'fires';
       return onParentFailure === 'propagate' ? 'upstream_failure' : 'parent_not_successful';
     }
-    if (joinMode === 'allSucceeded') {
-      if (ways.includes('upstream_failed')) return 'parent_not_successful';
-      if (inbound.some(({ source }) => this.#isStopped(source, iteration))) return 'branch_not_taken';
+    if (ways.includes('upstream_failed')) {
+      const isSubstituted = joinMode !== 'allSucceeded' && onParentFailure === 'substitute_default';
+      return isSubstituted ? 'fires' : 'parent_not_successful';
     }
-    if (ways.includes('live')) return 'fires';
-    if (!ways.includes('upstream_failed')) return 'branch_not_taken';
-    return onParentFailure === 'substitute_default' ? 'fires' : 'parent_not_successful';
+    if (joinMode === 'allSucceeded' && inbound.some(({ source }) => this.#isStopped(source, iteration)))
+      return 'branch_not_taken';
+    return ways.includes('live') ? 'fires' : 'branch_not_taken';
   }
 
   /** Whether the node failed, or did not run because of a failure that another branch handles. */

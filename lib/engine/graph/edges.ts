@@ -122,9 +122,9 @@ function contains(value: JsonValue, expected: JsonValue, counter: Counter): bool
 export type JoinDecision = 'wait' | 'fire' | 'skip_branch' | 'skip_parent' | 'upstream_failure';
 
 /**
- * `any` fires on the first live edge. Otherwise all edges must be resolved first. Then the node's policy decides about a failed parent;
- * without one, a single live edge is enough. A node cut off by an earlier failure is skipped with that reason, so that the run does not
- * count as a success, unless its policy substitutes a default. With `allSucceeded`, a failure on any edge keeps the node from firing.
+ * `any` fires on the first live edge. Otherwise all edges must be resolved first. Then the node's policy decides about a failed parent.
+ * An earlier failure that no error edge handles skips the node with that reason, so that the run does not count as a success, unless the
+ * policy substitutes a default. Otherwise a single live edge is enough. With `allSucceeded`, a failure on any edge keeps the node from firing.
  * A handled failure is no failure of the run, so the node is then skipped as on a branch that is not taken.
  * @param edges the states of the node's inbound edges
  */
@@ -145,11 +145,8 @@ export function decideJoin(
         return policy.joinMode === 'allSucceeded' ? 'skip_parent' : 'fire';
     }
   }
-  if (policy.joinMode === 'allSucceeded') {
-    if (has('upstream_failed')) return 'skip_parent';
-    if (has('failure_handled')) return 'skip_branch';
-  }
-  if (has('live')) return 'fire';
-  if (has('upstream_failed')) return policy.onParentFailure === 'substitute_default' ? 'fire' : 'skip_parent';
-  return 'skip_branch';
+  if (has('upstream_failed'))
+    return policy.joinMode !== 'allSucceeded' && policy.onParentFailure === 'substitute_default' ? 'fire' : 'skip_parent';
+  if (policy.joinMode === 'allSucceeded' && has('failure_handled')) return 'skip_branch';
+  return has('live') ? 'fire' : 'skip_branch';
 }

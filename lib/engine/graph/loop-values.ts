@@ -63,10 +63,17 @@ export function resultOf(draft: Draft, { resultNodes }: PlanLoop, iteration: Ite
 const labelOf = (node: PlanNode, all: readonly PlanNode[]): string =>
   node.label === undefined || all.some((other) => other !== node && other.label === node.label) ? node.id : node.label;
 
-export const failedItem = ({ cause, message, code, details }: Failure): JsonObject => ({
-  success: false,
-  error: defined({ cause, message, code, details }),
-});
+/**
+ * The result of a failed item, which is part of the loop's output. What the attempt saw stays with the failure of the node, so that the
+ * output does not carry it further and does not grow by it.
+ */
+export const failedItem = ({ cause, message, code, details = {} }: Failure): JsonObject => {
+  const { input: _input, request: _request, ...others } = details;
+  return {
+    success: false,
+    error: defined({ cause, message, code, details: Object.keys(others).length === 0 ? undefined : others }),
+  };
+};
 
 /** The failure of the loop. A timeout in its body is not the loop's own timeout; the details name it. */
 export const itemFailure = (index: number, { cause, message, details }: Failure): Failure => ({

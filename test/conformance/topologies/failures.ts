@@ -80,6 +80,29 @@ const starved = policies.map((policy): Topology => ({
   },
 }));
 
+const starvedJoins = policies.map((policy): Topology => ({
+  name: `join-behind-a-skipped-parent-${named(policy)}`,
+  description: `A join with policy ${policy} ${
+    policy === 'substitute_default' ? 'substitutes an empty text' : 'is skipped, and the run fails,'
+  } if one parent succeeded and the other was skipped because of a failure that no error edge handles.`,
+  edges: [
+    'start -> a -> cut',
+    'start -> b',
+    { from: 'cut -> join', targetParamLabel: 'x' },
+    { from: 'b -> join', targetParamLabel: 'y' },
+    'join -> end',
+  ],
+  nodes: { a: singleAttempt, join: { onParentFailure: policy } },
+  replies: { a: failedWith(), b: finishedWith('b'), join: returnsInputs },
+  verify: ({ status, statusOf, inputsOf }) => {
+    const runs = policy === 'substitute_default';
+    expect([status, statusOf('cut'), statusOf('join')]).toEqual(
+      runs ? ['completed', 'skipped', 'completed'] : ['failed', 'skipped', 'skipped'],
+    );
+    if (runs) expect(inputsOf('join')).toEqual({ x: '', y: 'b' });
+  },
+}));
+
 const handling = (['continue', 'fail_workflow'] as const).flatMap((mode) =>
   [true, false].map((hasEdge): Topology => {
     const isTaken = mode === 'continue' && hasEdge;
@@ -111,6 +134,7 @@ export const failures: readonly Topology[] = [
   ...oneFails,
   ...allFail,
   ...starved,
+  ...starvedJoins,
   ...handling,
   {
     name: 'substitute-default-chain',

@@ -109,13 +109,16 @@ test.each(['a', 'b'])('a join with a failed and a completed parent follows its p
   }
 });
 
-test('a join with an upstream-failed and a live edge continues with the live one', () => {
-  const play = started(graph({ nodes: { start: completesAtOnce }, edges: ['start -> a -> x -> join', 'start -> b -> join'] }));
-  play.ends('a', failed());
-  play.ends('b');
-  expect(play.statuses('x', 'join')).toEqual(['skipped', 'queued']);
-  play.ends('join');
-  expect(play.status).toBe('completed');
+test('a join with an upstream-failed and a live edge runs only if its policy substitutes a default', () => {
+  const edges = ['start -> a -> x -> join', 'start -> b -> join'];
+  const run = (onParentFailure: 'skip' | 'substitute_default') => {
+    const play = started(graph({ nodes: { start: completesAtOnce, join: { onParentFailure } }, edges }));
+    play.ends('a', failed());
+    play.ends('b');
+    return play;
+  };
+  expect([run('skip').statuses('x', 'join'), run('skip').status]).toEqual([['skipped', 'skipped'], 'failed']);
+  expect(run('substitute_default').statuses('x', 'join')).toEqual(['skipped', 'queued']);
 });
 
 test('the error edge handles the failure, which is readable under the node’s output variable', () => {

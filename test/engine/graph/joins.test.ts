@@ -163,9 +163,8 @@ const expected = (
   }
   if (count('source_failed') > 0)
     return ({ skip: 'skip_parent', propagate: 'upstream_failure', substitute_default: 'fire' } as const)[onParentFailure];
-  if (count('live') > 0) return 'fire';
-  if (count('upstream_failed') === 0) return 'skip_branch';
-  return onParentFailure === 'substitute_default' ? 'fire' : 'skip_parent';
+  if (count('upstream_failed') > 0) return onParentFailure === 'substitute_default' ? 'fire' : 'skip_parent';
+  return count('live') > 0 ? 'fire' : 'skip_branch';
 };
 
 test('every combination of three edges has the decision of the rules, in any order of the edges', () => {
@@ -206,6 +205,17 @@ test.each(orders(['reserve', 'charge']))(
     expect(play.statuses('charge', 'refused', 'approval', 'mail')).toEqual(['failed', 'completed', 'skipped', 'skipped']);
     expect(play.eventsOf('NODE_SKIPPED').map(({ reason }) => reason)).toEqual(['branch_not_taken', 'branch_not_taken']);
     expect(play.status).toBe('completed');
+  },
+);
+
+test.each(orders(['a', 'b']))(
+  'a failure that no error edge handles keeps a join of mode all from running, also two nodes before it: %s, %s',
+  (...order) => {
+    const edges = ['start -> a -> join -> mail', 'start -> b -> c -> join'];
+    const play = started(graph({ nodes: { start: completesAtOnce }, edges }));
+    for (const id of order) play.ends(id, id === 'b' ? failed() : finished());
+    expect(play.statuses('b', 'c', 'join', 'mail')).toEqual(['failed', 'skipped', 'skipped', 'skipped']);
+    expect(play.status).toBe('failed');
   },
 );
 

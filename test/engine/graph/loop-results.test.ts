@@ -1,7 +1,7 @@
 /** Results of iterations are stored together, and read back in the order of the items. */
 import { describe, expect, test } from 'vitest';
 import { PayloadsNeeded } from '../../../lib/engine/graph/context.ts';
-import { allResults, serializeResults } from '../../../lib/engine/graph/loop-values.ts';
+import { allResults, failedItem, serializeResults } from '../../../lib/engine/graph/loop-values.ts';
 import type { JsonValue, Payload, PayloadRef } from '../../../lib/engine/json.ts';
 import type { LoopState, IterationResult } from '../../../lib/engine/log/node-state.ts';
 import { seconds } from '../../../lib/engine/time.ts';
@@ -29,6 +29,16 @@ const loopOf = (items: number, stored: readonly Payload[], pendingResults: reado
 const result = (index: number, value: JsonValue): IterationResult => ({ index, payload: { value } });
 const apart = (index: number, ref: PayloadRef): IterationResult => ({ index, payload: { ref, bytes: 9 } });
 const nothing = new Map<PayloadRef, JsonValue>();
+
+test('the result of a failed item has the details of the failure without what the attempt saw', () => {
+  const failure = { cause: 'error', message: 'no', code: 'http_status' } as const;
+  const seen = { input: { ctx: { card: '4242' } }, request: { url: 'https://pay.test' } };
+  expect(failedItem({ ...failure, details: { ...seen, status: 402 } })).toEqual({
+    success: false,
+    error: { ...failure, details: { status: 402 } },
+  });
+  expect(failedItem({ ...failure, details: seen })).toEqual({ success: false, error: failure });
+});
 
 describe('stored results', () => {
   test('keep their index and value, and for an offloaded value its reference and size', () => {

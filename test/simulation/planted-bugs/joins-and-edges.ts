@@ -37,8 +37,16 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
   {
     name: 'a join of mode allSucceeded runs after a failure that an error edge handles',
     file: join,
-    find: "if (has('failure_handled')) return 'skip_branch';",
+    find: "if (policy.joinMode === 'allSucceeded' && has('failure_handled')) return 'skip_branch';",
     replace: '',
+    within: 60,
+    options: graphs,
+  },
+  {
+    name: 'a join of mode all runs although a failure two nodes before it was not handled',
+    file: join,
+    find: "if (has('upstream_failed'))",
+    replace: "if (has('upstream_failed') && !has('live'))",
     within: 60,
     options: graphs,
   },
