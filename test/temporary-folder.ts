@@ -1,4 +1,4 @@
-/** One folder holds whatever the tests of a run write, and goes with it. */
+/** One folder holds everything that the tests of a run write. It is deleted at the end of the run. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

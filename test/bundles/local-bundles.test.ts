@@ -173,7 +173,7 @@ describe('code that crashes its thread', () => {
       { kind: 'crashed', message: 'the code broke its thread: Error: alone' },
     ],
     [
-      'throws where nobody catches',
+      'throws where no code catches',
       `setTimeout(() => { throw new Error('late') }); await new Promise(() => {})`,
       { kind: 'crashed', message: 'the code broke its thread: Error: late' },
     ],

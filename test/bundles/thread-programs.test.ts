@@ -149,7 +149,7 @@ describe('code that crashes its thread', () => {
       'the code broke its thread: Error: alone',
     ],
     [
-      'throws where nobody catches',
+      'throws where no code catches',
       `setTimeout(() => { throw new Error('late') }); await new Promise(() => {})`,
       'the code broke its thread: Error: late',
     ],

@@ -264,7 +264,7 @@ class Player {
 
   async #deliver(job: Job): Promise<void> {
     this.#messages += 1;
-    if (this.#messages > mostMessages) throw new Error(`${this.#topology.name} sends messages for ever`);
+    if (this.#messages > mostMessages) throw new Error(`${this.#topology.name} sends more than ${mostMessages} messages`);
     await this.#take(job, false);
   }
 

@@ -17,7 +17,7 @@ const runsShape = z.array(
 
 export const codeRuns = runsShape.parse(JSON.parse(readFileSync(new URL('runs.json', folder), 'utf8')));
 
-/** Whatever the files export and `defineWorkflow` has made. */
+/** All exports of the files that `defineWorkflow` has made. */
 export const codeWorkflows = (
   await Promise.all(
     readdirSync(new URL('workflows/', folder)).map(async (file) => {

@@ -10,7 +10,7 @@ import { codeCreation, bundleCreation } from '../contract/samples.ts';
 import { startCodeRun, statusOf } from '../service/code-test-env.ts';
 import { functionCommand } from '../service/scripted-programs.ts';
 
-/** What the role of this function allows (`lib/constructs/function-shapes.ts`); whatever else is asked for is denied. */
+/** What the role of this function allows (`lib/constructs/function-shapes.ts`). All other requests are denied. */
 const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
   clock: 'all',
   ids: 'all',

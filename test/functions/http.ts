@@ -154,7 +154,7 @@ const functionOf = (method: string, path: string): 'api' | 'events' | 'deploymen
   return method === 'GET' && /^\/v1\/runs\/[^/]+\/events$/.test(path) ? 'events' : 'api';
 };
 
-/** No answer may be other than its route says, whatever the test looks at. */
+/** Every answer must match its route, in every test. */
 const holdAgainstRoute = ({ status, headers, body, operation, stream }: Answered): void => {
   if (headers['x-workflow-correlation-id'] === undefined) throw new Error('an answer without its correlation id');
   if (headers['x-content-type-options'] !== 'nosniff') throw new Error('an answer without the security headers');

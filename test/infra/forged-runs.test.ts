@@ -99,7 +99,7 @@ describe('a run of another project that the worker would work on', () => {
     await denied(log.attach(victim, 'graph', forgedGraph, creation(victim)));
     await denied(log.create(creation(victim)));
     await new DynamoRunLog(runs).create(creation(victim));
-    // Whatever adapter it takes: it takes no longer to write the request by hand.
+    // An attacker needs no adapter of ours: they can write the request by hand.
     const known = new DynamoRunLog(stolen.runs, new StoredHeads(runs));
     await denied(known.put(victim, commit(2, { firstEventId: eventId(2) }), expiresAt));
     await denied(known.saveSnapshot(victim, { asOf: commitNo(2), schema: 1, state: null }, expiresAt));
@@ -129,7 +129,7 @@ describe('a run of another project that the worker would work on', () => {
     }
   });
 
-  test('is none without a head, whatever code wrote of it', async () => {
+  test('does not exist without a head, even if code wrote other items of it', async () => {
     const nobody = freshRun();
     const told = new MessageHeads();
     told.record(codeCreation(nobody));

@@ -40,7 +40,7 @@ interface Left {
 }
 
 /**
- * Asks other tests for what is left. Whatever else lies within the same lines is tried again with it, and not counted again.
+ * Asks other tests for what is left. Other mutants within the same lines are tried again with it, and not counted again.
  * @returns those that are left still, by their sources
  */
 export async function tryAgain(

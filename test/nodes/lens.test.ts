@@ -171,7 +171,7 @@ describe('the request', () => {
   });
 
   test.each(['paramOverrides', 'param_overrides'])(
-    '%s win over what edges bring, whatever the case of the label',
+    '%s win over what edges bring, in any spelling of upper and lower case of the label',
     async (key) => {
       const config = { [key]: { What: '[[first.data.word]]', tone: '{{ctx.tone}}' } };
       const { requests } = await run({
@@ -229,7 +229,7 @@ describe('the request', () => {
     expect(await ask({ version: 1 })).toMatchObject({ output: 'v1', metadata: { lens: { version: 1 } } });
     expect(await ask({ version: 3 })).toBe('lens_unknown');
     expect(await ask({ lens: 'other' })).toBe('lens_unknown');
-    // … and of nobody else.
+    // … and of no other project.
     expect(await ask({}, other)).toBe('lens_unknown');
     expect(await ask({ version: 1 }, other)).toBe('lens_unknown');
   });

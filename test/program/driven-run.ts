@@ -283,7 +283,7 @@ export class DrivenRun {
 
   /** the running workflow task */
   get drive(): WorkflowTaskHandle {
-    invariant(this.#drive !== undefined, 'nobody drives the run');
+    invariant(this.#drive !== undefined, 'no test drives the run');
     return this.#drive.drive;
   }
 

@@ -69,7 +69,7 @@ export class VirtualClock implements ProgramClock {
   /** Advances to the next timer. */
   jump(): void {
     const [first] = [...this.#timers].toSorted((one, other) => one.at - other.at || one.order - other.order);
-    if (first === undefined) throw new Error('everybody waits, and nobody for the time');
+    if (first === undefined) throw new Error('all programs wait, and none of them for the time');
     if (first.at > this.#now) this.#now = first.at;
     first.fire();
   }

@@ -628,7 +628,7 @@ describe('invalid workflows', () => {
   test('a failing step that the code does not await has no effect', async () => {
     const code = flow(async ({ step }) => {
       void step.run({ name: 'audit', retryPolicy: { maximumAttempts: 1 } }, () => {
-        throw new Error('nobody hears it');
+        throw new Error('no code catches it');
       });
       await step.run({ name: 'work' }, () => new Promise((resolve) => setImmediate(() => resolve(durationMs(1)))));
       return 'done';

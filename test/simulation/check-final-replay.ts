@@ -33,7 +33,7 @@ export async function checkFinalReplay(
     history: await loadHistory(memory, { head, state }, new Map()),
     handOffAt: deadlineAt,
   };
-  // Whatever it says: all that counts is how far it came.
+  // Its results do not matter. The check compares how far the replay came.
   const host = {
     commitBatch: async () => ({ kind: 'stop' as const }),
     perform: () => Promise.reject(new Error('nothing is sent')),

@@ -12,7 +12,7 @@ interface Given {
 export const nodeInputDigest = ({ inputs, context }: NodeInput): number =>
   digestOf({ inputs, context: context.all({ hidden: true }) });
 
-/** FNV-1a of its JSON, whatever the order of its keys. */
+/** FNV-1a of its JSON, with sorted keys. */
 export function digestOf({ inputs, context }: Given): number {
   const text = JSON.stringify([inputs, context], (_key, each: JsonValue) => (isJsonObject(each) ? sorted(each) : each));
   let hash = 0x811c9dc5;

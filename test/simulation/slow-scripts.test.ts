@@ -1,6 +1,6 @@
 /**
- * Attempts that use up their first slice continue in the slow queue. None is lost, executed twice or left waiting, whatever
- * faults occur. More seeds: `npm run simulate -- --slow --seeds 2000`.
+ * Attempts that use up their first slice continue in the slow queue. Under faults too, none is lost, executed twice or
+ * left waiting. More seeds: `npm run simulate -- --slow --seeds 2000`.
  */
 import { expect, test } from 'vitest';
 import { inTier } from '../tier.ts';

@@ -22,7 +22,7 @@ export function sweepEachMinute(time: VirtualTime, swept: Swept): void {
     const goOn = (): void => sweepEachMinute(time, swept);
     const idle = idleMinutes(time, world);
     if (idle < 2) return goOn();
-    // Not all of them: the next sweep comes before whatever comes next.
+    // One minute less, so that the next sweep happens before the next event.
     const next = instant(time.now + (idle - 1) * minute);
     const passed = minuteOf(next) - 2;
     if (passed > world.sweptMinute) void index.recordSweptMinute(passed);

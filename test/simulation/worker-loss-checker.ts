@@ -9,7 +9,7 @@ import type { Job } from '../../lib/ports/jobs.ts';
 import type { Process } from './process.ts';
 import { runInvariant } from './violation.ts';
 
-/** The least that `failureIfLost` asks for, whatever the time. */
+/** The fewest crashes after which `failureIfLost` gives up an attempt, at any time. */
 const leastDeaths = 3;
 /** Five worker crashes with the delays between them, without other faults. */
 const longestDyingMs = hours(2);

@@ -1,6 +1,6 @@
 /**
  * Rebuilds dynalite's global indexes from its tables. dynalite writes table and index separately, so a kill in between leaves
- * the index inconsistent for ever. The rebuild runs before the database is served again.
+ * the index inconsistent permanently. The rebuild runs before the database is served again.
  */
 import { createRequire } from 'node:module';
 import * as z from 'zod';

@@ -221,5 +221,5 @@ async function describe(tables: Tables, open: readonly string[]): Promise<string
     const commits = run?.commits.map(({ number, at, by, events }) => `${number} ${at} ${by} ${JSON.stringify(events)}`) ?? [];
     return [`${runId} of ${run?.workflowName}:`, ...commits].join('\n  ');
   });
-  return `${open.length} runs wait for nobody\n${said.join('\n')}`;
+  return `${open.length} runs wait although nothing can resume them\n${said.join('\n')}`;
 }

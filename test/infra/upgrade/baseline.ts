@@ -90,7 +90,7 @@ const isKept = (resource: KeptResource): boolean =>
   resource.DeletionPolicy?.startsWith('Retain') === true ||
   fixedNames(resource).length > 0;
 
-/** @param also logical ids that count whatever they are now: those of the baseline */
+/** @param also logical ids that always count: those of the baseline */
 export function keptOf(template: Template, also: readonly string[] = []): KeptStack {
   const kept = Object.entries(template.Resources).filter(([id, resource]) => isKept(resource) || also.includes(id));
   const exported = Object.values(template.Outputs).flatMap(({ Value, Export }) =>
