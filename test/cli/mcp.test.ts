@@ -1,6 +1,8 @@
 /** `stepwell mcp`: the tools, through the MCP SDK's own client. */
 import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport, getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
+import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { StepwellClient } from '../../lib/client/index.ts';
@@ -73,6 +75,26 @@ describe('the tools', () => {
       required: ['workflowName'],
       properties: { workflowName: { type: 'string' } },
     });
+  });
+});
+
+describe('the command', () => {
+  test.each([
+    [[], readNames],
+    [['--allow-writes'], [...readNames, ...writeNames]],
+  ])('stepwell mcp %j serves its tools over stdin and stdout', async (options, expected) => {
+    const program = fileURLToPath(new URL('../../bin/stepwell-cli.mjs', import.meta.url));
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [program, 'mcp', ...options],
+      env: { ...getDefaultEnvironment(), STEPWELL_URL: url, STEPWELL_API_KEY: 'sw_unused' },
+      stderr: 'ignore',
+    });
+    const agent = new Client({ name: 'test', version: '1' });
+    await agent.connect(transport);
+    const { tools } = await agent.listTools();
+    await agent.close();
+    expect(tools.map(({ name }) => name).toSorted()).toEqual(expected.toSorted());
   });
 });
 
