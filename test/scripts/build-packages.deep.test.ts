@@ -2,7 +2,8 @@
  * What `npm run build` makes is what a user installs: each package is packed, installed by npm in an empty folder outside of the
  * repository, and used from there, on each version of Node that its `engines` names.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
@@ -237,6 +238,33 @@ it('npx stepwell is the command line where it is installed, on Node 20, 22 and 2
   }
   // The project's scripts keep their own Node.
   expect(existsSync(join(project.folder, 'node_modules', '.bin', 'node'))).toBe(false);
+});
+
+it.each(['20', '22'])('a project is installed, initialized, deployed and run on Node %s', async (major) => {
+  const nodeFolder = olderNodes.get(major) ?? '';
+  const app = await createApplication(packed.folder, `project-on-${major}`);
+  const { stdout, stderr } = await app.run('npm', ['install', packed.archive('stepwell'), packed.archive('stepwell-cli')], {
+    nodeFolder,
+  });
+  expect(stdout + stderr).not.toContain('EBADENGINE');
+  const stepwell = (...args: readonly string[]) => app.run('npx', ['--no-install', 'stepwell', ...args], { nodeFolder });
+  await stepwell('init');
+  const dev = spawn(join(app.folder, 'node_modules', '.bin', 'stepwell'), ['dev', '--port', '0'], {
+    cwd: app.folder,
+    env: app.env(nodeFolder),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  dev.stdout.on('data', (chunk: Buffer) => void (printed += chunk.toString()));
+  try {
+    await expect.poll(() => printed, { timeout: 120_000 }).toMatch(/\+ greet/);
+    const started = await stepwell('runs', 'start', 'greet', '--input', '{"name":"Ada"}');
+    expect((await stepwell('runs', 'result', started.stdout.trim())).stdout).toContain('Hello, Ada!');
+  } finally {
+    const exited = once(dev, 'exit');
+    dev.kill('SIGINT');
+    await exited;
+  }
 });
 
 it('npx stepwell says what to install where only the library is installed', async () => {

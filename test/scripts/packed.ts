@@ -57,8 +57,8 @@ const foreignPath = (): string =>
 
 export interface Application {
   readonly folder: string;
-  /** the environment of its programs, with this Node */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The environment of its programs. `nodeFolder` comes first in the PATH; default: the folder of this Node. */
+  readonly env: (nodeFolder?: string) => Readonly<Record<string, string | undefined>>;
   /** Runs a program in the folder. `nodeFolder` comes first in the PATH; default: the folder of this Node. */
   readonly run: (
     program: string,
@@ -71,18 +71,18 @@ export interface Application {
 export async function createApplication(parent: string, name: string): Promise<Application> {
   const folder = join(parent, name);
   mkdirSync(folder);
-  const environmentWith = (nodeFolder: string) => ({
+  const env = (nodeFolder = dirname(process.execPath)) => ({
     ...npmEnvironment,
     PATH: [nodeFolder, foreignPath()].join(delimiter),
     HOME: parent,
   });
   const application: Application = {
     folder,
-    env: environmentWith(dirname(process.execPath)),
-    run: async (program, args, { nodeFolder = dirname(process.execPath), env = {} } = {}) =>
+    env,
+    run: async (program, args, { nodeFolder, env: more = {} } = {}) =>
       promisify(execFile)(program, args, {
         cwd: folder,
-        env: { ...environmentWith(nodeFolder), ...env },
+        env: { ...env(nodeFolder), ...more },
         maxBuffer: 16 * 1024 * 1024,
       }),
   };

@@ -60,7 +60,7 @@ const portOf = (): number => z.object({ port: z.number() }).parse(server.address
 function startDev(): ChildProcess {
   const child = spawn(join(app.folder, 'node_modules', '.bin', 'stepwell'), ['dev', '--allow-localhost', '--port', '0'], {
     cwd: app.folder,
-    env: app.env,
+    env: app.env(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const collect = (chunk: Buffer): void => void (devOutput += chunk.toString());
