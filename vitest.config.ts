@@ -13,11 +13,12 @@ interface ProjectOptions {
   readonly hookTimeout?: number;
 }
 
-/** @param include the files of both tiers: a run takes those of its own */
-const project = (name: string, include: string[], { exclude = [], ...options }: ProjectOptions = {}) => ({
+type Project = readonly [name: string, include: readonly string[], options?: ProjectOptions];
+
+const projectOf = ([name, include, { exclude = [], ...options } = {}]: Project) => ({
   test: {
     name,
-    include: tier === 'quick' ? include : [...include.map(deepOf), ...(inBothTiers[name] ?? [])],
+    include: tier === 'quick' ? [...include] : [...include.map(deepOf), ...(inBothTiers[name] ?? [])],
     exclude: [...configDefaults.exclude, ...exclude, ...(tier === 'quick' ? [deepFiles] : [])],
     env: { [tierVariable]: tier },
     ...options,
@@ -37,6 +38,36 @@ const onTheProduct = [
 ];
 const withoutThose = { exclude: onTheProduct };
 
+/** The projects with the files of both tiers: a run takes those of its own. Each test file belongs to one project. */
+export const projects: readonly Project[] = [
+  [
+    'unit',
+    [
+      'test/{artifact,base,egress,engine,event-stream,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,ownership,webhooks,lens,models,sdk,program,histories,testing,openworkflow,mutants}/**/*.test.ts',
+      'examples/*/tests/**/*.test.ts',
+    ],
+    { ...together, ...withoutThose, testTimeout: 30_000, hookTimeout: 30_000 },
+  ],
+  ['tidy', ['test/tidy/**/*.test.ts']],
+  ['docs', ['test/docs/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }],
+  ['contract', ['test/contract/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }],
+  ['model', ['test/model/**/*.test.ts'], { testTimeout: 300_000 }],
+  ['hostile', ['test/hostile/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }],
+  ['simulation', ['test/simulation/**/*.test.ts'], { testTimeout: 300_000 }],
+  ['conformance', ['test/conformance/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }],
+  ['infra', ['test/infra/**/*.test.ts'], { ...together, testTimeout: 120_000, hookTimeout: 120_000 }],
+  ['bench', ['test/bench/**/*.test.ts'], { ...withoutThose, testTimeout: 300_000, hookTimeout: 300_000 }],
+  [
+    'e2e',
+    ['test/e2e/**/*.test.ts', ...onTheProduct],
+    {
+      globalSetup: './test/e2e/synthesize-once.ts',
+      testTimeout: 300_000,
+      hookTimeout: 120_000,
+    },
+  ],
+];
+
 export default defineConfig({
   test: {
     // By itself vitest leaves one core free, which of two is half: one file after the other.
@@ -45,30 +76,7 @@ export default defineConfig({
     // Node loads what is tested as it loads the product: through vitest's own runner it takes up to a third longer.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     reporters: ['default', './test/progress.ts'],
-    projects: [
-      project(
-        'unit',
-        [
-          'test/{artifact,base,engine,event-stream,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,ownership,webhooks,lens,models,sdk,program,histories,testing,openworkflow}/**/*.test.ts',
-          'examples/*/tests/**/*.test.ts',
-        ],
-        { ...together, ...withoutThose, testTimeout: 30_000, hookTimeout: 30_000 },
-      ),
-      project('tidy', ['test/tidy/**/*.test.ts']),
-      project('docs', ['test/docs/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }),
-      project('contract', ['test/contract/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }),
-      project('model', ['test/model/**/*.test.ts'], { testTimeout: 300_000 }),
-      project('hostile', ['test/hostile/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }),
-      project('simulation', ['test/simulation/**/*.test.ts'], { testTimeout: 300_000 }),
-      project('conformance', ['test/conformance/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }),
-      project('infra', ['test/infra/**/*.test.ts'], { ...together, testTimeout: 120_000, hookTimeout: 120_000 }),
-      project('bench', ['test/bench/**/*.test.ts'], { ...withoutThose, testTimeout: 300_000, hookTimeout: 300_000 }),
-      project('e2e', ['test/e2e/**/*.test.ts', ...onTheProduct], {
-        globalSetup: './test/e2e/synthesize-once.ts',
-        testTimeout: 300_000,
-        hookTimeout: 120_000,
-      }),
-    ],
+    projects: projects.map(projectOf),
     coverage: { provider: 'v8', include: ['lib/engine/**'] },
   },
 });

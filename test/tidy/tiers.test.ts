@@ -1,7 +1,9 @@
 /** Each file runs in the tiers that it is written for. */
-import { readFileSync, readdirSync } from 'node:fs';
+import { globSync, readFileSync, readdirSync } from 'node:fs';
+import { matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { projects } from '../../vitest.config.ts';
 import { inBothTiers } from '../tier.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -17,4 +19,14 @@ test('every file of both tiers exists', () => {
 test('a file whose tests differ between the tiers runs in both', () => {
   const differing = files.filter(({ text }) => /\b(inTier\(|dynamoImplementations\b)/.test(text)).map(({ path }) => path);
   expect(differing.filter((path) => path !== 'test/tidy/tiers.test.ts' && !both.includes(path))).toEqual([]);
+});
+
+test('each test file belongs to one project, so that a new folder cannot be left out', () => {
+  const all = globSync(['test/**/*.test.ts', 'examples/*/tests/**/*.test.ts'], { cwd: fileURLToPath(root) });
+  expect(all.length).toBeGreaterThan(400);
+  const isIn = (path: string, patterns: readonly string[] = []): boolean =>
+    patterns.some((pattern) => matchesGlob(path, pattern));
+  const projectsOf = (path: string): readonly string[] =>
+    projects.flatMap(([name, include, options]) => (isIn(path, include) && !isIn(path, options?.exclude) ? [name] : []));
+  expect(all.map((path) => [path, projectsOf(path)] as const).filter(([, names]) => names.length !== 1)).toEqual([]);
 });

@@ -8,7 +8,7 @@ export const maxPrivateDestinationCharacters = 1_000;
 /** Wider networks would be a mistake: private networks begin at these lengths. */
 const minPrefix = { v4: 8, v6: 7 } as const;
 
-const hostName = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
+const hostName = /^(?=.{1,253}$)(?!(?:.*\.)?[0-9]+$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 const neverReachable = /^(localhost$|127\.|0\.|169\.254\.|::1?(\/|$)|::ffff:|fe[89ab][0-9a-f]:|fd00:ec2:)/;
 
 const isValid = (schema: z.ZodType, text: string): boolean => schema.safeParse(text).success;
