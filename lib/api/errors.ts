@@ -186,6 +186,13 @@ export const errorCatalogue = {
     message: 'The run is a test run: its unpublished graph cannot be rerun.',
     recovery: 'Send the graph to POST /v1/workflows/test again, or publish it and start a run.',
   },
+  external_run: {
+    status: 409,
+    category: 'caller',
+    message: 'A worker of the package openworkflow executes the run, and this request does not apply to it.',
+    recovery:
+      'Use the library in the program of that worker: it runs the workflow again, cancels runs and sends signals. docs/OPENWORKFLOW.md lists the requests that apply.',
+  },
   not_a_test_run: {
     status: 409,
     category: 'caller',
