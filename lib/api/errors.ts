@@ -190,8 +190,7 @@ export const errorCatalogue = {
     status: 409,
     category: 'caller',
     message: 'A worker of the package openworkflow executes the run, and this request does not apply to it.',
-    recovery:
-      'Use the library in the program of that worker: it runs the workflow again, cancels runs and sends signals. docs/OPENWORKFLOW.md lists the requests that apply.',
+    recovery: 'Use the library in its program, which runs it again, cancels it and sends signals: docs/OPENWORKFLOW.md.',
   },
   not_a_test_run: {
     status: 409,

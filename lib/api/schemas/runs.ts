@@ -127,10 +127,7 @@ const runFields = {
     .exactOptional()
     .meta({ description: 'code runs and external-worker runs only: the version that the author declared; null: none' }),
   isTest: z.literal(true).exactOptional().meta({ description: 'the graph of the run is unpublished' }),
-  isExternal: z
-    .literal(true)
-    .exactOptional()
-    .meta({ description: 'a worker of the package openworkflow executes the run; its id is a UUID' }),
+  isExternal: z.literal(true).exactOptional().meta({ description: 'a worker of the package openworkflow executes it' }),
   deploymentId: z.string().nullable(),
   rerunOf: z.string().exactOptional().meta({ description: 'the run that this run repeats' }),
   rerunFrom: z.string().exactOptional().meta({ description: 'the node from which the rerun continued' }),
@@ -239,7 +236,7 @@ const rootCause = z
 
 const externalWorker = z
   .strictObject({ id: z.string(), leaseUntil: utcTimestamp })
-  .meta({ id: 'ExternalWorker', description: 'the worker that has claimed the external-worker run, and the end of its lease' });
+  .meta({ id: 'ExternalWorker', description: 'of an external-worker run: who has claimed it' });
 
 export const getRunQuery = z.strictObject({
   resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` omits input and outputs' }),
@@ -261,10 +258,7 @@ export const runResponse = z
       .exactOptional()
       .meta({ description: 'what the run used of its budget; absent for bundle runs and external-worker runs' }),
     worker: externalWorker.exactOptional(),
-    claims: z
-      .int()
-      .exactOptional()
-      .meta({ description: 'external-worker runs only: how often workers claimed the run, also after sleeps and waits' }),
+    claims: z.int().exactOptional().meta({ description: 'of an external-worker run: how often workers claimed it' }),
     nodes: z.array(runNode).readonly(),
     nodesOmitted: z
       .int()
