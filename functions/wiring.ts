@@ -1,7 +1,7 @@
 /** Wires the functions to their adapters: the ports on AWS, the node types, the logger. */
 import { lazyProperties } from '../lib/base/lazy.ts';
 import { Logger } from '@aws-lambda-powertools/logger';
-import { awsPorts } from '../lib/aws/aws-ports.ts';
+import { type PortChoices, awsPorts } from '../lib/aws/aws-ports.ts';
 import { settingsFrom, sharesIn } from '../lib/aws/environment.ts';
 import { printedMetrics } from '../lib/aws/metrics.ts';
 import { MessageHeads } from '../lib/aws/run-heads.ts';
@@ -34,9 +34,9 @@ function reportSlowedMessage({ delay, ...slowed }: SlowedMessage): void {
 }
 
 /** The function's ports. Each adapter is created, and each setting read, on first use: this keeps cold starts short. */
-function depsOf(messageHeads?: MessageHeads): Deps {
+export function depsOf(choices?: PortChoices): Deps {
   const environment = settingsFrom(process.env);
-  return Object.assign(awsPorts(environment, hopLimiter, messageHeads), {
+  return Object.assign(awsPorts(environment, hopLimiter, choices), {
     settings: lazyProperties<Deps['settings']>({
       retentionMs: () => days(environment.retentionDays),
       idempotencyMs: () => hours(environment.idempotencyHours),
@@ -63,7 +63,7 @@ export const deciderOf = (by: string, deps: Deps = depsOf()): Decider => ({
 /** The decider of the code function. It may not read heads, so it takes each run's head from the message (`messageHeads`). */
 export const codeDeciderOf = (by: string): Decider & { readonly messageHeads: MessageHeads } => {
   const messageHeads = new MessageHeads();
-  return { ...deciderOf(by, depsOf(messageHeads)), messageHeads };
+  return { ...deciderOf(by, depsOf({ messageHeads })), messageHeads };
 };
 
 export function loggerOf(by: string): Logger {

@@ -1,13 +1,14 @@
 /** Serves every HTTP route that no other function serves. */
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
-import { deciderOf, loggerOf } from '../wiring.ts';
+import { externalDeciderOf } from '../external-wiring.ts';
+import { loggerOf } from '../wiring.ts';
 import { apiOperations } from './operations/all.ts';
 import { findingsOfDefinition } from './operations/workflows.ts';
 import { httpFunction } from './pipeline/http-function.ts';
 import { toolsOf } from './operation.ts';
 
 const tools = toolsOf({
-  decider: deciderOf('api'),
+  decider: externalDeciderOf('api'),
   inspect: inspectNode,
   logger: loggerOf('api'),
   findingsOfDefinition: findingsOfDefinition(inspectNode),

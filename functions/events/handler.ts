@@ -4,8 +4,9 @@ import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { eventOperations } from '../api/operations/events.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
 import { toolsOf } from '../api/operation.ts';
-import { deciderOf, loggerOf } from '../wiring.ts';
+import { externalDeciderOf } from '../external-wiring.ts';
+import { loggerOf } from '../wiring.ts';
 
-const tools = toolsOf({ decider: deciderOf('events'), inspect: inspectNode, logger: loggerOf('events') });
+const tools = toolsOf({ decider: externalDeciderOf('events'), inspect: inspectNode, logger: loggerOf('events') });
 
 export const handler = httpFunction(tools, eventOperations, { executionMode: executionModeStreamifyResponse });

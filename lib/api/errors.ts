@@ -186,6 +186,12 @@ export const errorCatalogue = {
     message: 'The run is a test run: its unpublished graph cannot be rerun.',
     recovery: 'Send the graph to POST /v1/workflows/test again, or publish it and start a run.',
   },
+  external_run: {
+    status: 409,
+    category: 'caller',
+    message: 'A worker of the package openworkflow executes the run, and this request does not apply to it.',
+    recovery: 'Use the library in its program, which runs it again, cancels it and sends signals: docs/OPENWORKFLOW.md.',
+  },
   not_a_test_run: {
     status: 409,
     category: 'caller',

@@ -58,7 +58,7 @@ export const runRoutes = [
     summary: 'Returns a run and its nodes',
     servedBy: 'api',
     scope: 'runs:read',
-    params: runs.runParams,
+    params: runs.anyRunParams,
     invalidParamsCode: 'not_found',
     query: runs.getRunQuery,
     idempotencyKey: 'none',
@@ -72,7 +72,7 @@ export const runRoutes = [
     summary: 'Lists the events of a run, in order',
     servedBy: 'events',
     scope: 'runs:read',
-    params: runs.runParams,
+    params: runs.anyRunParams,
     invalidParamsCode: 'not_found',
     query: runs.listEventsQuery,
     idempotencyKey: 'none',
@@ -97,7 +97,7 @@ export const runRoutes = [
     idempotencyKey: 'none',
     action: 'runs.cancel',
     responses: { 200: ok('Cancelled', runs.cancelledResponse) },
-    errors: ['not_found', 'run_terminal'],
+    errors: ['external_run', 'not_found', 'run_terminal'],
   },
   {
     method: 'POST',
@@ -110,7 +110,7 @@ export const runRoutes = [
     idempotencyKey: 'optional',
     action: 'runs.resume',
     responses: { 202: ok('The resume is in the log, and sleeping nodes continue', runs.resumedResponse) },
-    errors: ['not_found', 'run_terminal', 'idempotency_conflict'],
+    errors: ['external_run', 'not_found', 'run_terminal', 'idempotency_conflict'],
   },
   {
     method: 'POST',
@@ -126,6 +126,7 @@ export const runRoutes = [
     action: 'runs.rerun',
     responses: { 202: ok('The new run exists and will be executed', runs.rerunResponse) },
     errors: [
+      'external_run',
       'idempotency_required',
       'idempotency_conflict',
       'not_found',
@@ -155,7 +156,7 @@ export const runRoutes = [
     idempotencyKey: 'none',
     action: 'runs.wake',
     responses: { 202: ok('The nodes continue', runs.wokenResponse) },
-    errors: ['not_found', 'run_terminal'],
+    errors: ['external_run', 'not_found', 'run_terminal'],
   },
 ] as const satisfies readonly Route[];
 
@@ -167,7 +168,7 @@ export const ticketRoutes = [
     summary: 'Creates a ticket with which a browser opens the event stream of one run, once and within a minute',
     servedBy: 'api',
     scope: 'runs:read',
-    params: runs.runParams,
+    params: runs.anyRunParams,
     invalidParamsCode: 'not_found',
     idempotencyKey: 'none',
     action: 'tickets.create',
@@ -206,7 +207,7 @@ export const signalRoutes = [
     idempotencyKey: 'optional',
     action: 'signals.send',
     responses: { 202: ok('The signal is delivered or stored', control.sentResponse) },
-    errors: ['not_found', 'run_terminal', 'idempotency_conflict'],
+    errors: ['external_run', 'not_found', 'run_terminal', 'idempotency_conflict'],
   },
 ] as const satisfies readonly Route[];
 
@@ -223,7 +224,7 @@ export const tagRoutes = [
     query: control.listTagsQuery,
     idempotencyKey: 'none',
     responses: { 200: ok('Tags', control.tagList) },
-    errors: ['not_found', 'cursor_invalid'],
+    errors: ['external_run', 'not_found', 'cursor_invalid'],
   },
 ] as const satisfies readonly Route[];
 
@@ -259,7 +260,7 @@ export const testRunRoutes = [
     idempotencyKey: 'none',
     action: 'runs.stop',
     responses: { 200: ok('The run is deleted', control.stoppedResponse) },
-    errors: ['not_found', 'not_a_test_run'],
+    errors: ['external_run', 'not_found', 'not_a_test_run'],
   },
   {
     method: 'POST',
@@ -273,6 +274,6 @@ export const testRunRoutes = [
     body: { schema: control.viewRunBody, limitBytes: viewLimitBytes, normalizeBody: canonicalView },
     idempotencyKey: 'none',
     responses: { 200: ok('The resolved configuration', control.viewResponse) },
-    errors: ['not_found'],
+    errors: ['external_run', 'not_found'],
   },
 ] as const satisfies readonly Route[];

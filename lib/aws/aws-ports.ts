@@ -10,7 +10,7 @@ import { noticesOf } from './notices.ts';
 import { definitionPorts } from './published.ts';
 import { resourcesOf } from './resources.ts';
 import type { MessageHeads } from './run-heads.ts';
-import { runRecordPorts } from './run-records.ts';
+import { type MakeExternalLogs, runRecordPorts } from './run-records.ts';
 import { schedulePorts } from './schedules.ts';
 import { watchingPorts } from './watching.ts';
 
@@ -21,15 +21,21 @@ interface PortWrappers {
 }
 const noWrappers: PortWrappers = { jobs: (jobs) => jobs, log: (log) => log };
 
-/** @param messageHeads only in the code function, which knows runs from messages; other functions read heads */
-export const awsPorts = (settings: Settings, wrappers = noWrappers, messageHeads?: MessageHeads): Ports => {
+export interface PortChoices {
+  /** only in the code function, which knows runs from messages; other functions read heads */
+  readonly messageHeads?: MessageHeads;
+  /** only in the functions that read external-worker runs */
+  readonly makeExternalLogs?: MakeExternalLogs;
+}
+
+export const awsPorts = (settings: Settings, wrappers = noWrappers, choices: PortChoices = {}): Ports => {
   const resources = resourcesOf(settings);
   return lazyProperties<Ports>({
     clock: () => resources.clock,
     ids: () => resources.ids,
     metrics: () => metricsOf(settings),
     notices: () => noticesOf(settings),
-    ...runRecordPorts(resources, (log) => wrappers.log(log), messageHeads),
+    ...runRecordPorts(resources, (log) => wrappers.log(log), choices),
     ...messagingPorts(resources, (jobs) => wrappers.jobs(jobs)),
     ...coordinationPorts(resources),
     ...schedulePorts(resources),

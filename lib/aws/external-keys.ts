@@ -1,9 +1,14 @@
 /** Keys of external-worker runs in the runs table. */
 import { createHash } from 'node:crypto';
-import type { ExternalRunId } from '../engine/external/run.ts';
-import type { Instant } from '../engine/time.ts';
-import type { ListingPosition, ExternalRunAddress, Reminder } from '../ports/external-runs.ts';
+import { runsTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
+import { scopeOfNamespace } from '../engine/external/namespace.ts';
+import { type ExternalRunId, parseExternalRunId } from '../engine/external/run.ts';
+import { type Instant, instant } from '../engine/time.ts';
+import type { ExternalRunAddress, Listing, ListingPosition, Reminder } from '../ports/external-runs.ts';
+import { listedExternalState } from '../ports/run-index.ts';
+import { type Item, text } from './item-schema.ts';
+import { creationSort as creationSortOf, projectPartition, statePartition } from './run-keys.ts';
 import type { Key } from './table.ts';
 
 /** A namespace may be any text, so it is encoded: `#` separates the parts of a key. */
@@ -49,6 +54,34 @@ export const listingKey = (namespaceId: string, position: ListingPosition): Key 
   pk: listPartition(namespaceId, shardOf(position.runId)),
   sk: listSort(position),
 });
+
+/**
+ * The position of a listing by the keys of an index row; undefined if the row is no listing of the namespace. The writer of an item
+ * chooses its index keys, and IAM restricts its primary key only: the primary key decides whose run it is.
+ */
+export function listingPositionOf(namespaceId: string, { pk, sk }: Key, creationSort: string): ListingPosition | undefined {
+  const [time = '', id = ''] = sk.split('#');
+  const runId = parseExternalRunId(id);
+  if (runId === undefined || !/^\d{15}$/.test(time)) return undefined;
+  const position = { createdAt: instant(Number(time)), runId };
+  const key = listingKey(namespaceId, position);
+  const isListing = key.pk === pk && key.sk === sk && creationSort === creationSortOf(position.createdAt, runId);
+  return isListing ? position : undefined;
+}
+
+/** Listings of these namespaces are rows of the indexes that list runs. */
+export function indexKeysOf(namespaceId: string, listing: Listing): Item {
+  const scope = scopeOfNamespace(namespaceId);
+  if (scope === undefined) return {};
+  const { byProject, byState } = runsTableKeys;
+  const [shard, state] = [shardOf(listing.runId), listedExternalState(listing)];
+  const sort = text(creationSortOf(listing.createdAt, listing.runId));
+  return {
+    [byProject.partition]: text(projectPartition(scope, shard)),
+    [byProject.sort]: sort,
+    ...(state !== undefined && { [byState.partition]: text(statePartition(scope, state, shard)), [byState.sort]: sort }),
+  };
+}
 
 export const keyReservationKey = (namespaceId: string, key: string): Key => ({
   pk: partition(namespaceId, 'key', digest(key)),

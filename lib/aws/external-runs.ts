@@ -1,15 +1,8 @@
 /** External-worker runs in DynamoDB. */
 import * as z from 'zod';
-import {
-  storedKeyReservation,
-  storedListing,
-  storedReminder,
-  storedSending,
-  externalFacts,
-  storedFacts,
-} from '../codec/external.ts';
-import { nonce, externalRunId } from '../codec/ids.ts';
-import { type ExternalEntry, inSequence } from '../engine/external/entry.ts';
+import { storedKeyReservation, storedReminder, storedSending } from '../codec/external.ts';
+import { externalRunId } from '../codec/ids.ts';
+import type { ExternalEntry } from '../engine/external/entry.ts';
 import { type Instant, after as later, minutes } from '../engine/time.ts';
 import type {
   KeyReservationResult,
@@ -25,43 +18,31 @@ import type {
 import {
   checkKey,
   dueRunsPartition,
+  indexKeysOf,
   keyReservationKey,
   listPartition,
   listSort,
   listingKey,
   externalLogKey,
-  externalPartition,
   externalShards,
   reminderKey,
   sendingKey,
   signalPartition,
-  sortsAfter,
   untilSort,
   waiterKey,
   waiterPrefix,
-  numberIn,
 } from './external-keys.ts';
-import {
-  number,
-  packed,
-  text,
-  anyNumber,
-  anyInstant,
-  stringOf,
-  jsonOf,
-  optional,
-  named,
-  keyPart,
-  itemSchema,
-  partSchema,
-} from './item-schema.ts';
+import { DynamoExternalLogs, entryItem, entryNonceItem, listingItem, valueItem } from './external-logs.ts';
+import { anyNumber, itemSchema, keyPart, number, packed, text } from './item-schema.ts';
 import { type Table, allOf, firstOf, ifNotExists, ifExists } from './table.ts';
 
 export class DynamoExternalRuns implements ExternalRuns {
   readonly #table: Table;
+  readonly #logs: DynamoExternalLogs;
 
   constructor(table: Table) {
     this.#table = table;
+    this.#logs = new DynamoExternalLogs(table);
   }
 
   /** Checks permissions: performs each operation of this store once, on a separate item. @throws the error of DynamoDB */
@@ -80,15 +61,8 @@ export class DynamoExternalRuns implements ExternalRuns {
     await this.#table.delete(key, ifExists);
   }
 
-  async entries(run: ExternalRunAddress, after: number): Promise<readonly ExternalEntry[]> {
-    const [first, last] = sortsAfter(after);
-    const items = this.#table.query({
-      ConsistentRead: true,
-      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :first AND :last',
-      ExpressionAttributeValues: { ':pk': text(externalPartition(run)), ':first': text(first), ':last': text(last) },
-    });
-    // A query is not a snapshot: entries after a gap are ignored.
-    return inSequence((await allOf(items)).map(entryItem.decode), after);
+  entries(run: ExternalRunAddress, after: number): Promise<readonly ExternalEntry[]> {
+    return this.#logs.entries(run, after);
   }
 
   async append(run: ExternalRunAddress, entry: ExternalEntry, retainUntil: Instant): Promise<'written' | 'taken'> {
@@ -123,7 +97,8 @@ export class DynamoExternalRuns implements ExternalRuns {
 
   async putListing(namespaceId: string, listing: Listing, retainUntil: Instant): Promise<void> {
     const { asOf } = listing;
-    await this.#table.put(listingKey(namespaceId, listing), listingItem.encode({ value: listing, asOf }, retainUntil), {
+    const attributes = { ...listingItem.encode({ value: listing, asOf }, retainUntil), ...indexKeysOf(namespaceId, listing) };
+    await this.#table.put(listingKey(namespaceId, listing), attributes, {
       expression: 'attribute_not_exists(pk) OR asOf < :asOf',
       values: { ':asOf': number(asOf) },
     });
@@ -215,26 +190,8 @@ export class DynamoExternalRuns implements ExternalRuns {
   }
 }
 
-/** Attribute names are short, because every write is billed by size. */
-const entryNonce = named('n', stringOf(nonce));
-const entryItem = itemSchema('a log entry of an external-worker run', {
-  number: keyPart('sk', z.string().transform(numberIn)),
-  facts: named('e', jsonOf(externalFacts, storedFacts)),
-  at: named('a', anyInstant),
-  nonce: entryNonce,
-});
-const entryNonceItem = partSchema('a log entry of an external-worker run', { nonce: entryNonce });
-
-/** An item with one value, and beside it the attributes of conditions. */
-const valueItem = <Value>(what: string, schema: z.ZodType<Value>) =>
-  itemSchema(what, {
-    value: named('e', jsonOf(schema)),
-    asOf: optional(anyNumber),
-    reservedAt: optional(anyInstant),
-  });
 const checkItem = valueItem('a check of permissions', z.null());
 const reminderItem = valueItem('a reminder', storedReminder);
-const listingItem = valueItem('a listing', storedListing);
 const keyReservationItem = valueItem('a reservation of an idempotency key', storedKeyReservation);
 const sendingItem = valueItem('the sending of a signal', storedSending);
 

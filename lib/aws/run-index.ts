@@ -11,12 +11,14 @@ import { type Instant, days, minutes } from '../engine/time.ts';
 import {
   type DueEntry,
   type DueRun,
-  type ListPosition,
   type ListedState,
+  type PageRequest,
   type RunIndex,
   type RunPage,
+  listedExternalState,
   listedState,
 } from '../ports/run-index.ts';
+import type { Listing as ExternalListing } from '../ports/external-runs.ts';
 import type { RunLog } from '../ports/run-log.ts';
 import {
   type Item,
@@ -42,7 +44,7 @@ import {
   positionSort,
   projectPartition,
   runOfDueEntry,
-  runIn,
+  runOfPartition,
   runOfCrash,
   runPartition,
   shards,
@@ -56,15 +58,15 @@ export interface Tables {
   readonly control: Table;
 }
 
-interface Listing {
-  readonly limit: number;
-  readonly after?: ListPosition;
-}
-
 type ListIndex = (typeof runsTableKeys)['byProject' | 'byState'];
 
-interface Row {
-  readonly run: RunAddress;
+/** Reads the external-worker runs among the rows of an index. */
+export interface ExternalRows {
+  /** the listings of the rows that are runs of the scope's namespace; it drops other rows, and rows without a listing */
+  listingsOf(scope: Scope, rows: readonly Row[]): Promise<readonly ExternalListing[]>;
+}
+
+export interface Row extends Key {
   /** creation time and run id as the index sorts them */
   readonly sort: string;
 }
@@ -82,22 +84,31 @@ export class DynamoRunIndex implements RunIndex {
   readonly #tables: Tables;
   readonly #log: Pick<RunLog, 'heads'>;
   readonly #side: Side;
+  readonly #externalRows: ExternalRows | undefined;
 
-  /** @param side the side of this process: the code function writes and reads the items of the code side */
-  constructor(tables: Tables, log: Pick<RunLog, 'heads'>, side: Side = 'platform') {
+  /**
+   * @param side the side of this process: the code function writes and reads the items of the code side
+   * @param externalRows absent in a process that lists no external-worker runs
+   */
+  constructor(tables: Tables, log: Pick<RunLog, 'heads'>, side: Side = 'platform', externalRows?: ExternalRows) {
     this.#tables = tables;
     this.#log = log;
     this.#side = side;
+    this.#externalRows = externalRows;
   }
 
-  async list(scope: Scope, options: Listing): Promise<RunPage> {
+  async list(scope: Scope, options: PageRequest): Promise<RunPage> {
     return this.#page(scope, runsTableKeys.byProject, (shard) => projectPartition(scope, shard), options);
   }
 
-  async listByState(scope: Scope, state: ListedState, options: Listing): Promise<RunPage> {
+  async listByState(scope: Scope, state: ListedState, options: PageRequest): Promise<RunPage> {
     const page = await this.#page(scope, runsTableKeys.byState, (shard) => statePartition(scope, state, shard), options);
     // The index is eventually consistent, the heads are not: drop runs that have another state by now.
-    return { ...page, heads: page.heads.filter((head) => listedState(head.projection) === state) };
+    return defined({
+      ...page,
+      heads: page.heads.filter((head) => listedState(head.projection) === state),
+      externalRuns: page.externalRuns?.filter((listing) => listedExternalState(listing) === state),
+    });
   }
 
   async markDue({ run, minute, isRecordedOnRun, isSecondCheck }: DueEntry): Promise<void> {
@@ -185,7 +196,7 @@ export class DynamoRunIndex implements RunIndex {
   }
 
   /** Reads one row more than the limit, to know whether a next page exists. */
-  async #rows(index: ListIndex, partition: string, { limit, after }: Listing): Promise<readonly Row[]> {
+  async #rows(index: ListIndex, partition: string, { limit, after }: PageRequest): Promise<readonly Row[]> {
     const items = this.#tables.runs.query({
       IndexName: index.name,
       ScanIndexForward: false,
@@ -198,23 +209,34 @@ export class DynamoRunIndex implements RunIndex {
   }
 
   /** The newest rows of all shards. Each shard could have the whole page. */
-  async #page(scope: Scope, index: ListIndex, partitionOf: (shard: number) => string, options: Listing): Promise<RunPage> {
-    const { limit } = options;
+  async #page(scope: Scope, index: ListIndex, partitionOf: (shard: number) => string, options: PageRequest): Promise<RunPage> {
+    const { limit, includesExternal } = options;
     const rows = await Promise.all(shards.map((shard) => this.#rows(index, partitionOf(shard), options)));
     const newest = rows.flat().toSorted((one, other) => (one.sort < other.sort ? 1 : -1));
     const pageRows = newest.slice(0, limit);
-    // The code side may write any index partition: list a run only in its own scope, once, and if its head exists.
-    const runs = [...new Map(pageRows.flatMap(({ run }) => (isIn(scope, run) ? [[run.runId, run] as const] : []))).values()];
-    const heads = (await this.#log.heads(runs)).filter((head) => head !== undefined);
+    // The code side and programs of a namespace may write any index partition: list a run only in its own scope, once, and if its head
+    // or listing exists.
+    const runs = [...new Map(pageRows.flatMap((row) => runOfRow(scope, row).map((run) => [run.runId, run] as const))).values()];
+    const [heads, externalRuns = []] = await Promise.all([
+      this.#log.heads(runs),
+      includesExternal === true ? this.#externalRows?.listingsOf(scope, pageRows) : undefined,
+    ]);
     const last = pageRows.at(-1);
-    return newest.length > limit && last !== undefined ? { heads, next: positionOfSort(last.sort) } : { heads };
+    return defined({
+      heads: heads.filter((head) => head !== undefined),
+      externalRuns: externalRuns.length === 0 ? undefined : externalRuns,
+      next: newest.length > limit && last !== undefined ? positionOfSort(last.sort) : undefined,
+    });
   }
 }
 
 const sides: readonly Side[] = ['platform', 'code'];
 
-const isIn = ({ projectId, environment }: Scope, run: RunAddress): boolean =>
-  run.projectId === projectId && run.environment === environment;
+/** The run of a row, if it is a run of the scope. */
+const runOfRow = ({ projectId, environment }: Scope, { pk }: Row): readonly RunAddress[] => {
+  const run = runOfPartition(pk);
+  return run?.projectId === projectId && run.environment === environment ? [run] : [];
+};
 
 const sortOnly = z.object({ sk: textAttribute });
 const dueItem = z.object({ sk: textAttribute, check: numberAttribute.optional() });
@@ -235,7 +257,9 @@ const crashIn = (item: Item): WorkerCrash => {
 };
 const sweptItem = z.object({ swept: numberAttribute });
 
+/** DynamoDB guarantees these attributes of a row; what they contain is checked by the caller. */
+const rowKeys = z.object({ pk: textAttribute, sk: textAttribute.default('') });
 const rowIn = (item: Item, sortName: string): Row => ({
-  run: read('a row of an index', z.object({ pk: textAttribute.transform(runIn) }), item).pk,
+  ...read('a row of an index', rowKeys, item),
   sort: read('a row of an index', textAttribute, item[sortName]),
 });

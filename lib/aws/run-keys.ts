@@ -95,6 +95,13 @@ export const runOfDueEntry = (sort: string): RunAddress => addressOf(sort.split(
 /** The run in the partition key of its items. */
 export const runIn = (partition: string): RunAddress => addressOf(partition.split('#').slice(1));
 
+/** The run whose head or projection has the partition key; undefined for other items. */
+export const runOfPartition = (partition: string): RunAddress | undefined => {
+  const [kind, project, name, id, ...rest] = partition.split('#');
+  if (!Object.values(runKind).some((one) => one === kind) || rest.length > 0) return undefined;
+  return runAddress.safeParse({ projectId: project, environment: name, runId: id }).data;
+};
+
 const addressOf = ([projectId, environment, runId]: readonly string[]): RunAddress =>
   read('the key of a run', runAddress, { projectId, environment, runId });
 
@@ -106,8 +113,31 @@ export const statePartitionOf = (run: RunAddress, state: ListedState): string =>
 /** ISO times of the years 0 to 9999 sort as text. */
 export const creationSort = (createdAt: Instant, runId: string): string => `${iso(createdAt)}#${runId}`;
 export const positionSort = (position: ListPosition): string => creationSort(position.createdAt, position.runId);
-/** The cursor for a sort key of an index. */
-export const positionOfSort = (sort: string): ListPosition => {
-  const [createdAt = '', runId = ''] = sort.split('#');
-  return { createdAt: instant(Date.parse(createdAt)), runId };
+/**
+ * The cursor for a sort key of an index. A forged sort key can be any text: its cursor is the next position in the order of the list.
+ * Undefined if no position follows.
+ */
+export const positionOfSort = (sort: string): ListPosition | undefined => {
+  const [time = '', runId = ''] = sort.split('#');
+  const parsed = Date.parse(time);
+  if (!Number.isNaN(parsed) && iso(instant(parsed)) === time && sort.startsWith(`${time}#`))
+    return { createdAt: instant(parsed), runId };
+  const next = { createdAt: latestBefore(sort), runId: lastRunId };
+  return positionSort(next) < sort ? next : undefined;
 };
+
+/** Sorts after every run id. */
+const lastRunId = '~';
+/** The last millisecond of the year 9999. */
+const lastTime = 253_402_300_799_999;
+
+/** The latest time all of whose positions sort before the text; 1970 if there is none. */
+function latestBefore(sort: string): Instant {
+  let [low, high] = [0, lastTime];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (creationSort(instant(middle), lastRunId) < sort) low = middle;
+    else high = middle - 1;
+  }
+  return instant(low);
+}

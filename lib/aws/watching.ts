@@ -105,7 +105,7 @@ export class DynamoTickets implements Tickets {
 const ticketItem = itemSchema('a ticket', {
   projectId: stringOf(schema.projectId),
   environment: stringOf(schema.environment),
-  runId: stringOf(schema.runId),
+  runId: stringOf(z.union([schema.runId, schema.externalRunId])),
   keyId: stringOf(schema.keyId),
   expiresAt: anyInstant,
 });

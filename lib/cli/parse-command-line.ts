@@ -18,12 +18,19 @@ import {
   signalIdPattern,
   workflowNamePattern,
 } from '../engine/ids.ts';
+import { externalRunIdPattern } from '../engine/external/run.ts';
 import type { JsonValue } from '../engine/json.ts';
 
 const idSchema = (pattern: RegExp, what: string, example: string) =>
   z.string({ error: 'is missing' }).regex(pattern, `must be ${what}, such as ${example}`);
 
 export const runId = idSchema(runIdPattern, 'a run id', 'wrun_01M7XSDTEE14XW69VBQD8BT3DC');
+/** Also the id of an external-worker run. */
+export const anyRunId = idSchema(
+  new RegExp(`${runIdPattern.source}|${externalRunIdPattern.source}`),
+  'a run id',
+  'wrun_01M7XSDTEE14XW69VBQD8BT3DC',
+);
 export const workflowName = idSchema(workflowNamePattern, 'the name of a workflow', 'order-total');
 export const lensName = idSchema(lensNamePattern, 'the name of a lens', 'product-blurb');
 export const queryName = idSchema(queryNamePattern, 'the name of a query', 'recent-orders');

@@ -1,6 +1,8 @@
 /** Resolves how a command line names a run: a whole id, the unique beginning of one, or `latest`. */
-import { type CommandContext, type CommandLine, usageError } from './command.ts';
+import { type CommandContext, CliError, type CommandLine, usageError } from './command.ts';
 import { runId } from './parse-command-line.ts';
+import { errorCatalogue as errors } from '../api/errors.ts';
+import { parseExternalRunId } from '../engine/external/run.ts';
 import type { RunSummary, StepwellClient } from '../client/index.ts';
 
 const idPrefix = 'wrun_';
@@ -18,29 +20,40 @@ type Client = Pick<StepwellClient, 'eachRun' | 'listRuns'>;
 
 /**
  * The run that the first argument names.
+ * @param acceptsExternal true for commands that also apply to external-worker runs
  * @param acceptsLatest false for commands that change a run: a run that starts meanwhile must not be changed instead
  * @throws CliError if no run, or several runs, match
  */
 export async function readRunReference(
   { args }: CommandLine,
   context: Pick<CommandContext, 'client' | 'signal'>,
-  { acceptsLatest = false }: { readonly acceptsLatest?: boolean } = {},
+  {
+    acceptsLatest = false,
+    acceptsExternal = false,
+  }: { readonly acceptsLatest?: boolean; readonly acceptsExternal?: boolean } = {},
 ): Promise<string> {
   const [given] = args;
   const whole = runId.safeParse(given);
   if (whole.success) return whole.data;
+  const external = parseExternalRunId(given ?? '');
+  if (external !== undefined && acceptsExternal) return external;
+  if (external !== undefined) throw notApplicable();
   const forms = `a run id, such as wrun_01M7XSDTEE14XW69VBQD8BT3DC, or at least the first ${minDigits} characters after ${idPrefix}${acceptsLatest ? ', or latest' : ''}`;
-  if (given === 'latest' && acceptsLatest) return latestRun(await context.client(), context.signal);
+  if (given === 'latest' && acceptsLatest) return latestRun(await context.client(), context.signal, acceptsExternal);
   const [, part] = partPattern.exec(given?.toUpperCase().replace(/^WRUN_/, idPrefix) ?? '') ?? [];
   if (part === undefined)
     throw usageError(`<runId> ${given === undefined ? 'is missing' : `must be ${forms} (value: ${JSON.stringify(given)})`}.`);
   return runBeginningWith(await context.client(), part, context.signal);
 }
 
-async function latestRun(client: Client, signal: AbortSignal): Promise<string> {
+const notApplicable = (): CliError =>
+  new CliError('external_run', `${errors.external_run.message} ${errors.external_run.recovery}`);
+
+async function latestRun(client: Client, signal: AbortSignal, acceptsExternal: boolean): Promise<string> {
   const { data } = await client.listRuns({ limit: 1 }, { signal });
   const [run] = data;
   if (run === undefined) throw usageError('There is no run yet.');
+  if (run.isExternal === true && !acceptsExternal) throw notApplicable();
   return run.runId;
 }
 

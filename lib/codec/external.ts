@@ -90,7 +90,13 @@ export const storedListing = exactly<Listing>()(
     runId: externalRunId,
     createdAt: instant,
     workflowName: z.string(),
+    version: textOrNull,
     status: z.enum(externalStatuses),
+    deadlineAt: instant,
+    availableAt: instant.exactOptional(),
+    endedAt: instant.exactOptional(),
+    error: z.strictObject({ code: z.string().exactOptional(), message: z.string() }).exactOptional(),
+    parent: z.string().exactOptional(),
     asOf: count,
   }),
 );

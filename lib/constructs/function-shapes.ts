@@ -63,6 +63,8 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       ...startRunPermissions,
       'authenticate keys',
       'list runs',
+      'list external-worker runs',
+      'read external-worker runs',
       'publish workflows',
       'request deletions',
       'issue tickets',
@@ -74,7 +76,14 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     memoryMb: 256,
     // API Gateway's maximum for an open stream. The function closes streams earlier.
     timeoutSeconds: 900,
-    permissions: ['read runs', 'authenticate keys', 'redeem tickets', 'manage reader leases', 'read payloads'],
+    permissions: [
+      'read runs',
+      'read external-worker runs',
+      'authenticate keys',
+      'redeem tickets',
+      'manage reader leases',
+      'read payloads',
+    ],
   },
   deployments: {
     description: 'Receives, verifies and activates deployments',

@@ -91,6 +91,12 @@ const socketPermissions = {
 export const permissions = {
   /** Heads and logs of all runs: of graphs and of code. */
   'read runs': { environment: ['runsTable'], records: { runs: { run: 'gq', code: 'gq' } } },
+  /**
+   * The logs of external-worker runs, and their listings among the runs of a project. The functions read only the namespace of the
+   * caller's project and environment.
+   */
+  'read external-worker runs': { environment: ['runsTable'], records: { runs: { openworkflow: 'q' } } },
+  'list external-worker runs': { environment: ['runsTable'], records: { runs: { openworkflow: 'b' } } },
   /** No delete: records of a run expire, or are deleted with a stopped test run or a deleted workflow. */
   'write runs': {
     environment: ['runsTable'],

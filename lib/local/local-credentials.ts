@@ -16,13 +16,15 @@ export function localKey({ template, secrets }: { readonly template: Template; r
 
 const secretArn = arns.secret('stepwell-demo-webhook');
 
+/** Of the first key of a local installation (local-context.ts). */
+export const localProject = { projectId: 'default', environment: 'local' } as const;
+
 /** In the format of the setting `webhooks`. */
 export const demoProviders = {
   demo: {
     scheme: 'github',
     secretArn,
-    projectId: 'default',
-    environment: 'local',
+    ...localProject,
     target: { workflowName: 'on-webhook' },
   },
 } as const;

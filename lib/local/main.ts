@@ -6,6 +6,7 @@ import { environmentNames } from '../contract/environment.ts';
 import type { ClockServer, CloudClock } from './clock/cloud-clock.ts';
 import type { Cloud } from './cloud.ts';
 import { describeHolder, ensurePrivateFolder, lockInstance, writePrivateJson, writePrivateText } from './instance-folder.ts';
+import { localProject } from './local-credentials.ts';
 import { readSettings, SettingsError, type Settings } from './settings.ts';
 
 const printLine = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -86,6 +87,7 @@ const tableVariables = ({ tables: { url, accessKeyId, secretAccessKey }, worker 
     AWS_ACCESS_KEY_ID: accessKeyId,
     AWS_SECRET_ACCESS_KEY: secretAccessKey,
     RUNS_TABLE: worker?.[environmentNames.runsTable] ?? '',
+    RUNS_NAMESPACE: `${localProject.projectId}/${localProject.environment}`,
   })
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');

@@ -5,6 +5,7 @@ import type { MemoryClock } from './clock.ts';
 import { type MemoryAudit, memoryControl } from './control.ts';
 import { memoryCoordination } from './coordination.ts';
 import { type MemoryArtifacts, memoryDeployments } from './deployments.ts';
+import type { MemoryExternalRuns } from './external-runs.ts';
 import { type MemoryJobs, type MemoryTimers, memoryMessaging } from './jobs.ts';
 import { memoryRunRecords } from './run-records.ts';
 import { type MemoryRecurrences, memorySchedules } from './schedules.ts';
@@ -20,6 +21,7 @@ export interface MemoryPorts extends Ports {
   readonly recurrences: MemoryRecurrences;
   readonly notices: MemoryNotices;
   readonly metrics: MemoryMetrics;
+  readonly externalLogs: MemoryExternalRuns;
   readonly audit: MemoryAudit;
   readonly artifacts: MemoryArtifacts;
   /** Deletes expired items, values, signals, slots and pins of runs. DynamoDB and S3 do so some time after their expiry. */

@@ -1,44 +1,53 @@
 /** The run index in memory. Its lists are always up to date; callers must not rely on that. */
+import { defined } from '../base/defined.ts';
+import { namespaceOf } from '../engine/external/namespace.ts';
 import type { RunAddress, Scope } from '../engine/ids.ts';
 import type { WorkerCrash } from '../engine/log/deliveries.ts';
 import type { Head } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
+import type { ExternalRuns, Listing } from '../ports/external-runs.ts';
 import {
   type DueEntry,
   type DueRun,
   type ListPosition,
   type ListedState,
+  type PageRequest,
   type RunIndex,
   type RunPage,
+  listedExternalState,
   listedState,
 } from '../ports/run-index.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { type MemoryRuns, runName } from './runs.ts';
 
-interface Listing {
-  readonly limit: number;
-  readonly after?: ListPosition;
-}
-
 export class MemoryRunIndex implements RunIndex {
   readonly #runs: MemoryRuns;
+  readonly #externalRuns: Pick<ExternalRuns, 'listings'>;
   readonly #due = new Map<number, Map<string, DueRun>>();
   #sweptMinute: number | undefined;
   readonly #crashes: WorkerCrash[] = [];
 
-  constructor(runs: MemoryRuns) {
+  constructor(runs: MemoryRuns, externalRuns: Pick<ExternalRuns, 'listings'>) {
     this.#runs = runs;
+    this.#externalRuns = externalRuns;
   }
 
-  async list(scope: Scope, options: Listing): Promise<RunPage> {
-    return page(this.#runs.heads(scope), options);
+  async list(scope: Scope, options: PageRequest): Promise<RunPage> {
+    return page(this.#runs.heads(scope), await this.#listings(scope, options), options);
   }
 
-  async listByState(scope: Scope, state: ListedState, options: Listing): Promise<RunPage> {
+  async listByState(scope: Scope, state: ListedState, options: PageRequest): Promise<RunPage> {
+    const listings = await this.#listings(scope, options);
     return page(
       this.#runs.heads(scope).filter(({ projection }) => listedState(projection) === state),
+      listings.filter((listing) => listedExternalState(listing) === state),
       options,
     );
+  }
+
+  async #listings(scope: Scope, { includesExternal }: PageRequest): Promise<readonly Listing[]> {
+    if (includesExternal !== true) return [];
+    return this.#externalRuns.listings(namespaceOf(scope), { order: 'newest first', limit: Number.MAX_SAFE_INTEGER });
   }
 
   async markDue({ run, minute, isRecordedOnRun, isSecondCheck }: DueEntry): Promise<void> {
@@ -75,13 +84,20 @@ export class MemoryRunIndex implements RunIndex {
   }
 }
 
-const page = (heads: readonly Head[], { limit, after }: Listing): RunPage => {
-  const rest = heads
-    .filter((head) => after === undefined || newestFirst(positionOf(head), after) > 0)
-    .toSorted((one, other) => newestFirst(positionOf(one), positionOf(other)));
-  const pageHeads = rest.slice(0, limit);
-  const last = pageHeads.at(-1);
-  return rest.length > limit && last !== undefined ? { heads: pageHeads, next: positionOf(last) } : { heads: pageHeads };
+const page = (heads: readonly Head[], listings: readonly Listing[], { limit, after }: PageRequest): RunPage => {
+  const rest = [
+    ...heads.map((head) => ({ head, position: positionOf(head) })),
+    ...listings.map((listing) => ({ listing, position: { createdAt: listing.createdAt, runId: listing.runId } })),
+  ]
+    .filter(({ position }) => after === undefined || newestFirst(position, after) > 0)
+    .toSorted((one, other) => newestFirst(one.position, other.position));
+  const rows = rest.slice(0, limit);
+  const externalRuns = rows.flatMap((row) => ('listing' in row ? [row.listing] : []));
+  return defined({
+    heads: rows.flatMap((row) => ('head' in row ? [row.head] : [])),
+    externalRuns: externalRuns.length === 0 ? undefined : externalRuns,
+    next: rest.length > limit ? rows.at(-1)?.position : undefined,
+  });
 };
 
 const positionOf = (head: Head): ListPosition => ({ createdAt: head.createdAt, runId: head.address.runId });

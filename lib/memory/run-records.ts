@@ -1,4 +1,5 @@
 /** The records of runs in memory. */
+import { MemoryExternalRuns } from './external-runs.ts';
 import { MemoryRunIndex } from './run-index.ts';
 import { MemoryRunLog } from './run-log.ts';
 import type { Scope } from '../engine/ids.ts';
@@ -51,10 +52,12 @@ export class MemoryBlobs implements Blobs {
 export const memoryRunRecords = () => {
   const runs = new MemoryRuns();
   const blobs = new MemoryBlobs();
+  const externalLogs = new MemoryExternalRuns();
   return {
     log: new MemoryRunLog(runs),
-    index: new MemoryRunIndex(runs),
+    index: new MemoryRunIndex(runs, externalLogs),
     blobs,
+    externalLogs,
     deleteExpiredRecords: (now: Instant): void => {
       runs.deleteExpired(now);
       blobs.deleteExpired(now);

@@ -6,6 +6,7 @@ import type { JsonValue } from '../engine/json.ts';
 import type { ExternalEntry } from '../engine/external/entry.ts';
 import type { NextCheck } from '../engine/external/fold.ts';
 import type { ExternalRunId, StepAttemptId, ExternalStatus } from '../engine/external/run.ts';
+import type { Failure } from '../engine/log/events.ts';
 import type { Instant } from '../engine/time.ts';
 
 /** Namespaces are isolated from each other. */
@@ -25,12 +26,22 @@ export interface Reminder extends NextCheck {
   readonly deferrals: number;
 }
 
-/** A run as the list shows it. */
+/** A run as lists show it. */
 export interface Listing {
   readonly runId: ExternalRunId;
   readonly createdAt: Instant;
   readonly workflowName: string;
+  readonly version: string | null;
   readonly status: ExternalStatus;
+  /** when the run fails if it has not ended */
+  readonly deadlineAt: Instant;
+  /** of a pending run: when a worker may claim it */
+  readonly availableAt?: Instant;
+  readonly endedAt?: Instant;
+  /** of the failed run, or of the last failure of a pending one; the message is bounded */
+  readonly error?: Pick<Failure, 'code' | 'message'>;
+  /** the step attempt that called it */
+  readonly parent?: string;
   /** the number of the last fact that this state includes */
   readonly asOf: number;
 }
@@ -65,9 +76,12 @@ export interface Sending {
   readonly reached?: readonly ExternalRunId[];
 }
 
-export interface ExternalRuns {
+export interface ExternalLogs {
   /** The entries after the fact `after` (the last fact of its entry), in order, up to the first gap. Strongly consistent. */
   entries(run: ExternalRunAddress, after: number): Promise<readonly ExternalEntry[]>;
+}
+
+export interface ExternalRuns extends ExternalLogs {
   /** Writes the entry if its number is free. Also `written` if this entry was written before. */
   append(run: ExternalRunAddress, entry: ExternalEntry, retainUntil: Instant): Promise<'written' | 'taken'>;
 

@@ -3,6 +3,7 @@ import type { RunAddress, Scope } from '../engine/ids.ts';
 import type { WorkerCrash } from '../engine/log/deliveries.ts';
 import type { Head, HeadProjection } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
+import type { Listing } from './external-runs.ts';
 
 /** Cursor of a listing. Opaque to API clients, and validated against the scope. */
 export interface ListPosition {
@@ -13,7 +14,16 @@ export interface ListPosition {
 
 export interface RunPage {
   readonly heads: readonly Head[];
+  /** only where the request includes them, and the page has some; in the same order */
+  readonly externalRuns?: readonly Listing[];
   readonly next?: ListPosition;
+}
+
+export interface PageRequest {
+  readonly limit: number;
+  readonly after?: ListPosition;
+  /** the page has external-worker runs too */
+  readonly includesExternal?: true;
 }
 
 const listedStates = ['waiting', 'retrying', 'failed', 'cancelled'] as const;
@@ -23,6 +33,12 @@ export type ListedState = (typeof listedStates)[number];
 export const listedState = ({ status, attention }: HeadProjection): ListedState | undefined => {
   if (status === 'failed' || status === 'cancelled') return status;
   return status === 'completed' ? undefined : attention;
+};
+
+/** The same for an external-worker run. It is not listed as `waiting`: a worker that suspends a run does not write the listing. */
+export const listedExternalState = ({ status, error }: Pick<Listing, 'status' | 'error'>): ListedState | undefined => {
+  if (status === 'failed' || status === 'cancelled') return status;
+  return status === 'pending' && error !== undefined ? 'retrying' : undefined;
 };
 
 /** A due entry: the sweep checks this run after the minute. */
@@ -40,13 +56,9 @@ export type DueRun = RunAddress & Pick<DueEntry, 'isSecondCheck'>;
 
 export interface RunIndex {
   /** Newest first. The index is eventually consistent: a new run may be missing for a moment. */
-  list(scope: Scope, options: { readonly limit: number; readonly after?: ListPosition }): Promise<RunPage>;
+  list(scope: Scope, options: PageRequest): Promise<RunPage>;
   /** Runs that need attention, failed or were cancelled, newest first. Eventually consistent. */
-  listByState(
-    scope: Scope,
-    state: ListedState,
-    options: { readonly limit: number; readonly after?: ListPosition },
-  ): Promise<RunPage>;
+  listByState(scope: Scope, state: ListedState, options: PageRequest): Promise<RunPage>;
 
   /**
    * Writes a due entry. Idempotent; an entry of a second check does not replace an existing entry. Entries expire.

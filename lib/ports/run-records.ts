@@ -2,6 +2,7 @@
 import type { Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
+import type { ExternalLogs } from './external-runs.ts';
 import type { RunIndex } from './run-index.ts';
 import type { RunLog } from './run-log.ts';
 
@@ -30,4 +31,5 @@ export interface RunRecordPorts {
   readonly log: RunLog;
   readonly index: RunIndex;
   readonly blobs: Blobs;
+  readonly externalLogs: ExternalLogs;
 }

@@ -1,5 +1,6 @@
 /** The ports for watching a run: output of running nodes, tickets, reader leases and stream slots. */
-import type { Attempt, Nonce, NodeKey, RunAddress, KeyId } from '../engine/ids.ts';
+import type { AnyRunId } from '../engine/external/run.ts';
+import type { Attempt, Nonce, NodeKey, RunAddress, KeyId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 
 export interface Delta {
@@ -34,9 +35,14 @@ export interface Streams {
   last(run: RunAddress, node: NodeKey): Promise<Delta | undefined>;
 }
 
+/** A run that readers watch; also an external-worker run. */
+export interface WatchedRun extends Scope {
+  readonly runId: AnyRunId;
+}
+
 export interface Ticket {
   /** the run that it gives access to */
-  readonly run: RunAddress;
+  readonly run: WatchedRun;
   /** the API key that requested it; the ticket becomes invalid with the key */
   readonly keyId: KeyId;
   /** the time from which it is invalid */
@@ -57,7 +63,7 @@ export interface Tickets {
 }
 
 export interface Reader {
-  readonly run: RunAddress;
+  readonly run: WatchedRun;
   /** the API key that it reads with; readers of different keys have different leases */
   readonly keyId: KeyId;
   /** the name that the reader chose */

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { awsPorts } from '../../lib/aws/aws-ports.ts';
+import { DynamoExternalLogs } from '../../lib/aws/external-logs.ts';
+import type { Table } from '../../lib/aws/table.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
 import { type EnvironmentName, environmentNames } from '../../lib/contract/environment.ts';
 
@@ -77,5 +79,7 @@ test('a function needs no settings of ports that it does not use', () => {
 });
 
 test('with all settings every port is available', () => {
-  for (const [name, port] of Object.entries(awsPorts(settingsFrom(variables)))) expect(port, name).toBeTypeOf('object');
+  const choices = { makeExternalLogs: (table: Table) => new DynamoExternalLogs(table) };
+  for (const [name, port] of Object.entries(awsPorts(settingsFrom(variables), undefined, choices)))
+    expect(port, name).toBeTypeOf('object');
 });

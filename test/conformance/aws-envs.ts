@@ -19,6 +19,7 @@ import { DynamoConcurrencySlots } from '../../lib/aws/concurrency-slots.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { dynamoLenses, dynamoQueries, dynamoWorkflows } from '../../lib/aws/published.ts';
 import { DynamoRateWindows, DynamoReservations } from '../../lib/aws/control.ts';
+import { DynamoExternalLogs } from '../../lib/aws/external-logs.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { noMetrics } from '../../lib/aws/metrics.ts';
@@ -92,7 +93,8 @@ export const startAwsEnvs = async (implementation = usualTables): Promise<AwsEnv
         clock: new AdvancingClock(clock),
         ids: new SystemIds(),
         log,
-        index: new DynamoRunIndex({ runs, control }, log),
+        index: new DynamoRunIndex({ runs, control }, log, 'platform', new DynamoExternalLogs(runs)),
+        externalLogs: new DynamoExternalLogs(runs),
         jobs: queues.jobs,
         timers: new SchedulerTimers(scheduler, names, clock),
         notices: new EventBridgeNotices(bus, 'bus', false),

@@ -13,6 +13,7 @@ import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { DynamoSchedules } from '../../lib/aws/schedules.ts';
 import { DynamoConcurrencySlots } from '../../lib/aws/concurrency-slots.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
+import { DynamoExternalLogs } from '../../lib/aws/external-logs.ts';
 import { DynamoExternalRuns } from '../../lib/aws/external-runs.ts';
 import { DynamoSockets } from '../../lib/aws/sockets.ts';
 import { DynamoStoredSettings } from '../../lib/aws/stored-settings.ts';
@@ -60,7 +61,9 @@ for (const { name, start } of dynamoImplementations) {
       open: async () => {
         const runs = await createRunsTable(client);
         const log = new DynamoRunLog(runs);
-        return { port: { log, index: new DynamoRunIndex({ runs, control: await createControlTable(client) }, log) }, close };
+        const control = await createControlTable(client);
+        const index = new DynamoRunIndex({ runs, control }, log, 'platform', new DynamoExternalLogs(runs));
+        return { port: { log, index, externalRuns: new DynamoExternalRuns(runs) }, close };
       },
     });
 

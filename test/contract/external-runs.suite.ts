@@ -35,7 +35,9 @@ const listing = (createdAt: Instant, facts: Partial<Listing> = {}): Listing => (
   runId: freshId(),
   createdAt,
   workflowName: 'orders',
+  version: null,
   status: 'pending',
+  deadlineAt: forget,
   asOf: 1,
   ...facts,
 });

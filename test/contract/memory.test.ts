@@ -42,7 +42,7 @@ const open =
   async () => ({ port: port(memoryPorts({ startAt: noon })), close: async () => {} });
 
 runLogSuite({ name, open: open(({ log }) => log) });
-runIndexSuite({ name, open: open(({ log, index }) => ({ log, index })) });
+runIndexSuite({ name, open: open(({ log, index, externalLogs }) => ({ log, index, externalRuns: externalLogs })) });
 versionsSuite(workflows, { name, open: open((ports) => ports.workflows) });
 deletableNamesSuite({ name, open: open((ports) => ports.workflows) });
 deletionsSuite({ name, open: open(({ deletions }) => deletions) });

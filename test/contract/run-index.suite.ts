@@ -1,17 +1,24 @@
 /** Contract of `RunIndex`. */
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunAddress, type Scope, commitNo, environment, nodeKey } from '../../lib/engine/ids.ts';
+import { namespaceOf } from '../../lib/engine/external/namespace.ts';
+import { externalRunId } from '../../lib/engine/external/run.ts';
+import { type RunAddress, type Scope, commitNo, environment, nodeKey, projectId } from '../../lib/engine/ids.ts';
 import type { HeadProjection } from '../../lib/engine/log/head.ts';
 import { type Instant, after, durationMs, instant, minutes } from '../../lib/engine/time.ts';
+import type { ExternalRuns, Listing } from '../../lib/ports/external-runs.ts';
 import type { ListPosition, RunIndex, RunPage } from '../../lib/ports/run-index.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
 import { creation, bundleNode, freshRun, freshScope, loopNode, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
+const scopeOf = (project: string, name: string): Scope => ({ projectId: projectId(project), environment: environment(name) });
+
 /** The index reads what the log writes, so both use the same store. */
 export interface RunIndexUnderTest {
   readonly index: RunIndex;
   readonly log: RunLog;
+  readonly externalRuns: ExternalRuns;
 }
 
 export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
@@ -19,9 +26,10 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
     let opened: Opened<RunIndexUnderTest>;
     let index: RunIndex;
     let log: RunLog;
+    let externalRuns: ExternalRuns;
     beforeAll(async () => {
       opened = await open();
-      ({ index, log } = opened.port);
+      ({ index, log, externalRuns } = opened.port);
     });
     afterAll(() => opened.close());
 
@@ -82,6 +90,91 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         const theirs = await created(staging);
         expect(idsOf(await index.list(scope, { limit: 9 }))).toEqual([mine.runId]);
         expect(idsOf(await index.list(staging, { limit: 9 }))).toEqual([theirs.runId]);
+      });
+    });
+
+    describe('external-worker runs', () => {
+      const listed = async (namespaceId: string, facts: Partial<Listing> = {}): Promise<Listing> => {
+        const listing: Listing = {
+          runId: externalRunId(randomUUID()),
+          createdAt: noon,
+          workflowName: 'any name',
+          version: null,
+          status: 'running',
+          deadlineAt: after(noon, minutes(60)),
+          asOf: 2,
+          ...facts,
+        };
+        await externalRuns.putListing(namespaceId, listing, after(noon, minutes(90)));
+        return listing;
+      };
+      const includesExternal = true;
+
+      test('of the namespace of the scope share its pages with the other runs, in the order of creation', async () => {
+        const scope = freshScope();
+        const all: { readonly id: string; readonly createdAt: Instant }[] = [];
+        for (let count = 0; count < 12; count += 1) {
+          const createdAt = after(noon, durationMs(count * 7));
+          if (count % 3 === 0) all.push({ id: (await created(scope, createdAt)).runId, createdAt });
+          else all.push({ id: (await listed(namespaceOf(scope), { createdAt })).runId, createdAt });
+        }
+        const pages = [];
+        for (let after: ListPosition | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
+          const page: RunPage = await index.list(scope, { limit: 5, includesExternal, ...(after && { after }) });
+          pages.push([...idsOf(page), ...(page.externalRuns ?? []).map(({ runId }) => runId)]);
+          after = page.next;
+        }
+        const expected = all.toReversed().map(({ id }) => id);
+        expect(pages.map((page) => page.toSorted())).toEqual(
+          [expected.slice(0, 5), expected.slice(5, 10), expected.slice(10)].map((page) => page.toSorted()),
+        );
+      });
+
+      test('are in a page only if the request includes them', async () => {
+        const scope = freshScope();
+        const listing = await listed(namespaceOf(scope));
+        expect(await index.list(scope, { limit: 5 })).toEqual({ heads: [] });
+        expect(await index.list(scope, { limit: 5, includesExternal })).toEqual({ heads: [], externalRuns: [listing] });
+      });
+
+      test('are in the list of their state, and leave it', async () => {
+        const scope = freshScope();
+        const namespaceId = namespaceOf(scope);
+        const error = { code: 'BadError', message: 'no' };
+        const retrying = await listed(namespaceId, { status: 'pending', error, availableAt: after(noon, minutes(1)) });
+        const failed = await listed(namespaceId, {
+          status: 'failed',
+          error,
+          endedAt: noon,
+          parent: 'a step attempt',
+          version: '2',
+        });
+        const cancelled = await listed(namespaceId, { status: 'cancelled', endedAt: noon });
+        await listed(namespaceId, { status: 'completed', endedAt: noon });
+        const inState = async (state: 'retrying' | 'failed' | 'cancelled' | 'waiting') =>
+          (await index.listByState(scope, state, { limit: 5, includesExternal })).externalRuns;
+        expect(await inState('retrying')).toEqual([retrying]);
+        expect(await inState('failed')).toEqual([failed]);
+        expect(await inState('cancelled')).toEqual([cancelled]);
+        expect(await inState('waiting')).toBeUndefined();
+        await listed(namespaceId, { runId: retrying.runId, status: 'running', asOf: 9 });
+        expect(await inState('retrying')).toBeUndefined();
+      });
+
+      test.each(['default', 'a/b/c', 'a//b', 'a/B', '/', 'a#b/c', `${'x'.repeat(65)}/prod`])(
+        'of the namespace %s belong to no scope',
+        async (namespaceId) => {
+          const listing = await listed(namespaceId);
+          for (const scope of [freshScope(), scopeOf('a', 'b'), scopeOf('default', 'production')])
+            expect(JSON.stringify(await index.list(scope, { limit: 100, includesExternal }))).not.toContain(listing.runId);
+        },
+      );
+
+      test('of another project or environment are not in the list', async () => {
+        const scope = freshScope();
+        await listed(namespaceOf({ ...scope, environment: environment('staging') }));
+        await listed(namespaceOf(freshScope()));
+        expect(await index.list(scope, { limit: 9, includesExternal })).toEqual({ heads: [] });
       });
     });
 

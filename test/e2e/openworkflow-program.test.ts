@@ -10,7 +10,7 @@ const page = readFileSync(join(root, 'docs', 'OPENWORKFLOW.md'), 'utf8');
 const [, program = ''] = /```js\n(\/\/ program\.mjs\n[^]*?)```/.exec(page) ?? [];
 const [, command = ''] = /```sh\n(node --env-file=[^\n]+)\n```/.exec(page) ?? [];
 
-test('a program of the library runs on the tables of the embedded cloud', async () => {
+test('a program of the library runs on the tables of the embedded cloud, and the API lists its run', async () => {
   const folder = freshFolder();
   const cloud = await startLocal(preparedFolder(join(folder, '.stepwell')));
   try {
@@ -22,6 +22,8 @@ test('a program of the library runs on the tables of the embedded cloud', async 
     const [, ...args] = command.split(' ');
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder, timeout: 60_000 });
     expect(stdout).toBe('Hello, Ada!\n');
+    const run = { workflowName: 'greet', status: 'completed', isExternal: true };
+    expect(await cloud.call('GET', '/v1/runs')).toMatchObject({ status: 200, body: { data: [run] } });
   } finally {
     await cloud.end('SIGTERM');
   }

@@ -1,10 +1,11 @@
 /** Every error code is produced by a request that deserves it. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { findOrder } from './queries.ts';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
 import { routes } from '../../lib/api/routes.ts';
+import { externalRunId } from '../../lib/engine/external/run.ts';
 import { appName, deploymentId, environment, projectId, runId } from '../../lib/engine/ids.ts';
 import { after, days } from '../../lib/engine/time.ts';
 import { pointerAfter } from '../../lib/ports/deployments.ts';
@@ -188,6 +189,10 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const [api, key] = await withKey();
     const test = await api.call('POST', '/v1/workflows/test', { key, body: instantGraph() });
     return api.call('POST', `/v1/runs/${runIdOf(test)}/rerun`, { key, headers: { 'Idempotency-Key': 'again' } });
+  },
+  external_run: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', `/v1/runs/${externalRunId(randomUUID())}/wake`, { key });
   },
   not_a_test_run: async () => {
     const [api, key] = await withKey();

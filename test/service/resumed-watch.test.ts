@@ -4,7 +4,7 @@ import { attempt, nodeId, nodeKey, nonce, topLevel } from '../../lib/engine/ids.
 import { publicEvents } from '../../lib/engine/log/public-event.ts';
 import type { NodeJob, ResultMessage } from '../../lib/ports/jobs.ts';
 import { byRun } from '../../lib/service/execution/collect-results.ts';
-import { beginFollowing } from '../../lib/service/watching/follow-run.ts';
+import { beginFollowing, followRun } from '../../lib/service/watching/follow-run.ts';
 import { watchRun } from '../../lib/service/watching/watch-run.ts';
 import { expiresAt } from '../contract/samples.ts';
 import { createTestEnv, workflow } from './test-env.ts';
@@ -48,7 +48,7 @@ test('misses nothing and sees nothing twice while a node writes deltas', async (
   const comeBack = async (): Promise<boolean> => {
     const followed = await beginFollowing(home.deps, run);
     if (followed === undefined) throw new Error('no such run');
-    const from = watchRun(home.deps, followed, events.at(-1) ?? 0, async () => true);
+    const from = watchRun(home.deps, followRun(home.deps, followed, events.at(-1) ?? 0), async () => true);
     for (let index = 0; ; index += 1) {
       const { value } = await nextWithTime(home, from);
       if (value?.kind === 'event') events.push(value.event.eventId);

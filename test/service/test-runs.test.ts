@@ -91,7 +91,9 @@ describe('a test run', () => {
     const run = await env.begin('flow');
     await env.settle();
     const listed = async (includeTests: boolean) =>
-      (await listRuns(env.deps, scope, { includeTests }, { limit: 10 })).runs.map(({ head }) => head.address.runId);
+      (await listRuns(env.deps, scope, { includeTests }, { limit: 10 })).runs.map((run) =>
+        'head' in run ? run.head.address.runId : '',
+      );
     expect(await listed(false)).toEqual([run.runId]);
     expect(new Set(await listed(true))).toEqual(new Set([run.runId, test1.runId]));
     expect(env.ports.notices.statusNotices.map((notice) => ('run' in notice ? notice.run.runId : ''))).toEqual([run.runId]);

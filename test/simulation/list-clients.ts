@@ -44,7 +44,9 @@ export class ListClients {
     const ends = new Map(checker.runs.map(({ address }) => [address.runId, checker.endOf(address.runId)] as const));
     functions.invoke('api', async ({ deps }) => {
       const { runs } = await listRuns(deps, scope, filters, { limit: 10 });
-      for (const { head, status } of runs) {
+      for (const run of runs) {
+        if ('external' in run) throw new Error('the simulation has no external-worker runs');
+        const { head, status } = run;
         const { runId, environment } = head.address;
         runInvariant(10, environment === scope.environment, `${runId} is listed in another environment`);
         const asked = filters.status;

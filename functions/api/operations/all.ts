@@ -7,6 +7,7 @@ import { iso } from '../../../lib/engine/time.ts';
 import { listTags } from '../../../lib/service/runs/list-tags.ts';
 import { issueTicket, ticketDigest } from '../../../lib/service/watching/open-with-ticket.ts';
 import { type Operations, refuse } from '../operation.ts';
+import { runReadOperations } from './run-reads.ts';
 import { runOperations } from './runs.ts';
 import { runControlOperations } from './run-control.ts';
 import { testRunOperations } from './test-runs.ts';
@@ -19,6 +20,7 @@ const eventIdPattern = /^\d{1,15}$/;
 export const apiOperations: Operations<'api'> = {
   ...workflowOperations,
   ...runOperations,
+  ...runReadOperations,
   ...runControlOperations,
   ...testRunOperations,
   ...worldOperations,

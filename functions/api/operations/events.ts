@@ -1,12 +1,21 @@
 /** The events of a run: a page of events as JSON, or a stream of server-sent events that follows the run. */
 import { allows } from '../../../lib/api/auth.ts';
+import { isExternalRunId } from '../../../lib/engine/external/run.ts';
 import type { KeyId } from '../../../lib/engine/ids.ts';
 import { heartbeatEventName } from '../../../lib/engine/log/event-names.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
+import type { WatchedRun } from '../../../lib/ports/watching.ts';
+import type { Deps } from '../../../lib/service/deps.ts';
+import {
+  beginFollowingExternal,
+  followExternalRun,
+  hasSeenAllExternal,
+  listExternalEvents,
+} from '../../../lib/service/runs/external-runs.ts';
 import { listEvents } from '../../../lib/service/runs/list-events.ts';
 import { acquireReaderLease, acquireStreamSlot } from '../../../lib/service/watching/acquire-reader-lease.ts';
-import { beginFollowing, hasSeenAll } from '../../../lib/service/watching/follow-run.ts';
+import { beginFollowing, followRun, hasSeenAll } from '../../../lib/service/watching/follow-run.ts';
 import { type StreamUpdate, watchRun } from '../../../lib/service/watching/watch-run.ts';
 import { type Operations, type Tools, refuse } from '../operation.ts';
 
@@ -23,30 +32,44 @@ export const eventOperations: Operations<'events'> = {
     const lastEventId = format === 'stream' ? headers['last-event-id'] : undefined;
     const after = latestCursor([query.after, query.afterEventId, lastEventId]);
     if (after === undefined) return refuse('cursor_invalid');
-    const run = { ...scope, ...params };
+    const { runId } = params;
     if (format === 'json') {
-      const result = await listEvents(deps, run, { after, limit: query.limit });
+      const page = { after, limit: query.limit };
+      const result = isExternalRunId(runId)
+        ? await listExternalEvents(deps, scope, runId, page)
+        : await listEvents(deps, { ...scope, runId }, page);
       if (result.kind === 'not_found') return refuse(result.kind);
       return { status: 200, body: { data: result.events, cursor: String(result.last), hasMore: result.hasMore } };
     }
-    const followedRun = await beginFollowing(deps, run);
+    const followedRun = await follow(deps, { ...scope, runId }, after);
     if (followedRun === undefined) return refuse('not_found');
     const corsHeaders = query.ticket === undefined ? {} : anyOriginHeaders;
     // Status 204 stops an EventSource from reconnecting.
-    if (hasSeenAll(followedRun, after)) return { status: 204, stream: undefined, headers: corsHeaders };
+    if (followedRun.hasSeenAll) return { status: 204, stream: undefined, headers: corsHeaders };
     const isAllowed = () => isStillAllowed(authenticator, caller);
     const { reader } = query;
     const hasReaderLease =
       reader === undefined || caller === undefined
         ? undefined
-        : await acquireReaderLease(deps, { run, keyId: caller, name: reader });
+        : await acquireReaderLease(deps, { run: { ...scope, runId }, keyId: caller, name: reader });
     // After the reader lease: a reader that reconnects first ends its abandoned stream, which holds a slot.
     const releaseStreamSlot = await acquireStreamSlot(deps);
-    const updates = watchRun(deps, followedRun, after, isAllowed, hasReaderLease);
-    const stream = framesOf(params.runId, withCleanup(updates, releaseStreamSlot));
+    const updates = watchRun(deps, followedRun.updates(), isAllowed, hasReaderLease);
+    const stream = framesOf(runId, withCleanup(updates, releaseStreamSlot));
     return { status: 200, stream, headers: { ...eventStreamHeaders, ...corsHeaders } };
   },
 };
+
+/** Begins to follow the run. Nothing of the stream is read before its slot is taken. */
+async function follow(deps: Deps, { runId, ...scope }: WatchedRun, after: number) {
+  if (isExternalRunId(runId)) {
+    const external = await beginFollowingExternal(deps, scope, runId);
+    if (external === undefined) return undefined;
+    return { hasSeenAll: hasSeenAllExternal(external, after), updates: () => followExternalRun(deps, external, after) };
+  }
+  const run = await beginFollowing(deps, { ...scope, runId });
+  return run && { hasSeenAll: hasSeenAll(run, after), updates: () => followRun(deps, run, after) };
+}
 
 async function* withCleanup<Item>(
   items: AsyncIterable<Item>,

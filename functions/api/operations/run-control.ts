@@ -2,6 +2,7 @@
 import { defined } from '../../../lib/base/defined.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import type { BodyOf } from '../../../lib/api/routes.ts';
+import { isExternalRunId } from '../../../lib/engine/external/run.ts';
 import { seconds } from '../../../lib/engine/time.ts';
 import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
 import { resumeRun } from '../../../lib/service/runs/resume-run.ts';
@@ -41,6 +42,7 @@ export const runControlOperations: OperationTable<HandledOperations> = {
   async resumeRun({ decider }, { scope, body, idempotencyKey: key }) {
     const { runId, ...resumption } = body;
     const audit = { resource: `run/${runId}`, facts: { runId } };
+    if (isExternalRunId(runId)) return { ...refuse('external_run'), audit };
     const idempotency = key === '' ? {} : { idempotency: { key, bodyHash: bodyHash(body) } };
     const result = await resumeRun(decider, { ...scope, runId }, { ...resumption, ...idempotency });
     switch (result.kind) {

@@ -23,7 +23,7 @@ type Run = ResponseOf<'getRun'>['body'];
 type RunNode = Run['nodes'][number];
 type RunSummary = ResponseOf<'listRuns'>['body']['data'][number];
 
-const failureOf = ({ cause, message, code, details }: Failure) =>
+export const failureOf = ({ cause, message, code, details }: Failure) =>
   defined({
     code: code ?? cause,
     cause,
@@ -64,7 +64,7 @@ const baseFactsOf = (head: Head, status: RunStatus) => {
 };
 
 /** The head's projection can be stale: its end and error are shown only if its status equals the log's. */
-export const runSummaryOf = ({ head, status }: ListedRun): RunSummary => {
+export const runSummaryOf = ({ head, status }: Extract<ListedRun, { head: unknown }>): RunSummary => {
   const { projection } = head;
   const isOpen = status === 'pending' || status === 'running';
   const hasProjectedEnd = projection.status === status;
@@ -95,7 +95,7 @@ export const runOf = ({
     error: progress.status === 'failed' ? failureOf(progress.error) : undefined,
     rootCause: rootCause === undefined ? undefined : rootCauseView(rootCause),
     cancelReason: progress.status === 'cancelled' && progress.reason !== undefined ? progress.reason : undefined,
-    ...(input === undefined ? {} : 'value' in input ? { input: input.value } : { inputOmitted: { bytes: input.omittedBytes } }),
+    ...shownInput(input),
     ...outputOf(output),
     waitingFor: waitingForSlots === undefined ? undefined : { kind: 'slot' as const, slots: waitingForSlots },
     // The work of a bundle run is not counted: its messages are not nodes.
@@ -108,7 +108,10 @@ export const runOf = ({
 const rootCauseView = ({ nodeId, iteration, attempt, childRunId, failure }: FailedNode) =>
   defined({ nodeId, iteration: iteration === topLevel ? undefined : iteration, attempt, childRunId, error: failureOf(failure) });
 
-const outputOf = (shownValue: ShownValue | undefined) =>
+export const shownInput = (input: ShownValue | undefined) =>
+  input === undefined ? {} : 'value' in input ? { input: input.value } : { inputOmitted: { bytes: input.omittedBytes } };
+
+export const outputOf = (shownValue: ShownValue | undefined) =>
   shownValue === undefined
     ? {}
     : 'value' in shownValue

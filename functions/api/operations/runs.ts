@@ -1,26 +1,19 @@
-/** The routes that start, show and list runs. */
-import * as z from 'zod';
-import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
+/** The routes that start and rerun runs. */
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import { bodyHash } from '../../../lib/api/idempotency.ts';
 import type { BodyOf } from '../../../lib/api/routes.ts';
 import { defined } from '../../../lib/base/defined.ts';
 import { maxDeadline } from '../../../lib/engine/log/head.ts';
-import { type Instant, after, instant } from '../../../lib/engine/time.ts';
+import { type Instant, after } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
-import { getRun } from '../../../lib/service/runs/get-run.ts';
-import { listRuns } from '../../../lib/service/runs/list-runs.ts';
 import { rerunRun } from '../../../lib/service/runs/rerun-run.ts';
 import { startRun, type UnknownWorkflow } from '../../../lib/service/runs/start-run.ts';
 import { type OperationTable, type Refusal, refuse } from '../operation.ts';
-import { runOf, runSummaryOf } from './run-view.ts';
 
-type HandledOperations = 'startRun' | 'listRuns' | 'getRun' | 'rerunRun';
+type HandledOperations = 'startRun' | 'rerunRun';
 
 /** The only supported version of the body of a start. */
 const knownSpecVersion = 1;
-
-const cursorShape = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });
 
 export const runOperations: OperationTable<HandledOperations> = {
   async startRun({ decider }, { scope, body, idempotencyKey, trace }) {
@@ -58,21 +51,6 @@ export const runOperations: OperationTable<HandledOperations> = {
       case 'workflow_not_found':
         return { ...refuseUnknownWorkflow(result), audit };
     }
-  },
-
-  async listRuns({ decider }, { scope, query }) {
-    const { cursor, limit, ...filters } = query;
-    const listing = { operationId: 'listRuns', scope, filters };
-    const start = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
-    if (cursor !== undefined && start === undefined) return refuse('cursor_invalid');
-    const found = await listRuns(decider.deps, scope, filters, defined({ limit, after: start }));
-    const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
-    return { status: 200, body: { data: found.runs.map(runSummaryOf), cursor: next, hasMore: next !== null } };
-  },
-
-  async getRun({ decider }, { scope, params, query }) {
-    const result = await getRun(decider, { ...scope, ...params }, query.resolveData === 'all');
-    return result.kind === 'found' ? { status: 200, body: runOf(result.run) } : refuse(result.kind);
   },
 
   async rerunRun({ decider }, { scope, params, body, idempotencyKey, trace }) {

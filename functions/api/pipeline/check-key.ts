@@ -1,6 +1,7 @@
 /** Authenticates a request, then checks the key's rate limit and its scope. */
 import { allows, parseKey, ticketPattern } from '../../../lib/api/auth.ts';
 import type { Route } from '../../../lib/api/route.ts';
+import { parseExternalRunId } from '../../../lib/engine/external/run.ts';
 import { runId, runIdPattern } from '../../../lib/engine/ids.ts';
 import type { ApiKey, KeyScope } from '../../../lib/ports/control.ts';
 import type { Authentication } from '../../../lib/service/access/authenticator.ts';
@@ -26,8 +27,9 @@ export const authenticate = async (
   const ticket = call.query['ticket'];
   if (header === undefined && route.acceptsTicket === true && ticket !== undefined) {
     const runIdText = call.params['runId'] ?? '';
-    if (!ticketPattern.test(ticket) || !runIdPattern.test(runIdText)) return { kind: 'ticket_invalid', why: 'ticket_malformed' };
-    return openWithTicket(decider.deps, authenticator, ticketDigest(ticket), runId(runIdText));
+    const id = runIdPattern.test(runIdText) ? runId(runIdText) : parseExternalRunId(runIdText);
+    if (!ticketPattern.test(ticket) || id === undefined) return { kind: 'ticket_invalid', why: 'ticket_malformed' };
+    return openWithTicket(decider.deps, authenticator, ticketDigest(ticket), id);
   }
   if (header === undefined) return { kind: 'unauthorized', why: 'missing' };
   const presented = parseKey(bearer.exec(header.trim())?.[1] ?? '');

@@ -1,10 +1,11 @@
 /** Parses a request with its route's schemas and reports every error with its JSON pointer. */
 import type * as z from 'zod';
-import type { ErrorDetail } from '../../../lib/api/errors.ts';
+import type { ErrorCode, ErrorDetail } from '../../../lib/api/errors.ts';
 import { describeJsonError } from '../../../lib/api/json-errors.ts';
 import { parseIdempotencyKey } from '../../../lib/api/idempotency.ts';
 import type { Route, RouteBody } from '../../../lib/api/route.ts';
 import { defined } from '../../../lib/base/defined.ts';
+import { parseExternalRunId } from '../../../lib/engine/external/run.ts';
 import { jsonPointer } from '../../../lib/engine/graph/findings.ts';
 import { findBodyError } from '../../../lib/engine/validate-json.ts';
 import { type ParsedRequest, type Refusal, refuse } from '../operation.ts';
@@ -23,7 +24,7 @@ export const readRequest = async (
   call: HttpCall,
 ): Promise<{ readonly request: ParsedRequest } | { readonly refusal: Refusal; readonly known?: unknown }> => {
   const params = route.params?.safeParse(pickParams(route.params, call.params));
-  if (params?.success === false) return { refusal: refuse(route.invalidParamsCode ?? 'not_found') };
+  if (params?.success === false) return { refusal: refuse(paramsErrorOf(route, call)) };
 
   const raw = route.rawBody === undefined ? noBytes : call.bytes();
   if (raw.byteLength > (route.rawBody?.limitBytes ?? 0)) return { refusal: tooLarge(route.rawBody?.limitBytes ?? 0) };
@@ -58,6 +59,10 @@ export const readRequest = async (
     },
   };
 };
+
+/** The id of an external-worker run is valid only on the routes that apply to such runs. */
+const paramsErrorOf = ({ errors, invalidParamsCode = 'not_found' }: Route, { params }: HttpCall): ErrorCode =>
+  errors.includes('external_run') && parseExternalRunId(params['runId'] ?? '') !== undefined ? 'external_run' : invalidParamsCode;
 
 const noBytes = new Uint8Array();
 

@@ -1,5 +1,6 @@
 /** Schemas that many bodies share. Ids and times are parsed to their branded types. */
 import * as z from 'zod';
+import { type AnyRunId, externalRunIdPattern, parseExternalRunId } from '../../engine/external/run.ts';
 import * as ids from '../../engine/ids.ts';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { type Instant, instant } from '../../engine/time.ts';
@@ -12,6 +13,11 @@ export const keyId = stringMatching(ids.keyIdPattern, 'a key id').transform(ids.
 export const signalId = stringMatching(ids.signalIdPattern, 'a signal id').transform(ids.signalId);
 export const scheduleId = stringMatching(ids.scheduleIdPattern, 'a schedule id').transform(ids.scheduleId);
 export const runId = stringMatching(ids.runIdPattern, 'a run id').transform(ids.runId);
+/** Of any run: the id of an external-worker run is the UUID that its program shows. */
+export const anyRunId = stringMatching(
+  new RegExp(`${ids.runIdPattern.source}|${externalRunIdPattern.source}`),
+  'the id of a run',
+).transform((text): AnyRunId => parseExternalRunId(text) ?? ids.runId(text));
 export const correlationId = stringMatching(ids.correlationIdPattern, 'a correlation id').transform(ids.correlationId);
 export const nodeId = stringMatching(ids.nodeIdPattern, 'a node id').transform(ids.nodeId);
 export const workflowName = stringMatching(ids.workflowNamePattern, 'a workflow name').transform(ids.workflowName);

@@ -1,6 +1,7 @@
 /** Schemas for runs, their events and tickets. */
 import * as z from 'zod';
 import {
+  anyRunId,
   cursor,
   deploymentId,
   eventLimit,
@@ -37,6 +38,8 @@ export const startedResponse = z.strictObject({
 });
 
 export const runParams = z.strictObject({ runId });
+/** Of the routes that also apply to external-worker runs. */
+export const anyRunParams = z.strictObject({ runId: anyRunId });
 export const cancelRunBody = z.strictObject({ reason: z.string().min(1).max(1_024).exactOptional() }).meta({ id: 'CancelRun' });
 export const cancelledResponse = z.strictObject({ runId: z.string(), status: z.literal('cancelled') });
 
@@ -57,7 +60,7 @@ export const wokenResponse = z.strictObject({
 
 export const resumeRunBody = z
   .strictObject({
-    runId,
+    runId: anyRunId,
     reason: z.string().min(1).max(1_024).exactOptional(),
     payload: json.exactOptional(),
   })
@@ -114,13 +117,17 @@ const runFields = {
   runId: z.string(),
   status: z.enum(runStatuses),
   workflowName: z.string(),
-  workflowVersion: z.int().nullable().meta({ description: 'null: a run of deployed code, or a test run' }),
+  workflowVersion: z
+    .int()
+    .nullable()
+    .meta({ description: 'null: a run of deployed code, a test run, or an external-worker run' }),
   version: z
     .string()
     .nullable()
     .exactOptional()
-    .meta({ description: 'code runs only: the version that the author declared; null: none' }),
+    .meta({ description: 'code runs and external-worker runs only: the version that the author declared; null: none' }),
   isTest: z.literal(true).exactOptional().meta({ description: 'the graph of the run is unpublished' }),
+  isExternal: z.literal(true).exactOptional().meta({ description: 'a worker of the package openworkflow executes it' }),
   deploymentId: z.string().nullable(),
   rerunOf: z.string().exactOptional().meta({ description: 'the run that this run repeats' }),
   rerunFrom: z.string().exactOptional().meta({ description: 'the node from which the rerun continued' }),
@@ -227,6 +234,10 @@ const rootCause = z
     description: 'the node or step whose failure ended the run, also when an error edge led from it to an error end',
   });
 
+const externalWorker = z
+  .strictObject({ id: z.string(), leaseUntil: utcTimestamp })
+  .meta({ id: 'ExternalWorker', description: 'of an external-worker run: who has claimed it' });
+
 export const getRunQuery = z.strictObject({
   resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` omits input and outputs' }),
 });
@@ -245,7 +256,9 @@ export const runResponse = z
     used: z
       .strictObject({ nodeExecutions: z.int(), tokens: z.int() })
       .exactOptional()
-      .meta({ description: 'what the run used of its budget; absent for bundle runs' }),
+      .meta({ description: 'what the run used of its budget; absent for bundle runs and external-worker runs' }),
+    worker: externalWorker.exactOptional(),
+    claims: z.int().exactOptional().meta({ description: 'of an external-worker run: how often workers claimed it' }),
     nodes: z.array(runNode).readonly(),
     nodesOmitted: z
       .int()

@@ -54,7 +54,8 @@ async function collectRuns(context: CommandContext, maxRuns: number, source: Asy
   // A run whose status changes during the listing can be listed twice.
   const runs = new Map<string, RunSummary>();
   for await (const run of source) {
-    if (runs.has(run.runId)) continue;
+    // Neither cancelling nor rerunning applies to a run that a worker of the package openworkflow executes.
+    if (run.isExternal === true || runs.has(run.runId)) continue;
     if (runs.size === maxRuns) return { runs: [...runs.values()], hasMore: true };
     runs.set(run.runId, run);
     if (runs.size % 1_000 === 0) context.log(`${runs.size} runs match so far …`);

@@ -8,7 +8,7 @@ import { defined } from '../../base/defined.ts';
 import { type RootCause, findRootCause, formatRootCause, readAllEvents } from './root-cause.ts';
 
 export const explainRun: Action = async (commandLine, context) => {
-  const id = await readRunReference(commandLine, context, { acceptsLatest: true });
+  const id = await readRunReference(commandLine, context, { acceptsLatest: true, acceptsExternal: true });
   const client = await context.client();
   const explanation = await readExplanation(client, id, context.now(), { signal: context.signal });
   return { data: explanation, text: formatExplanation(context, explanation) };
@@ -78,7 +78,7 @@ const isEnded = ({ status }: Run): boolean => status !== 'pending' && status !==
 export function explain(run: Run, events: readonly RunEvent[], now: number, rootCause?: RootCause): Explanation {
   const fields = defined({ runId: run.runId, status: run.status, rootCause });
   if (isEnded(run)) return { ...fields, summary: describeEnd(run, now, rootCause), nodes: [] };
-  const nodes = run.nodes.filter(isOpen).map((node) => openNode(node, events, now));
+  const nodes = run.nodes.filter(isOpen).map((node) => openNode(run, node, events, now));
   return {
     ...fields,
     summary: `${describeProgress(run, nodes, now)} ${describeDeadline(run, now)}`,
@@ -106,7 +106,8 @@ function describeEnd(run: Run, now: number, rootCause: RootCause | undefined): s
 
 function describeProgress(run: Run, nodes: readonly OpenNode[], now: number): string {
   const startsAt = run.availableAt;
-  if (run.status === 'pending' && startsAt !== undefined && Date.parse(startsAt) > now)
+  const hasStarted = run.status !== 'pending' || (run.claims ?? 0) > 0;
+  if (!hasStarted && startsAt !== undefined && Date.parse(startsAt) > now)
     return `It has not started: its start is set to ${formatTime(startsAt, now)}.`;
   if (run.waitingFor !== undefined) {
     const { slots } = run.waitingFor;
@@ -114,6 +115,8 @@ function describeProgress(run: Run, nodes: readonly OpenNode[], now: number): st
     return `It waits for a concurrency slot: ${activeRuns} active, the limit of its workflow (maxConcurrentRuns). It starts when one of them ends, in the order of the starts.`;
   }
   const [first] = nodes;
+  if (run.isExternal === true && run.worker === undefined && first === undefined) return describeUnclaimed(run, now);
+  if (run.isExternal === true && first === undefined) return `Worker ${run.worker?.id} executes it, between two steps.`;
   if (first === undefined && run.nodes.some(isMessage))
     return 'Its code has processed every message, and it waits for the next one: stepwell runs resume sends one.';
   // The message for the next work was lost, or a commit is being written now.
@@ -123,6 +126,14 @@ function describeProgress(run: Run, nodes: readonly OpenNode[], now: number): st
   const counts = [...states].map(([state, nodesOfState]) => `${nodesOfState.length} ${stateLabels[state]}`).join(', ');
   const next = nodes.flatMap(({ until }) => until ?? []).toSorted()[0];
   return `It waits for ${quantity(nodes.length, 'node')}: ${counts}.${next === undefined ? '' : ` The next one is due at ${formatTime(next, now)}.`}`;
+}
+
+/** A run of the package openworkflow that no worker holds, and that waits in no step. */
+function describeUnclaimed({ nodes, availableAt }: Run, now: number): string {
+  const failed = nodes.findLast(({ status }) => status === 'failed');
+  const failure = failed?.error === undefined ? '' : ` Step ${failed.nodeId} failed: ${failed.error.message}.`;
+  const due = availableAt !== undefined && Date.parse(availableAt) > now ? ` from ${formatTime(availableAt, now)} on` : '';
+  return `It waits for a worker of its program, which can claim it${due}.${failure}`;
 }
 
 const stateLabels = {
@@ -136,7 +147,7 @@ const stateLabels = {
   looping: 'in a loop',
 } as const satisfies Record<OpenNode['state'], string>;
 
-function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNode {
+function openNode(run: Run, node: Node, events: readonly RunEvent[], now: number): OpenNode {
   const nodeEvents = events.filter(({ payload }) => payload['nodeId'] === node.nodeId && payload['iteration'] === node.iteration);
   const lastEventOf = (...types: readonly RunEvent['type'][]) => nodeEvents.findLast(({ type }) => types.includes(type));
   const retriedEvent = lastEventOf('node.retried');
@@ -154,11 +165,12 @@ function openNode(node: Node, events: readonly RunEvent[], now: number): OpenNod
     const summary = `${nodeLabel(node)} is running${attemptSuffix}${formatSince(since, now)}.${failureSuffix}`;
     return defined({ ...fields, state: 'running', since, summary });
   }
-  const parts: NodeParts = { node, fields, lastEventOf, attemptSuffix, failureSuffix, now };
+  const parts: NodeParts = { run, node, fields, lastEventOf, attemptSuffix, failureSuffix, now };
   return waitingNode(parts) ?? queuedNode(parts);
 }
 
 interface NodeParts {
+  readonly run: Run;
   readonly node: Node;
   readonly fields: Pick<OpenNode, 'nodeId' | 'iteration' | 'attempt' | 'lastFailure'>;
   readonly lastEventOf: (...types: readonly RunEvent['type'][]) => RunEvent | undefined;
@@ -168,7 +180,7 @@ interface NodeParts {
 }
 
 /** A node that waits for iterations, a signal, a child run or a time; undefined for a queued node. */
-function waitingNode({ node, fields, lastEventOf, now }: NodeParts): OpenNode | undefined {
+function waitingNode({ run, node, fields, lastEventOf, now }: NodeParts): OpenNode | undefined {
   if (node.iterations !== undefined) {
     const { items, ended } = node.iterations;
     const failedSuffix = formatFailedItems(node.iterations)
@@ -183,7 +195,7 @@ function waitingNode({ node, fields, lastEventOf, now }: NodeParts): OpenNode | 
     const { signal, correlation, until } = node.waitingFor;
     const since = lastEventOf('signal.awaited')?.timestamp ?? node.startedAt;
     const untilSuffix = until === undefined ? '' : `, until ${formatTime(until, now)}`;
-    const summary = `${nodeLabel(node)} waits for the signal ${signal} with correlation ${correlation}${formatSince(since, now)}${untilSuffix}.`;
+    const summary = `${nodeLabel(node)} waits for the signal ${signal}${correlation === '' ? '' : ` with correlation ${correlation}`}${formatSince(since, now)}${untilSuffix}.`;
     const period = defined({ since, until });
     return { ...fields, state: 'awaiting', ...period, summary };
   }
@@ -198,7 +210,7 @@ function waitingNode({ node, fields, lastEventOf, now }: NodeParts): OpenNode | 
   if (node.status === 'waiting') {
     const since = lastEventOf('node.waiting')?.timestamp ?? node.startedAt;
     const until = node.wakeAt;
-    const summary = `${nodeLabel(node)} sleeps${formatUntil(until, now)}; stepwell runs wake ends the sleep early.`;
+    const summary = `${nodeLabel(node)} sleeps${formatUntil(until, now)}${run.isExternal === true ? '' : '; stepwell runs wake ends the sleep early'}.`;
     return defined({
       ...fields,
       state: 'sleeping',

@@ -5,8 +5,9 @@ import type { EndedRun, Run, RunDelta, RunEvent, RunSummary } from '../../client
 
 /** The workflow of a run with its version or deployment. */
 export const formatRunWorkflow = (
-  run: Pick<RunSummary, 'workflowName' | 'workflowVersion' | 'deploymentId' | 'isTest'>,
+  run: Pick<RunSummary, 'workflowName' | 'workflowVersion' | 'version' | 'deploymentId' | 'isTest' | 'isExternal'>,
 ): string => {
+  if (run.isExternal === true) return `${run.workflowName}${run.version ? `@${run.version}` : ''} (openworkflow)`;
   if (run.isTest === true)
     return `${run.workflowName} (${run.workflowVersion === null ? 'test' : `@${run.workflowVersion}, of a test`})`;
   return run.deploymentId === null ? `${run.workflowName}@${run.workflowVersion}` : `${run.workflowName} on ${run.deploymentId}`;

@@ -112,7 +112,7 @@ const showRunOptions = z.object({ data: z.boolean().default(true) });
 
 export const showRun: Action = async (commandLine, context) => {
   const { data: wantsData } = parseOptions(commandLine, showRunOptions);
-  const id = await readRunReference(commandLine, context, { acceptsLatest: true });
+  const id = await readRunReference(commandLine, context, { acceptsLatest: true, acceptsExternal: true });
   const client = await context.client();
   const run = await client.getRun(id, { resolveData: wantsData ? 'all' : 'none' }, { signal: context.signal });
   const rootCause = await findRootCause(client, run, { signal: context.signal });
@@ -178,7 +178,7 @@ const listEventsOptions = z.object({ after: eventIdOption, limit: integerBetween
 
 export const listEvents: Action = async (commandLine, context) => {
   const { after, limit } = parseOptions(commandLine, listEventsOptions);
-  const id = await readRunReference(commandLine, context, { acceptsLatest: true });
+  const id = await readRunReference(commandLine, context, { acceptsLatest: true, acceptsExternal: true });
   const client = await context.client();
   const items: RunEvent[] = [];
   let hasMore = true;
@@ -230,7 +230,7 @@ const watchRunOptions = z.object({ after: eventIdOption });
 
 export const watchRun: Action = async (commandLine, context) => {
   const { after } = parseOptions(commandLine, watchRunOptions);
-  const id = await readRunReference(commandLine, context, { acceptsLatest: true });
+  const id = await readRunReference(commandLine, context, { acceptsLatest: true, acceptsExternal: true });
   const client = await context.client();
   const { signal } = context;
   for await (const update of client.watchRun(id, omitUndefined({ after }), { signal })) {
@@ -247,7 +247,7 @@ const resultOptions = z.object({ timeout: integerBetween(1, 2_000_000).optional(
 
 export const result: Action = async (commandLine, context) => {
   const { timeout } = parseOptions(commandLine, resultOptions);
-  const id = await readRunReference(commandLine, context, { acceptsLatest: true });
+  const id = await readRunReference(commandLine, context, { acceptsLatest: true, acceptsExternal: true });
   const run = await awaitEnd(await context.client(), id, timeout, context.signal);
   const { exitCode, summary } = formatEndedRun(context, run);
   // stdout contains only the output, so that it can be piped.

@@ -52,6 +52,9 @@ async function resultOf(call: () => Promise<object>): Promise<CallToolResult> {
 
 const json = z.json().transform((value): JsonValue => value);
 const runId = parts.runId.describe('the id of the run: wrun_ and 26 characters');
+const anyRunId = parts.anyRunId.describe(
+  'the id of the run: wrun_ and 26 characters, or the UUID of a run of the package openworkflow',
+);
 const limit = z.int().min(1).max(100).default(25).describe('maximum number of rows');
 const cursor = z.string().exactOptional().describe('the cursor of the previous page');
 /** The API validates the definition and reports each finding with a JSON pointer. */
@@ -77,7 +80,7 @@ const readTools = [
     name: 'get_run',
     title: 'Get a run',
     description: 'Returns a run with its nodes, input, output and error.',
-    input: z.strictObject({ runId }),
+    input: z.strictObject({ runId: anyRunId }),
     effect: 'read',
     call: ({ client }, { runId: id }, options) => client.getRun(id, { resolveData: 'all' }, options),
   }),
@@ -86,7 +89,7 @@ const readTools = [
     title: 'Explain a run',
     description:
       'Explains why a run waits, for what and until when, or why it ended: for a failed run the root cause, also in called runs and loops.',
-    input: z.strictObject({ runId }),
+    input: z.strictObject({ runId: anyRunId }),
     effect: 'read',
     call: ({ client, now }, { runId: id }, options) => readExplanation(client, id, now(), options),
   }),
@@ -95,7 +98,7 @@ const readTools = [
     title: 'List the events of a run',
     description: 'Lists the events of a run, in order: starts, attempts, retries, failures, waits.',
     input: z.strictObject({
-      runId,
+      runId: anyRunId,
       after: z.string().exactOptional().describe('the cursor of the previous page'),
       limit: z.int().min(1).max(1_000).default(200),
     }),

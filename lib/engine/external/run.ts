@@ -1,4 +1,5 @@
 /** The state of an external-worker run: the run, its step attempts, and the signals and children they wait for. */
+import type { RunId } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import type { JsonValue } from '../json.ts';
 import { latestEndAfterDeadline } from '../log/head.ts';
@@ -123,9 +124,16 @@ export const externalRunId = (uuid: string): ExternalRunId => {
   return id as ExternalRunId;
 };
 
+export const externalRunIdPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{6}0{6}$/;
+
 /** Undefined if the text cannot be a run id, so no such run exists. */
 export const parseExternalRunId = (text: string): ExternalRunId | undefined =>
-  shape.test(text) && text.endsWith(runSuffix) ? (text as ExternalRunId) : undefined;
+  externalRunIdPattern.test(text) ? (text as ExternalRunId) : undefined;
+
+export type AnyRunId = RunId | ExternalRunId;
+
+/** Whether the id of a run is that of an external-worker run. Other run ids have a prefix. */
+export const isExternalRunId = (id: AnyRunId): id is ExternalRunId => parseExternalRunId(id) !== undefined;
 
 export const stepAttemptId = (run: ExternalRunId, fact: number): StepAttemptId => {
   invariant(fact >= 1 && fact <= maxFacts, `fact number ${fact} is out of range for a step attempt`);

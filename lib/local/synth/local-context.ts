@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { arns } from '../aws-environment.ts';
-import { demoProviders } from '../local-credentials.ts';
+import { demoProviders, localProject } from '../local-credentials.ts';
 import { readOwnerSecrets } from '../secret-store.ts';
 
 const cdkShape = z.looseObject({ context: z.record(z.string(), z.unknown()).default({}) });
@@ -13,7 +13,7 @@ const cdkShape = z.looseObject({ context: z.record(z.string(), z.unknown()).defa
  */
 const localSettings = {
   'stepwell:requireHttps': false,
-  'stepwell:firstKey': { projectId: 'default', environment: 'local', rateLimitPerMinute: 'none' },
+  'stepwell:firstKey': { ...localProject, rateLimitPerMinute: 'none' },
   'stepwell:seedKeys': [],
   // The embedded cloud does not implement the Data API, so database settings are removed.
   'stepwell:databases': {},
@@ -26,10 +26,7 @@ const webhooksShape = z.record(z.string(), z.looseObject({})).catch({});
 /** The checkout's own webhook providers, assigned to this machine's project, and a demo provider. */
 const localWebhooks = (configured: unknown): object => ({
   ...Object.fromEntries(
-    Object.entries(webhooksShape.parse(configured ?? {})).map(([name, provider]) => [
-      name,
-      { ...provider, projectId: 'default', environment: 'local' },
-    ]),
+    Object.entries(webhooksShape.parse(configured ?? {})).map(([name, provider]) => [name, { ...provider, ...localProject }]),
   ),
   ...demoProviders,
 });

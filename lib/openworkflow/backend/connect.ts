@@ -7,6 +7,7 @@ import { settingsErrorOf } from '../../aws/settings-error.ts';
 import { SystemClock } from '../../aws/system.ts';
 import { Table } from '../../aws/table.ts';
 import { type RetryLimits, retry } from '../../base/retry.ts';
+import { defaultNamespace } from '../../engine/external/namespace.ts';
 import { durationMs } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { ExternalRunsBackend } from './backend.ts';
@@ -16,7 +17,10 @@ import type { BackendDeps } from './deps.ts';
 export interface ConnectOptions {
   /** the Runs table of an installation, or any table with the text keys `pk` and `sk` and TTL by the attribute `ttl` */
   readonly tableName: string;
-  /** Namespaces share no data. Default: `default` */
+  /**
+   * Namespaces share no data. The API shows the runs of a namespace `<project>/<environment>` to the keys of that project and
+   * environment. Default: `default/production`
+   */
   readonly namespaceId?: string;
   /** with its own region and credentials; default: those of the environment */
   readonly client?: DynamoDBClient;
@@ -41,7 +45,7 @@ export class BackendStepwell extends ExternalRunsBackend {
   /** @throws BackendError with a code and instructions, where a setting is wrong or the table does not respond */
   static async connect({
     tableName,
-    namespaceId = 'default',
+    namespaceId = defaultNamespace,
     client,
     warn = emitWarning,
   }: ConnectOptions): Promise<BackendStepwell> {

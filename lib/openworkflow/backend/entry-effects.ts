@@ -3,11 +3,13 @@
  * due no later than the run. An earlier reminder is written before the entry, a later one after it. The previous reminder is
  * deleted last, when all other effects are done. So a worker that polls for runs finds the effects that are still missing.
  */
+import { defined } from '../../base/defined.ts';
 import type { ExternalEntry } from '../../engine/external/entry.ts';
+import { externalFailure } from '../../engine/external/failure.ts';
 import type { ExternalState } from '../../engine/external/fold.ts';
 import { endOfLife, retainUntil, hasEnded } from '../../engine/external/run.ts';
 import { type Instant, after as later, seconds } from '../../engine/time.ts';
-import type { ExternalRunAddress, ExternalRuns, Reminder } from '../../ports/external-runs.ts';
+import type { ExternalRunAddress, ExternalRuns, Listing, Reminder } from '../../ports/external-runs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 
 /** Where the current reminder is due later than this, the effects get a separate one. */
@@ -50,6 +52,28 @@ export function beforeEntry(before: ExternalState | undefined, after: ExternalSt
   return fallback === undefined ? first : [...first, fallback];
 }
 
+/** Characters of an error's message in a list. Lists read up to 1,000 listings at once. */
+const maxListedMessage = 300;
+
+const listingOf = ({ run, last }: ExternalState): Listing => {
+  const { id, createdAt, workflowName, version, status, availableAt, finishedAt, error, parent } = run;
+  const failure = error === null ? undefined : externalFailure(error);
+  const message = failure?.message.slice(0, maxListedMessage).toWellFormed();
+  return defined({
+    runId: id,
+    createdAt,
+    workflowName,
+    version,
+    status,
+    deadlineAt: endOfLife(run),
+    availableAt: status === 'pending' && availableAt !== null ? availableAt : undefined,
+    endedAt: finishedAt ?? undefined,
+    error: message === undefined ? undefined : defined({ code: failure?.code, message }),
+    parent: parent?.stepAttemptId,
+    asOf: last,
+  });
+};
+
 /** Reports a child run's end to the step attempt of its parent. */
 export type NotifyParent = (child: ExternalRunAddress, state: ExternalState) => Promise<void>;
 
@@ -87,9 +111,7 @@ export class EntryEffects {
 
   /** The effects of a state; they are idempotent. */
   async applyStateEffects(run: ExternalRunAddress, state: ExternalState): Promise<void> {
-    const { workflowName, createdAt, status } = state.run;
-    const listing = { runId: run.runId, createdAt, workflowName, status, asOf: state.last };
-    await this.#store.putListing(run.namespaceId, listing, retainUntil(state.run));
+    await this.#store.putListing(run.namespaceId, listingOf(state), retainUntil(state.run));
     if (hasEnded(state.run)) await this.#notifyParent(run, state);
   }
 

@@ -47,7 +47,7 @@ export async function listEvents(
 }
 
 /** The first events that fit one response, at least one. */
-function withinBytes(events: readonly PublicEvent[]): readonly PublicEvent[] {
+export function withinBytes(events: readonly PublicEvent[]): readonly PublicEvent[] {
   let bytes = 0;
   const firstOverLimit = events.findIndex((event, index) => {
     bytes += Buffer.byteLength(JSON.stringify(event));

@@ -9,7 +9,14 @@ import type { Commit } from '../../engine/log/commit.ts';
 import type { RunEvent } from '../../engine/log/events.ts';
 import { callerOf, rerunOf } from '../../engine/log/lineage.ts';
 import type { Instant } from '../../engine/time.ts';
-import type { ListPosition, ListedState, RunPage } from '../../ports/run-index.ts';
+import type { Listing } from '../../ports/external-runs.ts';
+import {
+  type ListPosition,
+  type ListedState,
+  type PageRequest,
+  type RunPage,
+  listedExternalState,
+} from '../../ports/run-index.ts';
 import type { Deps } from '../deps.ts';
 import { findNewestCommits } from '../run-log/find-newest-commits.ts';
 
@@ -29,10 +36,7 @@ export interface RunFilters {
   readonly includeTests?: boolean;
 }
 
-export interface ListedRun {
-  readonly head: Head;
-  readonly status: RunStatus;
-}
+export type ListedRun = { readonly head: Head; readonly status: RunStatus } | { readonly external: Listing };
 
 export interface RunListing {
   readonly runs: readonly ListedRun[];
@@ -61,13 +65,14 @@ export async function listRuns(
       deps,
       page.heads.filter((head) => matchesHead(head, filters)),
     );
-    for (const [index, head] of page.heads.entries()) {
-      if (filters.createdAfter !== undefined && head.createdAt < filters.createdAfter) return { runs };
-      position = { createdAt: head.createdAt, runId: head.address.runId };
-      const status = statuses.get(head);
-      if (status === undefined || !matchesStatus({ head, status }, filters)) continue;
-      runs.push({ head, status });
-      const isLast = index === page.heads.length - 1 && page.next === undefined;
+    const rows = rowsOf(page);
+    for (const [index, row] of rows.entries()) {
+      if (filters.createdAfter !== undefined && row.position.createdAt < filters.createdAfter) return { runs };
+      position = row.position;
+      const run = matchingRun(row, statuses, filters);
+      if (run === undefined) continue;
+      runs.push(run);
+      const isLast = index === rows.length - 1 && page.next === undefined;
       if (runs.length === limit) return isLast ? { runs } : { runs, next: position };
     }
     if (page.next === undefined) return { runs };
@@ -78,12 +83,47 @@ export async function listRuns(
   return defined({ runs, next: position });
 }
 
+type Row = { readonly position: ListPosition } & ({ readonly head: Head } | { readonly external: Listing });
+
+/** The runs of a page in the order of their positions. */
+function rowsOf({ heads, externalRuns = [] }: RunPage): readonly Row[] {
+  const rows: readonly Row[] = heads.map((head) => ({
+    position: { createdAt: head.createdAt, runId: head.address.runId },
+    head,
+  }));
+  if (externalRuns.length === 0) return rows;
+  const external = externalRuns.map((listing) => ({
+    position: { createdAt: listing.createdAt, runId: listing.runId },
+    external: listing,
+  }));
+  return [...rows, ...external].toSorted(
+    ({ position: one }, { position: other }) => other.createdAt - one.createdAt || (one.runId < other.runId ? 1 : -1),
+  );
+}
+
+function matchingRun(row: Row, statuses: ReadonlyMap<Head, RunStatus>, filters: RunFilters): ListedRun | undefined {
+  if ('external' in row) return matchesListing(row.external, filters) ? { external: row.external } : undefined;
+  const { head } = row;
+  const status = statuses.get(head);
+  return status !== undefined && matchesStatus(head, status, filters) ? { head, status } : undefined;
+}
+
+/** Nothing reruns an external-worker run. The list may be behind the log for the moment in which a worker writes both. */
+const matchesListing = (listing: Listing, filters: RunFilters): boolean =>
+  (filters.includeChildren === true || listing.parent === undefined) &&
+  (filters.workflowName === undefined || filters.workflowName === listing.workflowName) &&
+  filters.rerunOf === undefined &&
+  (filters.createdBefore === undefined || listing.createdAt < filters.createdBefore) &&
+  (filters.status === undefined || filters.status === listing.status) &&
+  (filters.attention === undefined || filters.attention === listedExternalState(listing));
+
 const readPage = (
   { index }: Pick<Deps, 'index'>,
   scope: Scope,
   filters: RunFilters,
-  options: { readonly limit: number; readonly after?: ListPosition },
+  request: Omit<PageRequest, 'includesExternal'>,
 ): Promise<RunPage> => {
+  const options: PageRequest = { ...request, includesExternal: true };
   const state = stateOf(filters);
   return state === undefined ? index.list(scope, options) : index.listByState(scope, state, options);
 };
@@ -100,7 +140,7 @@ const matchesHead = (head: Head, filters: RunFilters): boolean =>
   (filters.rerunOf === undefined || filters.rerunOf === rerunOf(head)) &&
   (filters.createdBefore === undefined || head.createdAt < filters.createdBefore);
 
-const matchesStatus = ({ head, status }: ListedRun, filters: RunFilters): boolean =>
+const matchesStatus = (head: Head, status: RunStatus, filters: RunFilters): boolean =>
   (filters.status === undefined || filters.status === status) &&
   (filters.attention === undefined || (filters.attention === head.projection.attention && !isEnded(status)));
 

@@ -1,7 +1,10 @@
 /** Tickets to watch a run: issued for a key, valid once within a minute, and stored only as a digest. */
 import { createHash } from 'node:crypto';
-import type { KeyId, RunAddress, RunId } from '../../engine/ids.ts';
+import { namespaceOf } from '../../engine/external/namespace.ts';
+import { type AnyRunId, isExternalRunId } from '../../engine/external/run.ts';
+import type { KeyId } from '../../engine/ids.ts';
 import { type Instant, after, minutes, seconds } from '../../engine/time.ts';
+import type { WatchedRun } from '../../ports/watching.ts';
 import type { Authentication, Authenticator } from '../access/authenticator.ts';
 import type { Deps } from '../deps.ts';
 
@@ -14,15 +17,24 @@ export const ticketDigest = (text: string): string => createHash('sha256').updat
 
 /** Issues a ticket. @returns when it expires; undefined if the run does not exist in the key's scope */
 export async function issueTicket(
-  { log, tickets, clock }: Pick<Deps, 'log' | 'tickets' | 'clock'>,
-  run: RunAddress,
+  deps: Pick<Deps, 'log' | 'externalLogs' | 'tickets' | 'clock'>,
+  run: WatchedRun,
   keyId: KeyId,
   digest: string,
 ): Promise<Instant | undefined> {
-  if ((await log.head(run)) === undefined) return undefined;
+  const { tickets, clock } = deps;
+  if (!(await exists(deps, run))) return undefined;
   const expiresAt = after(clock.now(), ticketLifetime);
   await tickets.put(digest, { run, keyId, expiresAt }, after(clock.now(), ticketRetention));
   return expiresAt;
+}
+
+async function exists(
+  { log, externalLogs }: Pick<Deps, 'log' | 'externalLogs'>,
+  { runId, ...scope }: WatchedRun,
+): Promise<boolean> {
+  if (!isExternalRunId(runId)) return (await log.head({ ...scope, runId })) !== undefined;
+  return (await externalLogs.entries({ namespaceId: namespaceOf(scope), runId }, 0)).length > 0;
 }
 
 export type TicketUse =
@@ -34,7 +46,7 @@ export async function openWithTicket(
   { tickets, clock, ids }: Pick<Deps, 'tickets' | 'clock' | 'ids'>,
   authenticator: Authenticator,
   digest: string,
-  runId: RunId,
+  runId: AnyRunId,
 ): Promise<TicketUse> {
   const ticket = await tickets.ticket(digest);
   if (ticket === undefined) return ticketInvalid('ticket_unknown');

@@ -1,8 +1,9 @@
 /** The event stream of one reader: updates as they arrive, heartbeats in between, and an end before the gateway's timeout. */
 import type { Instant } from '../../engine/time.ts';
 import { after, between, minutes, seconds } from '../../engine/time.ts';
+import type { PublicEvent } from '../../engine/log/public-event.ts';
 import type { Deps } from '../deps.ts';
-import { type FollowedRun, type RunUpdate, followRun } from './follow-run.ts';
+import type { RunUpdate } from './follow-run.ts';
 
 /**
  * A stream ends after this time, and the reader reconnects. API Gateway would cut the stream off after 15 minutes. The function cannot
@@ -16,25 +17,25 @@ const authRecheckInterval = seconds(10);
 /** A reader that reconnects 20 times a second still leaves some of the 50 slots free. */
 const leaseCheckInterval = seconds(1);
 
-export type StreamUpdate = Exclude<RunUpdate, { kind: 'idle' }> | { readonly kind: 'heartbeat'; readonly at: Instant };
+type ReaderUpdate = { readonly kind: 'event'; readonly event: PublicEvent } | Extract<RunUpdate, { kind: 'delta' }>;
+export type StreamUpdate = ReaderUpdate | { readonly kind: 'heartbeat'; readonly at: Instant };
 
 /**
+ * @param updates of the followed run, with an `idle` one after each poll without updates
  * @param isAllowed whether the reader may still watch; checked every ten seconds
  * @param holdsLease whether the stream still holds the reader's lease; checked at every poll, at most once a second
  */
 export async function* watchRun(
-  deps: Pick<Deps, 'log' | 'streams' | 'clock'>,
-  followed: FollowedRun,
-  lastSeen: number,
+  { clock }: Pick<Deps, 'clock'>,
+  updates: AsyncIterable<ReaderUpdate | { readonly kind: 'idle' }>,
   isAllowed: () => Promise<boolean>,
   holdsLease: () => Promise<boolean> = withoutLease,
 ): AsyncGenerator<StreamUpdate, void, undefined> {
-  const { clock } = deps;
   const endsAt = after(clock.now(), maxStreamDuration);
   let checkedAt = clock.now();
   let leaseCheckedAt = clock.now();
   let lastSentAt = clock.now();
-  for await (const update of followRun(deps, followed, lastSeen)) {
+  for await (const update of updates) {
     const now = clock.now();
     if (now >= endsAt) return;
     if (between(checkedAt, now) >= authRecheckInterval) {

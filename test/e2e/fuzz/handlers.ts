@@ -21,6 +21,7 @@ import { DynamoConcurrencySlots } from '../../../lib/aws/concurrency-slots.ts';
 import { DynamoSignals } from '../../../lib/aws/signals.ts';
 import { dynamoLenses, dynamoQueries, dynamoWorkflows } from '../../../lib/aws/published.ts';
 import { DynamoRateWindows, DynamoReservations } from '../../../lib/aws/control.ts';
+import { DynamoExternalLogs } from '../../../lib/aws/external-logs.ts';
 import { DynamoRunIndex } from '../../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../../lib/aws/run-log.ts';
 import { SystemClock, SystemIds } from '../../../lib/aws/system.ts';
@@ -73,7 +74,8 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     clock,
     ids: new SystemIds(),
     log,
-    index: new DynamoRunIndex({ runs, control }, log),
+    index: new DynamoRunIndex({ runs, control }, log, 'platform', new DynamoExternalLogs(runs)),
+    externalLogs: new DynamoExternalLogs(runs),
     jobs: new SqsJobs(services.sqs, urls),
     timers,
     recurrences,

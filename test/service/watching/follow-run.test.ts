@@ -285,7 +285,7 @@ describe('a stream', () => {
   test('ends before the gateway’s timeout, sends heartbeats until then, and its reader continues at its cursor', async () => {
     const { env, run } = await begun();
     const since = env.ports.clock.now();
-    const first = await rest(env, watchRun(env.deps, await opened(env.deps, run), 0, always));
+    const first = await rest(env, watchRun(env.deps, followRun(env.deps, await opened(env.deps, run), 0), always));
     expect(lengthOf(env, since)).toBeGreaterThanOrEqual(maxStreamDuration);
     expect(lengthOf(env, since)).toBeLessThan(maxStreamDuration + seconds(10));
     const heartbeats = first.flatMap((one) => (one.kind === 'heartbeat' ? [one.at] : []));
@@ -297,7 +297,7 @@ describe('a stream', () => {
     }
     await env.settle();
     const last = idsIn(first).at(-1) ?? 0;
-    const second = await rest(env, watchRun(env.deps, await opened(env.deps, run), last, always));
+    const second = await rest(env, watchRun(env.deps, followRun(env.deps, await opened(env.deps, run), last), always));
     expect([...idsIn(first), ...idsIn(second)]).toEqual((await logged(env, run)).map(({ eventId }) => eventId));
   });
 
@@ -308,7 +308,7 @@ describe('a stream', () => {
     const { env, run } = await begun(drawn);
     if (drawn.startsWith('z')) for (const job of env.ports.jobs.takeSent()) await env.take(job);
     const { deps, counted } = counting(env.deps);
-    await rest(env, watchRun(deps, await opened(deps, run), 0, always));
+    await rest(env, watchRun(deps, followRun(deps, await opened(deps, run), 0), always));
     expect(counted.reads).toBeLessThanOrEqual(maxReads);
     expect(counted.reads).toBeGreaterThan(maxReads / 4);
   });
@@ -317,7 +317,7 @@ describe('a stream', () => {
     const { env, run } = await begun();
     const since = env.ports.clock.now();
     const isAllowed = async (): Promise<boolean> => env.ports.clock.now() < after(since, minutes(1));
-    await rest(env, watchRun(env.deps, await opened(env.deps, run), 0, isAllowed));
+    await rest(env, watchRun(env.deps, followRun(env.deps, await opened(env.deps, run), 0), isAllowed));
     expect(lengthOf(env, since)).toBeLessThanOrEqual(seconds(75));
   });
 
@@ -325,7 +325,7 @@ describe('a stream', () => {
     const { env, run } = await begun();
     const reader = { run, keyId: keyId('0123456789'), name: 'ann' };
     const open = async (who: Reader = reader) =>
-      watchRun(env.deps, await opened(env.deps, run), 0, always, await acquireReaderLease(env.deps, who));
+      watchRun(env.deps, followRun(env.deps, await opened(env.deps, run), 0), always, await acquireReaderLease(env.deps, who));
     const [first, other] = [await open(), await open({ ...reader, name: 'ben' })];
     const last = await open();
     const since = env.ports.clock.now();
@@ -346,14 +346,14 @@ describe('a stream', () => {
     });
     const since = env.ports.clock.now();
     const hasSeat = await acquireReaderLease({ ...env.deps, readerLeases }, reader);
-    await rest(env, watchRun(env.deps, await opened(env.deps, run), 0, always, hasSeat));
+    await rest(env, watchRun(env.deps, followRun(env.deps, await opened(env.deps, run), 0), always, hasSeat));
     expect(lengthOf(env, since)).toBeGreaterThanOrEqual(maxStreamDuration);
   });
 
   test('of a slow reader reads no further ahead than the reader', async () => {
     const { env, run } = await begun();
     const { deps, counted } = counting(env.deps);
-    const from = watchRun(deps, await opened(deps, run), 0, always);
+    const from = watchRun(deps, followRun(deps, await opened(deps, run), 0), always);
     await nextWithTime(env, from);
     const before = counted.reads;
     for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,39 @@
+/** The routes that show and list runs. */
+import * as z from 'zod';
+import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
+import { defined } from '../../../lib/base/defined.ts';
+import { isExternalRunId } from '../../../lib/engine/external/run.ts';
+import { instant } from '../../../lib/engine/time.ts';
+import { getExternalRun } from '../../../lib/service/runs/external-runs.ts';
+import { getRun } from '../../../lib/service/runs/get-run.ts';
+import { type ListedRun, listRuns } from '../../../lib/service/runs/list-runs.ts';
+import { type OperationTable, refuse } from '../operation.ts';
+import { externalRunOf, externalSummaryOf } from './external-run-view.ts';
+import { runOf, runSummaryOf } from './run-view.ts';
+
+const cursorShape = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });
+
+export const runReadOperations: OperationTable<'listRuns' | 'getRun'> = {
+  async listRuns({ decider }, { scope, query }) {
+    const { cursor, limit, ...filters } = query;
+    const listing = { operationId: 'listRuns', scope, filters };
+    const start = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
+    if (cursor !== undefined && start === undefined) return refuse('cursor_invalid');
+    const found = await listRuns(decider.deps, scope, filters, defined({ limit, after: start }));
+    const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
+    return { status: 200, body: { data: found.runs.map(summaryOf), cursor: next, hasMore: next !== null } };
+  },
+
+  async getRun({ decider }, { scope, params, query }) {
+    const { runId } = params;
+    const withValues = query.resolveData === 'all';
+    if (isExternalRunId(runId)) {
+      const external = await getExternalRun(decider.deps, scope, runId, withValues);
+      return external === undefined ? refuse('not_found') : { status: 200, body: externalRunOf(external) };
+    }
+    const result = await getRun(decider, { ...scope, runId }, withValues);
+    return result.kind === 'found' ? { status: 200, body: runOf(result.run) } : refuse(result.kind);
+  },
+};
+
+const summaryOf = (run: ListedRun) => ('external' in run ? externalSummaryOf(run.external) : runSummaryOf(run));
