@@ -1,7 +1,7 @@
 /** Serves every HTTP route that no other function serves. */
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
-import { apiOperations } from './operations/all.ts';
+import { servedByApi } from './operations/all.ts';
 import { findingsOfDefinition } from './operations/workflows.ts';
 import { httpFunction } from './pipeline/http-function.ts';
 import { toolsOf } from './operation.ts';
@@ -13,4 +13,4 @@ const tools = toolsOf({
   findingsOfDefinition: findingsOfDefinition(inspectNode),
 });
 
-export const handler = httpFunction(tools, apiOperations);
+export const handler = httpFunction(tools, servedByApi);

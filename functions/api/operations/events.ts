@@ -1,5 +1,6 @@
 /** The events of a run: a page of events as JSON, or a stream of server-sent events that follows the run. */
 import { allows } from '../../../lib/api/auth.ts';
+import { runRoutes } from '../../../lib/api/run-routes.ts';
 import type { KeyId } from '../../../lib/engine/ids.ts';
 import { heartbeatEventName } from '../../../lib/engine/log/event-names.ts';
 import { iso } from '../../../lib/engine/time.ts';
@@ -8,7 +9,7 @@ import { listEvents } from '../../../lib/service/runs/list-events.ts';
 import { acquireReaderLease, acquireStreamSlot } from '../../../lib/service/watching/acquire-reader-lease.ts';
 import { beginFollowing, hasSeenAll } from '../../../lib/service/watching/follow-run.ts';
 import { type StreamUpdate, watchRun } from '../../../lib/service/watching/watch-run.ts';
-import { type Operations, type Tools, refuse } from '../operation.ts';
+import { type Operations, type Served, type Tools, refuse } from '../operation.ts';
 
 /** An event id, or 0 for the start of the log. An id beyond the end of the log is valid: no event follows it yet. */
 const eventIdPattern = /^(0|[1-9][0-9]{0,14})$/;
@@ -16,7 +17,7 @@ const eventIdPattern = /^(0|[1-9][0-9]{0,14})$/;
 /** A page of any origin may read a stream for which it has a ticket. The function never reads cookies. */
 const anyOriginHeaders = { 'access-control-allow-origin': '*' } as const;
 
-export const eventOperations: Operations<'events'> = {
+const eventOperations: Operations<'events'> = {
   async listRunEvents({ decider: { deps }, authenticator }, { scope, params, query, accept, headers, caller }) {
     const format = negotiateFormat(accept);
     if (format === undefined) return refuse('not_acceptable');
@@ -47,6 +48,8 @@ export const eventOperations: Operations<'events'> = {
     return { status: 200, stream, headers: { ...eventStreamHeaders, ...corsHeaders } };
   },
 };
+
+export const servedByEvents: Served<'events'> = { routes: runRoutes, operations: eventOperations };
 
 async function* withCleanup<Item>(
   items: AsyncIterable<Item>,
