@@ -105,6 +105,9 @@ async function* framesOf(runId: string, updates: AsyncIterable<StreamUpdate>): A
       case 'event':
         yield `id: ${update.event.eventId}\n${frame(update.event.type, update.event)}`;
         break;
+      case 'derived':
+        yield frame(update.event.type, update.event);
+        break;
       case 'delta':
         yield frame(update.delta.type, update.delta);
         break;
