@@ -5,7 +5,7 @@
 import { defined } from '../../base/defined.ts';
 import { type RunAddress, topLevel } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
-import { type DerivedEvent, derivedEvents } from '../../engine/log/derived-events.ts';
+import { type DerivedEvent, derivedEvents, stepStarts } from '../../engine/log/derived-events.ts';
 import { deltaEventName } from '../../engine/log/event-names.ts';
 import { type RunState, applyCommit, emptyState, isTerminal, openNodes } from '../../engine/log/fold.ts';
 import { type PublicEvent, type MappedEvent, type RunIdentity, envelopeOf, mapEvents } from '../../engine/log/public-event.ts';
@@ -64,6 +64,7 @@ export async function* followRun(
   after: number,
 ): AsyncGenerator<RunUpdate, void, undefined> {
   const subscriptions = new DeltaSubscriptions(deps, run);
+  const announced = new Set<string>();
   let last = after;
   let commits = first;
   let interval: DurationMs = minPollInterval;
@@ -78,6 +79,7 @@ export async function* followRun(
       yield { kind: 'event', ...fact };
     }
     if (isTerminal(state.progress)) return;
+    for (const event of stepStarts(runInfo, state, { now: deps.clock.now(), last, announced })) yield { kind: 'derived', event };
     try {
       for await (const received of subscriptions.poll(state)) {
         hasUpdates = true;
