@@ -14,11 +14,8 @@ export interface BundleSize {
 
 /** Maximum minified size of a handler: 1 MB. */
 const maxBytes = 1_048_576;
-/**
- * Larger maximums: the API validates graphs and starts, reruns and decides runs of every kind, the library validates all queries and lens
- * contracts, and the worker runs all node types.
- */
-const exceptions: Partial<Record<FunctionName, number>> = { api: 1_114_112, library: 1_179_648, worker: 2_359_296 };
+/** Larger maximums: the library validates all queries and lens contracts, and the worker runs all node types. */
+const exceptions: Partial<Record<FunctionName, number>> = { library: 1_179_648, worker: 2_359_296 };
 
 export const maxBytesOf = (name: FunctionName): number => exceptions[name] ?? maxBytes;
 

@@ -69,6 +69,18 @@ const mapForEndpoints: Plugin = {
   },
 };
 
+/** An AWS client reports its version to the service. The rest of its package file is 2 KB. */
+const versionsOfClients: Plugin = {
+  name: 'versions-of-clients',
+  setup(build) {
+    build.onLoad({ filter: /@aws-sdk[\\/]client-[^\\/]+[\\/]package\.json$/ }, ({ path }) => ({
+      contents: `export default { version: ${JSON.stringify(versionIn(readFileSync(path, 'utf8')))} };`,
+    }));
+  },
+};
+
+const versionIn = (packageFile: string): unknown => JSON.parse(packageFile).version;
+
 /**
  * The AWS clients describe each operation by a list. esbuild treats computed keys as side effects and keeps the lists of unused
  * operations. Marking the lists as pure lets it remove them.
@@ -154,6 +166,7 @@ export async function buildFunctions(
       environmentCredentials,
       environmentRegion,
       mapForEndpoints,
+      versionsOfClients,
       schemasWithoutEffects,
     ],
     entryPoints: [

@@ -2,7 +2,7 @@
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { externalDeciderOf } from '../external-wiring.ts';
 import { loggerOf } from '../wiring.ts';
-import { apiOperations } from './operations/all.ts';
+import { servedByApi } from './operations/all.ts';
 import { findingsOfDefinition } from './operations/workflows.ts';
 import { httpFunction } from './pipeline/http-function.ts';
 import { toolsOf } from './operation.ts';
@@ -14,4 +14,4 @@ const tools = toolsOf({
   findingsOfDefinition: findingsOfDefinition(inspectNode),
 });
 
-export const handler = httpFunction(tools, apiOperations);
+export const handler = httpFunction(tools, servedByApi);

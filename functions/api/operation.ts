@@ -92,6 +92,16 @@ export type OperationTable<Id extends OperationId, Using = Tools> = { readonly [
 /** All operations of a function. A new route does not compile until an operation implements it. */
 export type Operations<ServedBy extends Route['servedBy'], Using = Tools> = OperationTable<OperationOf<ServedBy>, Using>;
 
+/** What a function serves. */
+export interface Served<ServedBy extends Route['servedBy'], Using = Tools> {
+  /**
+   * The routes of all its paths. They include the routes of its operations, and those of another function at a path that the gateway
+   * sends here for other methods. A function does not bundle the schemas of routes that it never sees.
+   */
+  readonly routes: readonly (Route & { readonly operationId: OperationId })[];
+  readonly operations: Operations<ServedBy, Using>;
+}
+
 /** The response of any operation, as the pipeline sees it. */
 export type AnyResponse = (Refusal | StreamResponse | { readonly status: number | string; readonly body: unknown }) & {
   readonly headers?: Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 /** Receives webhooks. A separate function, because its requests have no API key and it may read no keys. */
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
-import { webhookOperations } from '../api/operations/webhooks.ts';
+import { servedByWebhooks } from '../api/operations/webhooks.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
 import { toolsOf } from '../api/operation.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
@@ -13,4 +13,4 @@ const tools = {
   secrets: webhookSecretsOf(decider.deps.clock),
 };
 
-export const handler = httpFunction(tools, webhookOperations);
+export const handler = httpFunction(tools, servedByWebhooks);

@@ -1,7 +1,7 @@
 /** The routes for deployments and for messages to their bundle runs, as entries of the route table. */
 import { ok, type Route, smallLimitBytes } from './route.ts';
 import * as deployments from './schemas/deployments.ts';
-import * as world from './schemas/deployments.ts';
+import { appQuery } from './schemas/parts.ts';
 
 export const deploymentRoutes = [
   {
@@ -44,7 +44,7 @@ export const deploymentRoutes = [
     summary: 'Returns the active deployment of an app, on which new runs start',
     servedBy: 'deployments',
     scope: 'deploy:read',
-    query: deployments.appQuery,
+    query: appQuery,
     idempotencyKey: 'none',
     responses: { 200: ok('The active deployment', deployments.activeDeploymentResponse) },
     errors: ['no_active_deployment', 'app_required'],
@@ -161,36 +161,5 @@ export const deploymentRoutes = [
     action: 'deployments.remove',
     responses: { 200: ok('Removed', deployments.removedDeploymentResponse) },
     errors: ['not_found', 'deployment_active', 'deployment_in_use'],
-  },
-] as const satisfies readonly Route[];
-
-/** A message is stored in the log of its run, or offloaded to the bucket. The queue contains only its name. */
-export const messageLimitBytes = 262_144;
-
-export const worldRoutes = [
-  {
-    method: 'POST',
-    path: '/v1/queue/publish',
-    operationId: 'publishMessage',
-    summary: 'Sends a message to a bundle run',
-    servedBy: 'api',
-    scope: 'world:proxy',
-    body: { schema: world.publishBody, limitBytes: messageLimitBytes },
-    idempotencyKey: 'none',
-    action: 'world.queue.publish',
-    responses: { 200: ok('The message is in the log of its run and will be delivered', world.publishedMessageResponse) },
-    errors: ['not_found', 'run_terminal', 'idempotency_conflict', 'takes_no_messages', 'deployment_mismatch', 'unknown_queue'],
-  },
-  {
-    method: 'GET',
-    path: '/v1/world/deployment-id',
-    operationId: 'getWorldDeploymentId',
-    summary: 'Returns the id of the active deployment of an app',
-    servedBy: 'api',
-    scope: 'world:proxy',
-    query: world.appQuery,
-    idempotencyKey: 'none',
-    responses: { 200: ok('The active deployment', world.worldDeploymentResponse) },
-    errors: ['no_active_deployment', 'app_required'],
   },
 ] as const satisfies readonly Route[];

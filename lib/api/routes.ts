@@ -3,40 +3,21 @@
  * Add a route as one entry; the function that serves it does not compile until it handles the route.
  */
 import type * as z from 'zod';
-import { lensRoutes, queryRoutes, workflowRoutes } from './definition-routes.ts';
-import { deploymentRoutes, worldRoutes } from './deployment-routes.ts';
+import { lensRoutes, queryRoutes } from './definition-routes.ts';
+import { deploymentRoutes } from './deployment-routes.ts';
 import type { ErrorCode } from './errors.ts';
 import { auditRoutes, keyRoutes } from './key-routes.ts';
-import { type Route, ok } from './route.ts';
+import type { Route } from './route.ts';
 import { runRoutes, signalRoutes, tagRoutes, testRunRoutes, ticketRoutes } from './run-routes.ts';
 import { scheduleRoutes } from './schedule-routes.ts';
-import { healthResponse, openApiResponse } from './schemas/service.ts';
+import { healthRoutes, openApiRoutes } from './service-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
+import { workflowRoutes } from './workflow-routes.ts';
+import { worldRoutes } from './world-routes.ts';
 
 export const routes = [
-  {
-    method: 'GET',
-    path: '/v1/health',
-    operationId: 'getHealth',
-    summary: 'Reports that the service is available',
-    allowsPlainHttp: true,
-    servedBy: 'api',
-    scope: null,
-    idempotencyKey: 'none',
-    responses: { 200: ok('The service is available', healthResponse) },
-    errors: [],
-  },
-  {
-    method: 'GET',
-    path: '/v1/openapi.json',
-    operationId: 'getOpenApi',
-    summary: 'This document',
-    servedBy: 'library',
-    scope: null,
-    idempotencyKey: 'none',
-    responses: { 200: ok('OpenAPI 3.1', openApiResponse) },
-    errors: [],
-  },
+  ...healthRoutes,
+  ...openApiRoutes,
   ...workflowRoutes,
   ...runRoutes,
   ...ticketRoutes,

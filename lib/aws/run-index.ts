@@ -37,7 +37,10 @@ import {
   crashPartitions,
   dueNoteKey,
   dueNotePrefix,
-  duePartition,
+  dueHourOf,
+  duePartitions,
+  dueSortsBetween,
+  minuteOfDueEntry,
   dueKey,
   minuteOfDueNote,
   positionOfSort,
@@ -139,17 +142,30 @@ export class DynamoRunIndex implements RunIndex {
   }
 
   async dueIn(minute: number): Promise<readonly DueRun[]> {
-    const partitions = sides.flatMap((side) => shards.map((shard) => duePartition(minute, shard, side)));
-    const parts = partitions.map((partition) =>
-      allOf(
-        this.#tables.runs.query({
-          ConsistentRead: true,
-          KeyConditionExpression: 'pk = :pk',
-          ExpressionAttributeValues: { ':pk': text(partition) },
-        }),
-      ),
-    );
+    const parts = duePartitions(dueHourOf(minute)).map((partition) => allOf(this.#dueEntries(partition, minute, minute)));
     return (await Promise.all(parts)).flat().map(dueRunIn);
+  }
+
+  async firstDueMinute(first: number, last: number): Promise<number | undefined> {
+    for (let hour = dueHourOf(first); hour <= dueHourOf(last); hour += 1) {
+      const found = await Promise.all(
+        duePartitions(hour).map((partition) => firstOf(this.#dueEntries(partition, first, last, { Limit: 1 }), 1)),
+      );
+      const minutesFound = found.flat().map((item) => minuteOfDueEntry(read('a due entry', sortOnly, item).sk));
+      if (minutesFound.length > 0) return Math.min(...minutesFound);
+    }
+    return undefined;
+  }
+
+  /** The entries of these minutes in a partition, in the order of their minutes. */
+  #dueEntries(partition: string, first: number, last: number, options: { readonly Limit?: number } = {}) {
+    const sorts = dueSortsBetween(first, last);
+    return this.#tables.runs.query({
+      ...options,
+      ConsistentRead: true,
+      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :first AND :last',
+      ExpressionAttributeValues: { ':pk': text(partition), ':first': text(sorts.first), ':last': text(sorts.last) },
+    });
   }
 
   async sweptMinute(): Promise<number | undefined> {
@@ -229,8 +245,6 @@ export class DynamoRunIndex implements RunIndex {
     });
   }
 }
-
-const sides: readonly Side[] = ['platform', 'code'];
 
 /** The run of a row, if it is a run of the scope. */
 const runOfRow = ({ projectId, environment }: Scope, { pk }: Row): readonly RunAddress[] => {

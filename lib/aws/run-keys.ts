@@ -64,17 +64,29 @@ export const dueNoteKey = (run: RunAddress, minute: number): Key => ({ pk: runPa
 export const minuteOfDueNote = (sort: string): number => Number(sort.slice(dueNotePrefix.length));
 export const isLogSort = (sort: string): boolean => sort.startsWith(logPrefix);
 
-/** Partitions that many runs write at once have eight shards: due entries of a minute, runs of a project or of a state. */
+/** Partitions that many runs write at once have eight shards: due entries of an hour, runs of a project or of a state. */
 export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const shardOf = (run: RunAddress): number => createHash('sha256').update(run.runId).digest().readUInt8(0) % shards.length;
 
+/** The hour of a due minute. Its entries share partitions, so that a sweep which is behind finds the next due minute in few queries. */
+export const dueHourOf = (minute: number): number => Math.floor(minute / 60);
+const sides: readonly Side[] = ['platform', 'code'];
+/** The partitions with the due entries of an hour: those of both sides. */
+export const duePartitions = (hour: number): readonly string[] =>
+  sides.flatMap((side) => shards.map((shard) => duePartition(hour, shard, side)));
+const duePartition = (hour: number, shard: number, side: Side): string => partitionOf(dueKind[side], hour, shard);
 /** @param side the writer's side; an entry only makes the sweep check a run */
-export const duePartition = (minute: number, shard: number, side: Side = 'platform'): string =>
-  partitionOf(dueKind[side], minute, shard);
 export const dueKey = (run: RunAddress, minute: number, side: Side = 'platform'): Key => ({
-  pk: duePartition(minute, shardOf(run), side),
-  sk: `${scopeKey(run)}#${run.runId}`,
+  pk: duePartition(dueHourOf(minute), shardOf(run), side),
+  sk: `${dueSort(minute)}#${scopeKey(run)}#${run.runId}`,
 });
+/** The first and the last sort key of the entries of these minutes. */
+export const dueSortsBetween = (first: number, last: number): { readonly first: string; readonly last: string } => ({
+  first: `${dueSort(first)}#`,
+  last: `${dueSort(last)}#~`,
+});
+/** Minutes of equal length sort as text. */
+const dueSort = (minute: number): string => String(minute).padStart(10, '0');
 /** Worker crashes are rare, so a partition covers the ten minutes in which they were noticed. */
 const crashSpanMs = 600_000;
 const crashPartition = (span: number, side: Side): string => partitionOf(crashKind[side], span);
@@ -91,7 +103,8 @@ export const crashKey = (run: RunAddress, side: Side, node: NodeKey, noticedAt: 
 export const runOfCrash = (sort: string): RunAddress => addressOf(sort.split('#'));
 
 /** The run in the sort key of a due entry. */
-export const runOfDueEntry = (sort: string): RunAddress => addressOf(sort.split('#'));
+export const runOfDueEntry = (sort: string): RunAddress => addressOf(sort.split('#').slice(1));
+export const minuteOfDueEntry = (sort: string): number => Number(sort.slice(0, sort.indexOf('#')));
 /** The run in the partition key of its items. */
 export const runIn = (partition: string): RunAddress => addressOf(partition.split('#').slice(1));
 

@@ -6,7 +6,7 @@ import { exactly } from '../codec/exact.ts';
 import { attempt, instant, iterationKey, nodeId, runId, signalId } from '../codec/ids.ts';
 import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
-import { type SignalId, type SignalKey, nodeKey } from '../engine/ids.ts';
+import { type RunId, type SignalId, type SignalKey, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
@@ -40,6 +40,8 @@ const signalKey = (key: SignalKey, id: SignalId): Key => ({ pk: signalPartition(
 /** The payload of a signal is a separate item, so that matching does not read it. */
 const payloadKey = (key: SignalKey, id: SignalId): Key => ({ pk: signalPartition(key), sk: `payload#${id}` });
 const nameOf = (waiter: Waiter): string => `${waiter.runId}#${nodeKey(waiter)}#${waiter.attempt}`;
+/** The run in the name of a waiter. */
+const runOf = (name: string): RunId => runId.parse(name.slice(0, name.indexOf('#')));
 const waiterKey = (key: SignalKey, waiter: Waiter): Key => ({ pk: signalPartition(key), sk: `waiter#${nameOf(waiter)}` });
 
 const isClaimedBy = (waiter: Waiter): Expression => ({
@@ -161,6 +163,6 @@ const deliveryItem = partSchema('the delivery of a signal', { delivered: anyFlag
 
 const signalIn = (item: Item): StoredSignal => {
   const { claimer, takenBy, ...signal } = signalItem.decode(item);
-  if (takenBy !== undefined) return { ...signal, state: 'taken' };
+  if (takenBy !== undefined) return { ...signal, state: 'taken', by: runOf(takenBy) };
   return claimer === undefined ? { ...signal, state: 'free' } : { ...signal, state: 'claimed', by: claimer };
 };

@@ -1,4 +1,4 @@
-/** The text at the terminal after a start: the addresses, and a command that starts a first run. */
+/** The text at the terminal after a start: the addresses, and the commands that start a first run. */
 
 export interface Greeting {
   readonly url: string;
@@ -7,50 +7,31 @@ export interface Greeting {
   readonly directory: string;
   /** how far the clock is ahead of this machine's */
   readonly offsetMs: number;
+  /** the folder of the start has the examples: it is a checkout */
+  readonly hasExamples: boolean;
 }
 
-const workflow = {
-  name: 'hello',
-  nodes: [
-    { id: 'start', type: 'start' },
-    {
-      id: 'greet',
-      type: 'javascript',
-      config: { code: 'return `Hello, ${ctx.input.name}!`', outputVariable: 'greeting' },
-    },
-    { id: 'end', type: 'end', config: { outputParameters: [{ name: 'greeting', sourceVariable: '{{ctx.greeting}}' }] } },
-  ],
-  edges: [
-    { source: 'start', target: 'greet' },
-    { source: 'greet', target: 'end' },
-  ],
-};
+export const firstWorkflow = 'examples/order-total/workflow.json';
 
-/** Quotes for a POSIX shell. Inside single quotes the shell interprets nothing; a quote itself is written `'\''`. */
-const shellQuote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+/** The first run of README.md, in a checkout. */
+const checkoutCommands = `npx stepwell workflows publish ${firstWorkflow}
+RUN=$(npx stepwell runs start order-total --input '{"items": [{"qty": 3, "price": 50}]}')
+npx stepwell runs watch "$RUN"
+npx stepwell runs get "$RUN"`;
 
-const post = (url: string, apiKey: string, body: unknown, ...headers: readonly string[]): string =>
-  [
-    `curl -s ${url}`,
-    ...[`authorization: Bearer ${apiKey}`, 'content-type: application/json', ...headers].map(
-      (header) => `-H ${shellQuote(header)}`,
-    ),
-    `-d ${shellQuote(JSON.stringify(body))}`,
-  ].join(' ');
+/** The first run of docs/guides/local-development.md, in a project that `stepwell init` made and `stepwell dev` deploys. */
+const projectCommands = `npx stepwell runs start greet --input '{"name":"Ada"}'`;
 
-/** Two requests in one command: the first defines a workflow, the second starts it. */
-export const firstRun = ({ url, apiKey }: Pick<Greeting, 'url' | 'apiKey'>): string =>
-  [
-    post(`${url}/v1/workflows`, apiKey, workflow),
-    post(`${url}/v1/runs`, apiKey, { workflowName: workflow.name, input: { name: 'world' } }, 'idempotency-key: first'),
-  ].join(' && ');
+/** The commands that start a first run, one a line. */
+export const firstRun = ({ hasExamples }: Pick<Greeting, 'hasExamples'>): string =>
+  hasExamples ? checkoutCommands : projectCommands;
 
 const clockLine = (offsetMs: number): string =>
   offsetMs === 0
     ? ''
     : `  Clock    ${new Date().toISOString()}, ${(offsetMs / 3_600_000).toFixed(1)} hours ahead of this machine\n`;
 
-export const greeting = ({ url, socketUrl, apiKey, directory, offsetMs }: Greeting): string => `
+export const greeting = ({ url, socketUrl, apiKey, directory, offsetMs, hasExamples }: Greeting): string => `
 Stepwell is running.
 
   API      ${url}/v1
@@ -58,9 +39,9 @@ Stepwell is running.
   API key  ${apiKey}
   State    ${directory}   (logs of the functions: ${directory}/logs)
 ${clockLine(offsetMs)}
-Start a first run:
+Start a first run, in a second terminal in the same folder${hasExamples ? '' : ' (npx stepwell init writes the workflow, npx stepwell dev deploys it)'}:
 
-  ${firstRun({ url, apiKey })}
+${firstRun({ hasExamples }).replaceAll(/^/gm, '  ')}
 
 Ctrl-C stops it. Runs continue at the next start.
 `;

@@ -1,5 +1,5 @@
 /** `npm start`: runs the template on this machine until Ctrl-C. Heavy modules are imported later, so a start takes half a second. */
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { environmentNames } from '../contract/environment.ts';
@@ -118,8 +118,10 @@ async function announce(started: Cloud, { directory, stateFiles, clock, clockSer
     clock: { url: clockServer.url, token: clockServer.token },
     pid: process.pid,
   });
-  const { greeting } = await import('./greeting.ts');
-  printLine(greeting({ url: started.url, socketUrl: started.socketUrl, apiKey, directory, offsetMs: clock.offsetMs() }));
+  const { firstWorkflow, greeting } = await import('./greeting.ts');
+  const hasExamples = existsSync(join(process.cwd(), firstWorkflow));
+  const { url, socketUrl } = started;
+  printLine(greeting({ url, socketUrl, apiKey, directory, offsetMs: clock.offsetMs(), hasExamples }));
 }
 
 try {

@@ -15,6 +15,8 @@ interface Entry {
   isDelivered?: boolean;
 }
 
+type ResolvedClaim = { readonly state: 'free' } | { readonly state: 'taken'; readonly by: RunId };
+
 interface SignalQueue {
   readonly waiters: Map<string, { readonly waiter: Waiter; readonly retainUntil: Instant }>;
   readonly signals: Map<SignalId, Entry>;
@@ -73,11 +75,11 @@ class MemorySignals implements Signals {
   }
 
   async release(key: SignalKey, id: SignalId, waiter: Waiter): Promise<void> {
-    this.#resolveClaim(key, id, waiter, 'free');
+    this.#resolveClaim(key, id, waiter, { state: 'free' });
   }
 
   async markTaken(key: SignalKey, id: SignalId, waiter: Waiter): Promise<void> {
-    this.#resolveClaim(key, id, waiter, 'taken');
+    this.#resolveClaim(key, id, waiter, { state: 'taken', by: waiter.runId });
   }
 
   async recordDelivery(key: SignalKey, id: SignalId, isDelivered: boolean): Promise<boolean> {
@@ -98,11 +100,11 @@ class MemorySignals implements Signals {
     }
   }
 
-  #resolveClaim(key: SignalKey, id: SignalId, waiter: Waiter, state: 'free' | 'taken'): void {
+  #resolveClaim(key: SignalKey, id: SignalId, waiter: Waiter, resolved: ResolvedClaim): void {
     const entry = this.#queue(key).signals.get(id);
     if (entry?.signal.state !== 'claimed' || waiterName(entry.signal.by) !== waiterName(waiter)) return;
     const { by: _by, ...signal } = entry.signal;
-    entry.signal = frozenCopy({ ...signal, state });
+    entry.signal = frozenCopy({ ...signal, ...resolved });
   }
 
   #queue(key: SignalKey): SignalQueue {

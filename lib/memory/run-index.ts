@@ -67,6 +67,13 @@ export class MemoryRunIndex implements RunIndex {
     return [...(this.#due.get(minute)?.values() ?? [])];
   }
 
+  async firstDueMinute(first: number, last: number): Promise<number | undefined> {
+    const minutes = [...this.#due].flatMap(([minute, runs]) =>
+      minute >= first && minute <= last && runs.size > 0 ? [minute] : [],
+    );
+    return minutes.length === 0 ? undefined : Math.min(...minutes);
+  }
+
   async sweptMinute(): Promise<number | undefined> {
     return this.#sweptMinute;
   }

@@ -4,6 +4,7 @@ export { NonRetryableError } from '../sdk/errors.ts';
 export type { RetryPolicy } from '../sdk/retry-policy.ts';
 export type { WorkflowRunHandle, WorkflowRunResultOptions } from './handle.ts';
 export {
+  type DeliveredSignal,
   OpenWorkflow,
   type OpenWorkflowOptions,
   type RunnableWorkflow,

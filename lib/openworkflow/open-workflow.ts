@@ -7,7 +7,7 @@ import { workflowMark } from '../sdk/marks.ts';
 import type { StandardSchema } from '../sdk/standard-schema.ts';
 import type { WorkflowSpec } from '../sdk/workflow.ts';
 import { WorkflowRunHandle } from './handle.ts';
-import { type SentSignal, sharedCorrelation, sentSignal } from './step.ts';
+import { sharedCorrelation } from './step.ts';
 import { type Workflow, type WorkflowFunction, defineWorkflow } from './workflow.ts';
 
 export interface OpenWorkflowOptions {
@@ -32,6 +32,13 @@ export interface WorkflowRunOptions {
 export interface RunnableWorkflow<Input, Output, RunInput = Input> extends Workflow<Input, Output, RunInput> {
   readonly workflow: Workflow<Input, Output, RunInput>;
   run(input?: RunInput, options?: WorkflowRunOptions): Promise<WorkflowRunHandle<Output>>;
+}
+
+/** The result of sending a signal from outside of a workflow. */
+export interface DeliveredSignal {
+  readonly signalId: string;
+  /** the run that received the signal; empty: the signal is stored for the first run that waits for it */
+  readonly workflowRunIds: readonly string[];
 }
 
 export class OpenWorkflow {
@@ -105,7 +112,7 @@ export class OpenWorkflow {
     await (await this.#getClient()).cancelRun(workflowRunId);
   }
 
-  /** Sends the signal to one run that waits for it. Without one, the signal is stored for a day. */
+  /** Sends the signal to one run that waits for it, and returns that run. Without one, the signal is stored for a day. */
   async sendSignal({
     signal,
     data,
@@ -114,13 +121,13 @@ export class OpenWorkflow {
     readonly signal: string;
     readonly data?: unknown;
     readonly idempotencyKey?: string;
-  }): Promise<SentSignal> {
+  }): Promise<DeliveredSignal> {
     const client = await this.#getClient();
     const sent = await client.sendSignal(
       { name: signal, correlation: sharedCorrelation, payload: jsonOf(data ?? null) },
       idempotencyKey === undefined ? {} : { idempotencyKey },
     );
-    return sentSignal(sent.signalId);
+    return { signalId: sent.signalId, workflowRunIds: sent.workflowRunIds };
   }
 
   #getClient(): Promise<StepwellClient> {

@@ -35,11 +35,11 @@ export interface StepWaitOptions<Data> {
   readonly schema?: StandardSchema<never, Data> | StandardSchema<unknown, Data>;
 }
 
-/** The result of sending a signal. */
+/** The result of the step that sends a signal. */
 export interface SentSignal {
   readonly signalId: string;
   /**
-   * Unknown on this platform: a signal goes to one wait, and is stored for a wait that has not begun.
+   * Unknown in a workflow: the step ends with its commit, and the platform delivers the signal after it.
    * @throws NonRetryableError `openworkflow_unsupported`, always
    */
   readonly workflowRunIds: readonly string[];
@@ -80,12 +80,12 @@ export const stepApi = (step: Step): StepApi => ({
 /** The correlation of all signals: the library identifies a signal by its name alone. */
 export const sharedCorrelation = 'openworkflow';
 
-export const sentSignal = (signalId: string): SentSignal =>
+const sentSignal = (signalId: string): SentSignal =>
   // Not enumerable: storing or printing the result must not call the getter.
   Object.defineProperty({ signalId, workflowRunIds: [] }, 'workflowRunIds', {
     enumerable: false,
     get(): never {
-      throw new NonRetryableError('a signal is stored until a run waits for it, so the runs that it reaches are not known', {
+      throw new NonRetryableError('the step ends before its signal is delivered, so the runs that it reaches are not known', {
         code: 'openworkflow_unsupported',
       });
     },

@@ -18,7 +18,8 @@ type ClaimState =
   | { readonly state: 'free' }
   /** claimed for this waiter; the log of the waiter's run says whether it received the signal */
   | { readonly state: 'claimed'; readonly by: Waiter }
-  | { readonly state: 'taken' };
+  /** the run that received it */
+  | { readonly state: 'taken'; readonly by: RunId };
 
 export type StoredSignal = ClaimState & {
   readonly signalId: SignalId;

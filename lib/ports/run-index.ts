@@ -68,6 +68,8 @@ export interface RunIndex {
   deleteDueEntries(run: RunAddress): Promise<void>;
   /** All runs that are due in the minute. Strongly consistent. */
   dueIn(minute: number): Promise<readonly DueRun[]>;
+  /** The first of these minutes in which a run is due; undefined if there is none. Strongly consistent. */
+  firstDueMinute(first: number, last: number): Promise<number | undefined>;
   /** The last minute that the sweep completed; undefined before the first sweep. Never decreases. */
   sweptMinute(): Promise<number | undefined>;
   recordSweptMinute(minute: number): Promise<void>;

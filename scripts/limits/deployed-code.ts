@@ -1,6 +1,6 @@
 /** Limits of deployed code: threads, messages, responses. */
-import { messageLimitBytes } from '../../lib/api/deployment-routes.ts';
-import { maxMessageDelaySeconds } from '../../lib/api/schemas/deployments.ts';
+import { messageLimitBytes } from '../../lib/api/world-routes.ts';
+import { maxMessageDelaySeconds } from '../../lib/api/schemas/world.ts';
 import { maxBatchCharacters } from '../../lib/bundles/parse-task-messages.ts';
 import { printLimits } from '../../lib/bundles/code-output.ts';
 import { responseLimits } from '../../lib/bundles/code-output.ts';
@@ -116,13 +116,13 @@ export const deployedCode: LimitSection = {
       value: bytes(messageLimitBytes),
       per: 'request',
       atLimit: '`payload_too_large` (413)',
-      definedIn: ['lib/api/deployment-routes.ts'],
+      definedIn: ['lib/api/world-routes.ts'],
     },
     {
       name: 'Delay of a published message',
       value: seconds(maxMessageDelaySeconds * 1_000),
       atLimit: 'a larger one is refused with `invalid_request`',
-      definedIn: ['lib/api/schemas/deployments.ts'],
+      definedIn: ['lib/api/schemas/world.ts'],
     },
     {
       name: 'Messages with code at once',

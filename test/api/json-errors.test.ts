@@ -21,6 +21,61 @@ test.each([
   expect(describeJsonError(text).startsWith(expected), describeJsonError(text)).toBe(true);
 });
 
+test.each([
+  ['[1.]', 'line 1, column 2: this is not a number of JSON'],
+  ['[-]', 'line 1, column 2: this is not a number of JSON'],
+  ['["a\tb"]', 'line 1, column 4: the string has a control character; escape it'],
+  ['["\\x"]', 'line 1, column 3: the string has an invalid escape'],
+  ['["\\u00g0"]', 'line 1, column 3: the escape must be \\u and four hexadecimal digits'],
+  ['[1, 2', 'line 1, column 6: a closing bracket is missing'],
+  ['[1, /* two */ 2]', 'line 1, column 5: JSON has no comments'],
+  ['[1, 2]]', 'line 1, column 7: the document ended before this'],
+])('%j has the error %j', (text, expected) => {
+  expect(describeJsonError(text)).toBe(expected);
+});
+
+test('exactly the texts that JSON.parse refuses have a position', () => {
+  const token = fc.constantFrom(
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"',
+    '\\',
+    ' ',
+    '\n',
+    'true',
+    'nul',
+    '0',
+    '-1',
+    '1.5e3',
+    '01',
+    '"a"',
+    '"\\n"',
+    '"\\u12"',
+    '//',
+  );
+  const nearJson = fc.array(token, { maxLength: 8 }).map((tokens) => tokens.join(''));
+  fc.assert(
+    fc.property(fc.oneof(fc.json(), nearJson, fc.string()), (text) => {
+      const expected = parses(text) ? 'the text is not JSON' : expect.stringMatching(/^line /);
+      expect(describeJsonError(text)).toEqual(expected);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+const parses = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
 test('every text that is not JSON is described, also deeply nested ones', () => {
   fc.assert(
     fc.property(

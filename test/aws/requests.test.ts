@@ -58,6 +58,7 @@ beforeAll(async () => {
   await index.listByState(run, 'failed', { limit: 5 });
   await index.markDue({ run, minute: 29_000_000 });
   await index.dueIn(29_000_000);
+  await index.firstDueMinute(29_000_000, 29_000_001);
   await index.sweptMinute();
   await index.recordSweptMinute(29_000_000);
 
@@ -175,7 +176,7 @@ test('every write that could overwrite another writer’s has a condition', () =
   const sortKeys = unconditional.map(({ Item }) => (Item?.['sk']?.S ?? 'an addition').replace(/#?wrun_.*|Z#one$/, ''));
   expect(sortKeys).toEqual([
     'heartbeat#fetch-1',
-    expect.stringMatching(/^project_\d+#production$/),
+    expect.stringMatching(/^0029000000#project_\d+#production$/),
     '2026-05-01T12:00:00.123Z#operator',
     '2026-05-01T12:00:00.123',
     'an addition',

@@ -45,7 +45,7 @@ describe('a signal', () => {
     const run = await started(environment.api, key, { graph: waiting });
     await environment.runToEnd(Promise.resolve());
     const { exitCode, out } = await admin.type('runs', 'signal', run, 'paid', '--payload', '{"amount":3}', '--signal-id', 's1');
-    expect([exitCode, out]).toEqual([0, 's1 is delivered.\n']);
+    expect([exitCode, out]).toEqual([0, `s1 is delivered to ${run}.\n`]);
     expect(await outputOf(run)).toEqual({ amount: 3 });
   });
   test('by correlation is stored until a node waits for it; the same id is sent once', async () => {
@@ -63,7 +63,11 @@ describe('a signal', () => {
       ...payload,
     ];
     expect((await admin.type(...line)).out).toBe('s2 is stored: no run waits for it yet.\n');
-    expect(dataIn(await admin.type('--json', ...line), signals.sentResponse)).toEqual({ signalId: 's2', delivered: false });
+    expect(dataIn(await admin.type('--json', ...line), signals.sentResponse)).toEqual({
+      signalId: 's2',
+      delivered: false,
+      workflowRunIds: [],
+    });
     const [start, paid, end] = waiting.nodes;
     const correlated = { ...paid, config: { ...paid?.config, correlation: 'order 7' } };
     const run = await started(environment.api, key, { graph: { ...waiting, nodes: [start, correlated, end] } });

@@ -288,6 +288,19 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         expect(await index.dueIn(29_000_012)).toEqual([run]);
       });
 
+      test('the first minute with an entry is found, within an hour and across hours', async () => {
+        const first = 29_000_100;
+        const [run, later] = [freshRun(), freshRun()];
+        await index.markDue({ run, minute: first + 7 });
+        await index.markDue({ run: later, minute: first + 300 });
+        expect(await index.firstDueMinute(first, first + 6)).toBeUndefined();
+        expect(await index.firstDueMinute(first, first + 7)).toBe(first + 7);
+        expect(await index.firstDueMinute(first + 7, first + 7)).toBe(first + 7);
+        expect(await index.firstDueMinute(first + 8, first + 299)).toBeUndefined();
+        expect(await index.firstDueMinute(first + 8, first + 2_000)).toBe(first + 300);
+        expect(await index.firstDueMinute(first + 2, first + 1)).toBeUndefined();
+      });
+
       test('a minute has runs of many scopes, also two with the same id', async () => {
         const runs = Array.from({ length: 40 }, () => freshRun());
         const twin = { ...freshScope(), runId: freshRun().runId };

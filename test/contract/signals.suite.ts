@@ -38,7 +38,7 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       ...state,
     });
     const free = { state: 'free' };
-    const taken = { state: 'taken' };
+    const takenBy = ({ runId }: Waiter) => ({ state: 'taken', by: runId });
     const later = (count: number): Instant => after(noon, minutes(count));
 
     test('a new signal key has no signals and no waiters', async () => {
@@ -87,7 +87,7 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       await signals.claim(key, one.signalId, by);
       await signals.markTaken(key, one.signalId, by);
       await signals.store(key, again);
-      expect((await signals.read(key)).signals).toEqual([shown(one, taken)]);
+      expect((await signals.read(key)).signals).toEqual([shown(one, takenBy(by))]);
     });
 
     test('a waiter is added and removed once, and another attempt is another waiter', async () => {
@@ -141,7 +141,7 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       expect(await signals.claim(key, stored.signalId, other)).toBe(true);
       await signals.markTaken(key, stored.signalId, other);
       await signals.release(key, stored.signalId, other);
-      expect((await signals.read(key)).signals).toEqual([shown(stored, taken)]);
+      expect((await signals.read(key)).signals).toEqual([shown(stored, takenBy(other))]);
     });
 
     test('the first recorded delivery of a signal is kept', async () => {

@@ -6,6 +6,7 @@ import {
   attachmentKey,
   heartbeatKey,
   deltaKey,
+  dueHourOf,
   dueKey,
   headKey,
   logKey,
@@ -87,7 +88,10 @@ describe('keys', () => {
   const spelled = (key: { pk: string; sk: string }): string =>
     [key.pk, key.sk]
       .map((part) =>
-        part.replace(new RegExp(`#${minute}#[${shards.join('')}]$`), '#<minute>#<shard>').replace(run.runId, '<runId>'),
+        part
+          .replace(new RegExp(`#${dueHourOf(minute)}#[${shards.join('')}]$`), '#<hour>#<shard>')
+          .replace(new RegExp(`^0*${minute}#`), '<minute>#')
+          .replace(run.runId, '<runId>'),
       )
       .join(' ');
   const node = nodeKey({ nodeId: nodeId('price'), iteration: topLevel });

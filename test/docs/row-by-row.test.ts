@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { routes } from '../../lib/api/routes.ts';
-import { deltaEventName, heartbeatEventName, publicEventNames } from '../../lib/engine/log/event-names.ts';
+import { deltaEventName, derivedEventNames, heartbeatEventName, publicEventNames } from '../../lib/engine/log/event-names.ts';
 import { allTopologies } from '../conformance/topologies/all.ts';
 import { quotedIn, read, rowsIn } from './documents.ts';
 
@@ -48,7 +48,7 @@ describe.each(['the-graph-document-row-by-row', 'the-lens-document-row-by-row'])
   });
 
   test('the events that it names are events', () => {
-    const known = new Set<string>([...publicEventNames, deltaEventName, heartbeatEventName]);
+    const known = new Set<string>([...publicEventNames, ...Object.values(derivedEventNames), deltaEventName, heartbeatEventName]);
     const named = quoted.filter((each) => /^(run|node|input|system|contract|moderation|loop|signal)\.[a-z_.]+$/.test(each));
     expect(named.length).toBeGreaterThan(3);
     expect(named.filter((each) => !known.has(each))).toEqual([]);
@@ -64,7 +64,7 @@ describe.each(['the-graph-document-row-by-row', 'the-lens-document-row-by-row'])
 
 test('the events of the lens document that are told are told as said', () => {
   const rows = rowsIn(read(`${folder}/the-lens-document-row-by-row.md`)).filter(({ section }) => section === 'Events');
-  const known = new Set<string>([...publicEventNames, deltaEventName, heartbeatEventName]);
+  const known = new Set<string>([...publicEventNames, ...Object.values(derivedEventNames), deltaEventName, heartbeatEventName]);
   for (const {
     cells: [row = '', verdict],
   } of rows) {

@@ -37,7 +37,7 @@ describe('a signal', () => {
   test('that a run awaits continues it, and events record both', async () => {
     const { api, key, run, runId } = await waiting();
     const { status, body } = await api.call('POST', '/v1/signals', { key, body: { ...paid, payload: { amount: 3 } } });
-    expect([status, body]).toEqual([202, { signalId: expect.stringMatching(/^sig_/), delivered: true }]);
+    expect([status, body]).toEqual([202, { signalId: expect.stringMatching(/^sig_/), delivered: true, workflowRunIds: [runId] }]);
     const { signalId } = z.object({ signalId: z.string() }).parse(body);
     expect(await run()).toMatchObject({
       status: 'completed',
@@ -55,7 +55,7 @@ describe('a signal', () => {
       key,
       body: { name: 'paid', signalId: 'mine' },
     });
-    expect([status, body]).toEqual([202, { signalId: 'mine', delivered: true }]);
+    expect([status, body]).toEqual([202, { signalId: 'mine', delivered: true, workflowRunIds: [runId] }]);
     expect(await run()).toMatchObject({ status: 'completed', nodes: [{}, { output: { payload: null } }, {}] });
     const ended = await api.call('POST', `/v1/runs/${runId}/signals`, { key, body: { name: 'paid' } });
     expect(ended.body).toMatchObject({ code: 'run_terminal', message: expect.stringContaining('completed') });

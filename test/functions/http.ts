@@ -3,12 +3,12 @@ import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import * as z from 'zod';
-import { deploymentOperations } from '../../functions/api/operations/deployments.ts';
-import { eventOperations } from '../../functions/api/operations/events.ts';
-import { apiOperations } from '../../functions/api/operations/all.ts';
-import { libraryOperations } from '../../functions/api/operations/library.ts';
-import { stopOperations } from '../../functions/api/operations/test-runs.ts';
-import { webhookOperations } from '../../functions/api/operations/webhooks.ts';
+import { servedByDeployments } from '../../functions/api/operations/deployments.ts';
+import { servedByEvents } from '../../functions/api/operations/events.ts';
+import { servedByApi } from '../../functions/api/operations/all.ts';
+import { servedByLibrary } from '../../functions/api/operations/library.ts';
+import { servedByTestRuns } from '../../functions/api/operations/test-runs.ts';
+import { servedByWebhooks } from '../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../functions/api/operation.ts';
 import { findingsOfDefinition } from '../../functions/api/operations/workflows.ts';
@@ -104,12 +104,12 @@ export const http = (
     secrets: new WebhookSecrets(new SecretCache(secrets, deps.clock)),
   };
   const functions = {
-    api: httpFunction(tools, apiOperations),
-    events: httpFunction(tools, eventOperations),
-    deployments: httpFunction(tools, deploymentOperations),
-    library: httpFunction(tools, libraryOperations),
-    'test-runs': httpFunction(tools, stopOperations),
-    webhooks: httpFunction(webhooks, webhookOperations),
+    api: httpFunction(tools, servedByApi),
+    events: httpFunction(tools, servedByEvents),
+    deployments: httpFunction(tools, servedByDeployments),
+    library: httpFunction(tools, servedByLibrary),
+    'test-runs': httpFunction(tools, servedByTestRuns),
+    webhooks: httpFunction(webhooks, servedByWebhooks),
   };
 
   let chance = 0;

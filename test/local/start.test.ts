@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { firstRun } from '../../lib/local/greeting.ts';
+import { firstRun, greeting } from '../../lib/local/greeting.ts';
 import { describeHolder, ensurePrivateFolder, lockInstance } from '../../lib/local/instance-folder.ts';
 import { isLocalHost } from '../../lib/local/http/caller-guard.ts';
 import { readSettings } from '../../lib/local/settings.ts';
@@ -125,8 +125,14 @@ test.each([
   expect(isLocalHost(host)).toBe(expected);
 });
 
-test('the command of the greeting is valid for a shell: quotes inside quoted text are escaped', () => {
-  const line = firstRun({ url: 'http://127.0.0.1:4700', apiKey: "it's" });
-  expect(line).toContain(`-H 'authorization: Bearer it'\\''s'`);
-  expect(line.split(' && ')).toHaveLength(2);
+test.each([
+  ['README.md', true],
+  ['docs/guides/local-development.md', false],
+])('the greeting starts the first run of %s', (document, hasExamples) => {
+  const url = 'http://127.0.0.1:4700';
+  const text = greeting({ url, socketUrl: undefined, apiKey: 'sw_local_key', directory: '/state', offsetMs: 0, hasExamples });
+  const commands = firstRun({ hasExamples });
+  expect(readFileSync(new URL(`../../${document}`, import.meta.url), 'utf8')).toContain(`\`\`\`sh\n${commands}\n\`\`\``);
+  expect(text).toContain(`\n\n  ${commands.split('\n').join('\n  ')}\n\n`);
+  expect(text).not.toContain('curl');
 });

@@ -39,17 +39,18 @@ describe('a signal', () => {
     const env = createTestEnv();
     const run = await waiting(env);
     expect((await env.ports.signals.read(here)).waiters).toHaveLength(1);
-    expect(await send(env, { payload: { amount: 3 } })).toMatchObject({ kind: 'sent', isDelivered: true, isReplay: false });
+    const sent = await send(env, { payload: { amount: 3 } });
+    expect(sent).toMatchObject({ kind: 'sent', isDelivered: true, runIds: [run.runId], isReplay: false });
     expect(await outputOf(env, run)).toMatchObject({ ...place, payload: { amount: 3 } });
     await finish(env);
     expect(await statusOf(env, run)).toBe('completed');
     expect(env.attempts).toEqual(['a#1', 'b#1']);
-    expect(await env.ports.signals.read(here)).toMatchObject({ waiters: [], signals: [{ state: 'taken' }] });
+    expect(await env.ports.signals.read(here)).toMatchObject({ waiters: [], signals: [{ state: 'taken', by: run.runId }] });
   });
 
   it('sent before its wait is buffered, and delivered to the first wait', async () => {
     const env = createTestEnv();
-    expect(await send(env, { payload: 'early' })).toMatchObject({ isDelivered: false });
+    expect(await send(env, { payload: 'early' })).toMatchObject({ isDelivered: false, runIds: [] });
     env.ports.clock.advance(hours(23));
     const run = await waiting(env);
     await finish(env);
@@ -160,7 +161,7 @@ describe('a signal that is sent again', () => {
   ])('%s is one signal, with the same response', async (_how, names) => {
     const env = createTestEnv();
     const first = await send(env, { ...names, payload: 1 });
-    expect(first).toMatchObject({ kind: 'sent', isDelivered: false, isReplay: false });
+    expect(first).toMatchObject({ kind: 'sent', isDelivered: false, runIds: [], isReplay: false });
     const run = await waiting(env);
     expect(await outputOf(env, run)).toMatchObject({ payload: 1 });
     const next = await waiting(env, 'next');
@@ -168,6 +169,16 @@ describe('a signal that is sent again', () => {
     expect(await statusOf(env, next)).toBe('running');
     expect(await send(env, { ...names, payload: 2 })).toEqual({ kind: 'idempotency_conflict' });
     expect(await send(env, { ...names, payload: 3, name: 'refunded' })).toEqual({ kind: 'idempotency_conflict' });
+  });
+
+  it('names the run that received it', async () => {
+    const env = createTestEnv();
+    const run = await waiting(env);
+    const names = { idempotencyKey: 'mine', payload: 1 };
+    const first = await send(env, names);
+    expect(first).toMatchObject({ isDelivered: true, runIds: [run.runId], isReplay: false });
+    await finish(env);
+    expect(await send(env, names)).toEqual({ ...first, isReplay: true });
   });
 
   it('without an id is another signal', async () => {

@@ -8,7 +8,7 @@ import type { RunAddress } from '../../lib/engine/ids.ts';
 import { type PublicEvent, publicEvents } from '../../lib/engine/log/public-event.ts';
 import type { MemoryPorts } from '../../lib/memory/memory-ports.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
-import { beginFollowing, followRun } from '../../lib/service/watching/follow-run.ts';
+import { type RunUpdate, beginFollowing, followRun } from '../../lib/service/watching/follow-run.ts';
 import { Prng } from './prng.ts';
 import { runInvariant } from './violation.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -83,7 +83,7 @@ export class Readers {
     if (left <= 0) return;
     const news = followRun({ log, streams: this.#memory.streams, clock: this.#memory.clock }, followed, after);
     for (let at = after; at < after + left; at += 1) {
-      const { value } = await news.next();
+      const value = await this.#nextInLog(news, at);
       runInvariant(
         8,
         value?.kind === 'event',
@@ -92,6 +92,20 @@ export class Readers {
       this.#see(reader, at, value.event);
     }
     await news.return();
+  }
+
+  /** The next update that does not only follow from the log. @param at the previous event, whose id a derived event has */
+  async #nextInLog(news: AsyncGenerator<RunUpdate, void, undefined>, at: number): Promise<RunUpdate | undefined> {
+    const derived = new Set<string>();
+    for (;;) {
+      const { value } = await news.next();
+      if (value?.kind !== 'derived') return value ?? undefined;
+      const { eventId, type, payload } = value.event;
+      runInvariant(8, eventId === at, () => `after event ${at} a reader got ${type} with the id ${eventId}`);
+      const name = JSON.stringify([type, payload['nodeId'], payload['iteration'], payload['attempt']]);
+      runInvariant(8, !derived.has(name), () => `after event ${at} a reader got ${name} twice`);
+      derived.add(name);
+    }
   }
 
   /** Waits for new events during some empty reads and disconnects; the run and other readers continue meanwhile. */
@@ -107,7 +121,7 @@ export class Readers {
     const known = followed.state.nextEventId - 1;
     const news = followRun({ log, streams: this.#memory.streams, clock }, followed, at);
     for (let looks = this.#prng.whole(1, 8); looks > 0;) {
-      const { value } = await news.next();
+      const value = await this.#nextInLog(news, at);
       const isAllGiven = at >= followed.state.nextEventId - 1;
       runInvariant(
         8,

@@ -55,7 +55,7 @@ const moduleRules = {
   // The HTTP contract: declarations only.
   api: {
     modules: ['artifact', 'contract', 'engine', 'ports'],
-    packages: ['canonicalize', 'jsonc-parser', 'zod', 'zod-openapi'],
+    packages: ['canonicalize', 'zod', 'zod-openapi'],
     node: ['crypto', 'zlib'],
   },
   // The typed client of the API. It runs outside Node too, so it uses little of Node.

@@ -1,12 +1,13 @@
 /** All operations of the api function, and its small ones: health, tickets and tags. */
 import { randomBytes } from 'node:crypto';
 import { newTicket } from '../../../lib/api/auth.ts';
+import { apiRoutes } from '../../../lib/api/api-routes.ts';
 import { defined } from '../../../lib/base/defined.ts';
 import { invariant } from '../../../lib/engine/invariant.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import { listTags } from '../../../lib/service/runs/list-tags.ts';
 import { issueTicket, ticketDigest } from '../../../lib/service/watching/open-with-ticket.ts';
-import { type Operations, refuse } from '../operation.ts';
+import { type Operations, type Served, refuse } from '../operation.ts';
 import { runReadOperations } from './run-reads.ts';
 import { runOperations } from './runs.ts';
 import { runControlOperations } from './run-control.ts';
@@ -17,7 +18,7 @@ import { worldOperations } from './world.ts';
 /** At most 15 digits, so that a JavaScript number is exact. */
 const eventIdPattern = /^\d{1,15}$/;
 
-export const apiOperations: Operations<'api'> = {
+const apiOperations: Operations<'api'> = {
   ...workflowOperations,
   ...runOperations,
   ...runReadOperations,
@@ -51,4 +52,9 @@ export const apiOperations: Operations<'api'> = {
     );
     return { status: 200, body: { data, cursor: String(result.last), hasMore: result.hasMore } };
   },
+};
+
+export const servedByApi: Served<'api'> = {
+  routes: apiRoutes,
+  operations: apiOperations,
 };

@@ -2,9 +2,9 @@
 import * as z from 'zod';
 import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { cursorTime, deploymentId as deploymentIdSchema } from '../../../lib/api/schemas/parts.ts';
+import { deploymentRoutes } from '../../../lib/api/deployment-routes.ts';
 import { defined } from '../../../lib/base/defined.ts';
 import { iso } from '../../../lib/engine/time.ts';
-import type { PresignedUpload } from '../../../lib/ports/deployments.ts';
 import {
   type Activated,
   activateDeployment,
@@ -14,18 +14,18 @@ import {
   type TakenName,
   type WorkflowsInUse,
 } from '../../../lib/service/deployments/activate-deployment.ts';
-import { createDeployment } from '../../../lib/service/deployments/create-deployment.ts';
+import { createDeployment, type CreateDeploymentResult } from '../../../lib/service/deployments/create-deployment.ts';
 import type { DeploymentView } from '../../../lib/service/deployments/deployment-status.ts';
 import { activeDeployment, getDeployment, listApps, listDeployments } from '../../../lib/service/deployments/get-deployments.ts';
 import { removeDeployment } from '../../../lib/service/deployments/remove-deployment.ts';
 import type { ArtifactRefusal } from '../../../lib/service/deployments/verify-artifact.ts';
 import { verifyDeployment } from '../../../lib/service/deployments/verify-deployment.ts';
-import { type CommonTools, type Operations, type Refusal, refuse, times } from '../operation.ts';
+import { type CommonTools, type Operations, type Served, type Refusal, refuse, times } from '../operation.ts';
 import { refuseNoApp } from './refuse-no-app.ts';
 
 const cursorShape = z.strictObject({ createdAt: cursorTime, deploymentId: deploymentIdSchema });
 
-export const deploymentOperations: Operations<'deployments', CommonTools> = {
+const deploymentOperations: Operations<'deployments', CommonTools> = {
   async createDeployment({ decider: { deps } }, { scope, body: manifest, attachment, caller }) {
     const facts = { sha256: manifest.artifact.sha256, bytes: manifest.artifact.bytes };
     const audit = { resource: `deployment/${manifest.deploymentId}`, facts };
@@ -34,7 +34,7 @@ export const deploymentOperations: Operations<'deployments', CommonTools> = {
       case 'created':
       case 'existing': {
         const headers = { location: `/v1/deployments/${manifest.deploymentId}` };
-        const created = createdDeploymentOf(result.deployment, result.upload);
+        const created = createdDeploymentOf(result);
         return { status: result.kind === 'created' ? 201 : 200, body: created, headers, audit };
       }
       case 'deployment_exists':
@@ -138,6 +138,11 @@ export const deploymentOperations: Operations<'deployments', CommonTools> = {
   },
 };
 
+export const servedByDeployments: Served<'deployments', CommonTools> = {
+  routes: deploymentRoutes,
+  operations: deploymentOperations,
+};
+
 const activationResponse = (result: ActivateResult, resource: string) => {
   switch (result.kind) {
     case 'activated': {
@@ -206,12 +211,12 @@ const deploymentOf = (deployment: DeploymentView) => ({
   files: deployment.manifest.files,
 });
 
-const createdDeploymentOf = ({ manifest, status, createdAt, verifiedAt }: DeploymentView, upload: PresignedUpload | undefined) =>
+const createdDeploymentOf = ({ deployment, upload }: Extract<CreateDeploymentResult, { kind: 'created' | 'existing' }>) =>
   defined({
-    deploymentId: manifest.deploymentId,
-    status,
-    createdAt: iso(createdAt),
-    ...times({ verifiedAt }),
+    deploymentId: deployment.manifest.deploymentId,
+    status: deployment.status,
+    createdAt: iso(deployment.createdAt),
+    ...times({ verifiedAt: deployment.verifiedAt }),
     upload: upload === undefined ? undefined : { ...upload, headers: { ...upload.headers }, expiresAt: iso(upload.expiresAt) },
   });
 

@@ -1,5 +1,6 @@
 /** The events of a run: a page of events as JSON, or a stream of server-sent events that follows the run. */
 import { allows } from '../../../lib/api/auth.ts';
+import { runRoutes } from '../../../lib/api/run-routes.ts';
 import { isExternalRunId } from '../../../lib/engine/external/run.ts';
 import type { KeyId } from '../../../lib/engine/ids.ts';
 import { heartbeatEventName } from '../../../lib/engine/log/event-names.ts';
@@ -17,7 +18,7 @@ import { listEvents } from '../../../lib/service/runs/list-events.ts';
 import { acquireReaderLease, acquireStreamSlot } from '../../../lib/service/watching/acquire-reader-lease.ts';
 import { beginFollowing, followRun, hasSeenAll } from '../../../lib/service/watching/follow-run.ts';
 import { type StreamUpdate, watchRun } from '../../../lib/service/watching/watch-run.ts';
-import { type Operations, type Tools, refuse } from '../operation.ts';
+import { type Operations, type Served, type Tools, refuse } from '../operation.ts';
 
 /** An event id, or 0 for the start of the log. An id beyond the end of the log is valid: no event follows it yet. */
 const eventIdPattern = /^(0|[1-9][0-9]{0,14})$/;
@@ -25,7 +26,7 @@ const eventIdPattern = /^(0|[1-9][0-9]{0,14})$/;
 /** A page of any origin may read a stream for which it has a ticket. The function never reads cookies. */
 const anyOriginHeaders = { 'access-control-allow-origin': '*' } as const;
 
-export const eventOperations: Operations<'events'> = {
+const eventOperations: Operations<'events'> = {
   async listRunEvents({ decider: { deps }, authenticator }, { scope, params, query, accept, headers, caller }) {
     const format = negotiateFormat(accept);
     if (format === undefined) return refuse('not_acceptable');
@@ -59,6 +60,8 @@ export const eventOperations: Operations<'events'> = {
     return { status: 200, stream, headers: { ...eventStreamHeaders, ...corsHeaders } };
   },
 };
+
+export const servedByEvents: Served<'events'> = { routes: runRoutes, operations: eventOperations };
 
 /** Begins to follow the run. Nothing of the stream is read before its slot is taken. */
 async function follow(deps: Deps, { runId, ...scope }: WatchedRun, after: number) {
@@ -124,6 +127,9 @@ async function* framesOf(runId: string, updates: AsyncIterable<StreamUpdate>): A
     switch (update.kind) {
       case 'event':
         yield `id: ${update.event.eventId}\n${frame(update.event.type, update.event)}`;
+        break;
+      case 'derived':
+        yield frame(update.event.type, update.event);
         break;
       case 'delta':
         yield frame(update.delta.type, update.delta);

@@ -9,7 +9,7 @@ import type { JsonObject } from '../../../lib/engine/json.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { RecordedEntry } from '../../../lib/ports/control.ts';
 import { listAudit } from '../../../lib/service/access/list-audit.ts';
-import { type Operations, type CommonTools, refuse } from '../operation.ts';
+import { type Operations, type Served, type CommonTools, refuse } from '../operation.ts';
 import { keyOperations } from './keys.ts';
 import { lensOperations } from './lenses.ts';
 import { queryOperations } from './queries.ts';
@@ -36,7 +36,7 @@ const openApiHeaders = { 'cache-control': 'public, max-age=300' };
 
 let document: JsonObject | undefined;
 
-export const libraryOperations: Operations<'library', CommonTools> = {
+const libraryOperations: Operations<'library', CommonTools> = {
   ...lensOperations,
   ...queryOperations,
   ...scheduleOperations,
@@ -58,3 +58,5 @@ export const libraryOperations: Operations<'library', CommonTools> = {
     return { status: 200, body: document, headers: openApiHeaders };
   },
 };
+
+export const servedByLibrary: Served<'library', CommonTools> = { routes, operations: libraryOperations };

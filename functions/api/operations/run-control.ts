@@ -102,13 +102,13 @@ interface AuditContext {
 }
 
 const acceptedResponse = (
-  { signalId, isDelivered, isReplay }: Extract<SendSignalResult, { kind: 'sent' }>,
+  { signalId, isDelivered, runIds, isReplay }: Extract<SendSignalResult, { kind: 'sent' }>,
   { resource, facts }: AuditContext,
 ) => {
   const headers: Record<string, string> = isReplay ? { 'idempotency-replayed': 'true' } : {};
   return {
     status: 202 as const,
-    body: { signalId, delivered: isDelivered },
+    body: { signalId, delivered: isDelivered, workflowRunIds: runIds },
     headers,
     audit: { resource, facts: { ...facts, signalId, delivered: isDelivered, deduped: isReplay } },
   };

@@ -1,12 +1,13 @@
 /** The routes for test runs and views. */
 import { bodyHash } from '../../../lib/api/idempotency.ts';
+import { testRunRoutes } from '../../../lib/api/run-routes.ts';
 import { defined } from '../../../lib/base/defined.ts';
 import { workflowName } from '../../../lib/engine/ids.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { stopTestRun } from '../../../lib/service/runs/stop-test-run.ts';
 import { testWorkflow } from '../../../lib/service/runs/test-workflow.ts';
 import { viewRun } from '../../../lib/service/runs/view-run.ts';
-import { type Operations, type OperationTable, refuse } from '../operation.ts';
+import { type Operations, type Served, type OperationTable, refuse } from '../operation.ts';
 
 /** A test run's graph needs no name. */
 const unnamed = workflowName('unsaved');
@@ -67,7 +68,7 @@ export const testRunOperations: OperationTable<'testWorkflow' | 'viewRun'> = {
   },
 };
 
-export const stopOperations: Operations<'test-runs'> = {
+const stopOperations: Operations<'test-runs'> = {
   async stopTestRun({ decider }, { scope, params }) {
     const { runId } = params;
     const audit = { resource: `run/${runId}`, facts: { runId } };
@@ -75,3 +76,5 @@ export const stopOperations: Operations<'test-runs'> = {
     return result.kind === 'stopped' ? { status: 200, body: { runId, deleted: true }, audit } : { ...refuse(result.kind), audit };
   },
 };
+
+export const servedByTestRuns: Served<'test-runs'> = { routes: testRunRoutes, operations: stopOperations };

@@ -1,6 +1,7 @@
 /** Receives webhooks. Instead of a key, the signature authenticates the sender, and the configuration names the project. */
 import type { ErrorDetail } from '../../../lib/api/errors.ts';
 import { json } from '../../../lib/api/schemas/parts.ts';
+import { webhookRoutes } from '../../../lib/api/webhook-routes.ts';
 import { defined } from '../../../lib/base/defined.ts';
 import { maxSignalTextLength } from '../../../lib/engine/ids.ts';
 import type { JsonObject, JsonValue } from '../../../lib/engine/json.ts';
@@ -8,7 +9,7 @@ import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { type Webhook, receiveWebhook } from '../../../lib/service/access/receive-webhook.ts';
 import type { WebhookSecrets } from '../../../lib/service/access/webhook-secrets.ts';
 import type { WebhookProviders } from '../../../lib/webhooks/provider.ts';
-import { type AuditNote, type Operations, type Refusal, type Tools, refuse } from '../operation.ts';
+import { type AuditNote, type Operations, type Served, type Refusal, type Tools, refuse } from '../operation.ts';
 import { readJson } from '../pipeline/read-request.ts';
 
 export interface WebhookTools extends Tools {
@@ -17,7 +18,7 @@ export interface WebhookTools extends Tools {
   readonly secrets: WebhookSecrets;
 }
 
-export const webhookOperations: Operations<'webhooks', WebhookTools> = {
+const webhookOperations: Operations<'webhooks', WebhookTools> = {
   async receiveWebhook({ decider, providers, secrets }, { params: { provider: name }, headers, raw, trace }) {
     const configuredProviders = await providers();
     const provider = Object.hasOwn(configuredProviders, name) ? configuredProviders[name] : undefined;
@@ -69,6 +70,8 @@ export const webhookOperations: Operations<'webhooks', WebhookTools> = {
     }
   },
 };
+
+export const servedByWebhooks: Served<'webhooks', WebhookTools> = { routes: webhookRoutes, operations: webhookOperations };
 
 interface DeliveryNote extends AuditNote {
   readonly facts: { readonly deliveryId: string };

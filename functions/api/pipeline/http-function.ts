@@ -5,15 +5,14 @@ import headerNormalizer from '@middy/http-header-normalizer';
 import router from '@middy/http-router';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Route } from '../../../lib/api/route.ts';
-import { type OperationId, routes } from '../../../lib/api/routes.ts';
 import { runIdPattern } from '../../../lib/engine/ids.ts';
 import { traceFields } from '../../../lib/engine/trace.ts';
 import {
   type AnyOperation,
   type AnyOperations,
   type AnyResponse,
-  type Operations,
   type CommonTools,
+  type Served,
   asAnyOperations,
   refuse,
 } from '../operation.ts';
@@ -23,9 +22,13 @@ import { cors, errorEnvelope, isPreflight, preflight, securityHeaders, traceIn, 
 
 type RequestHandler = (event: APIGatewayProxyEvent, context: Context) => Promise<HttpResponse>;
 
-/** Routes requests to operations by the route table. */
-const createRouter = <Using extends CommonTools>(tools: Using, operations: AnyOperations<Using>): RequestHandler => {
-  const handledRoutes = routes.flatMap((route: Route & { operationId: OperationId }) => {
+/** Routes requests to operations by the function's part of the route table. */
+const createRouter = <Using extends CommonTools>(
+  tools: Using,
+  routes: Served<Route['servedBy']>['routes'],
+  operations: AnyOperations<Using>,
+): RequestHandler => {
+  const handledRoutes = routes.flatMap((route) => {
     const operation = operations[route.operationId];
     return operation === undefined
       ? []
@@ -36,7 +39,7 @@ const createRouter = <Using extends CommonTools>(tools: Using, operations: AnyOp
     notFoundResponse: () => undefined,
   });
   return async (event, context) => {
-    const { stream, ...operationResponse } = (await handler(event, context)) ?? unmatchedResponse(tools, event);
+    const { stream, ...operationResponse } = (await handler(event, context)) ?? unmatchedResponse(tools, routes, event);
     return stream === undefined ? operationResponse : { ...operationResponse, body: stream };
   };
 };
@@ -63,7 +66,7 @@ const runFact = ({ audit }: AnyResponse, { params }: HttpCall): { readonly runId
   return typeof runId === 'string' && runIdPattern.test(runId) ? { runId } : {};
 };
 
-const unmatchedResponse = (tools: CommonTools, event: APIGatewayProxyEvent): RoutedResponse => {
+const unmatchedResponse = (tools: CommonTools, routes: readonly Route[], event: APIGatewayProxyEvent): RoutedResponse => {
   const allowed = routes.filter(({ path }) => matches(path, event.path)).map(({ method }) => method);
   if (allowed.length > 0 && isPreflight(tools, event)) return preflight(allowed);
   const refusal =
@@ -86,7 +89,7 @@ const timeoutEarlyInMillis = 500;
 
 export const httpFunction = <ServedBy extends Route['servedBy'], Using extends CommonTools>(
   tools: Using,
-  operations: Operations<ServedBy, Using>,
+  { routes, operations }: Served<ServedBy, Using>,
   options: { executionMode?: PluginExecutionMode } = {},
 ) =>
   middy<APIGatewayProxyEvent, HttpResponse>({ timeoutEarlyInMillis, ...options })
@@ -96,4 +99,4 @@ export const httpFunction = <ServedBy extends Route['servedBy'], Using extends C
     .use(cors(tools.decider.deps.settings))
     // The middleware added last handles an error first: it creates the response, and the others add their headers.
     .use(errorEnvelope(tools.logger))
-    .handler(createRouter(tools, asAnyOperations(operations)));
+    .handler(createRouter(tools, routes, asAnyOperations(operations)));

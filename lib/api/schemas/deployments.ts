@@ -1,12 +1,11 @@
 /** Schemas of deployments, and of the routes for their code. */
 import * as z from 'zod';
 import { findPathError, archiveLimits } from '../../artifact/archive-rules.ts';
-import { queueNamePattern } from '../../engine/bundle/message.ts';
 import { workflowNamePattern } from '../../engine/ids.ts';
 import { maxDeadline } from '../../engine/log/head.ts';
 import { defaultApp, runtimes } from '../../ports/deployments.ts';
 import type { ErrorCode, ErrorDetail } from '../errors.ts';
-import { appName, cursor, deploymentId, jsonObject, limit, page, utcTimestamp, pageSize } from './parts.ts';
+import { appName, cursor, deploymentId, limit, page, utcTimestamp, pageSize } from './parts.ts';
 
 /** Maximum size of a manifest, and of a form with its artifact. The function receives the form in base64. */
 export const manifestLimitBytes = 262_144;
@@ -132,9 +131,6 @@ export const rollbackBody = z
     allowRemoval,
   })
   .meta({ id: 'Rollback' });
-export const appQuery = z.strictObject({
-  app: appName.exactOptional().meta({ description: 'required if several apps have an active deployment' }),
-});
 
 const status = z.enum(['created', 'active', 'inactive']);
 const upload = z
@@ -208,29 +204,3 @@ export const activatedResponse = z.strictObject({
 });
 export const verifiedDeploymentResponse = z.strictObject({ deploymentId: z.string(), verifiedAt: utcTimestamp });
 export const removedDeploymentResponse = z.strictObject({ deploymentId: z.string(), removedAt: utcTimestamp });
-
-/** For longer waits the code returns a delay, and is called again after it. */
-export const maxMessageDelaySeconds = 86_400;
-
-export const publishBody = z
-  .strictObject({
-    queueName: z
-      .string()
-      .regex(queueNamePattern, 'must be __wkf_workflow_<name> or __wkf_step_<name>')
-      .meta({ description: '`__wkf_workflow_<name>` or `__wkf_step_<name>`, also with a namespace' }),
-    message: jsonObject.meta({ description: 'contains the id of its run as `runId` or `workflowRunId`' }),
-    opts: z
-      .strictObject({
-        deploymentId: deploymentId.exactOptional(),
-        idempotencyKey: z
-          .string()
-          .regex(/^[\x20-\x7e]{1,255}$/, 'must be 1 to 255 printable ASCII characters')
-          .exactOptional()
-          .meta({ description: 'calls with the same key send one message; without a key each call sends one' }),
-        delaySeconds: z.int().min(0).max(maxMessageDelaySeconds).exactOptional(),
-      })
-      .exactOptional(),
-  })
-  .meta({ id: 'PublishMessage' });
-export const publishedMessageResponse = z.strictObject({ messageId: z.string() });
-export const worldDeploymentResponse = z.strictObject({ deploymentId: z.string() });

@@ -24,6 +24,10 @@ export const workflowName = stringMatching(ids.workflowNamePattern, 'a workflow 
 export const queryName = stringMatching(ids.queryNamePattern, 'a name of a query').transform(ids.queryName);
 export const deploymentId = stringMatching(ids.deploymentIdPattern, 'a deployment id').transform(ids.deploymentId);
 export const appName = stringMatching(ids.appNamePattern, 'a name of an app').transform(ids.appName);
+/** Selects an app; a request needs it only where several are active. */
+export const appQuery = z.strictObject({
+  app: appName.exactOptional().meta({ description: 'required if several apps have an active deployment' }),
+});
 
 /** Any JSON value. The body was parsed as JSON, so only its absence is checked. */
 export const json = z.custom<JsonValue>((value) => value !== undefined, 'is required').meta({ description: 'any JSON value' });

@@ -33,6 +33,7 @@ export const sendRunSignalBody = z.strictObject(signalFields).meta({ id: 'SendRu
 export const sentResponse = z.strictObject({
   signalId: z.string(),
   delivered: z.boolean().meta({ description: 'false: no node waits for it yet, and it is stored' }),
+  workflowRunIds: z.array(z.string()).readonly().meta({ description: 'the run that received the signal; empty: it is stored' }),
 });
 
 export const listTagsQuery = z.strictObject({

@@ -62,5 +62,7 @@ function readSignal(
 
 const signalOutcome = (sent: Sent): Outcome => ({
   data: sent,
-  text: sent.delivered ? `${sent.signalId} is delivered.` : `${sent.signalId} is stored: no run waits for it yet.`,
+  text: sent.delivered
+    ? `${sent.signalId} is delivered to ${sent.workflowRunIds.join(', ')}.`
+    : `${sent.signalId} is stored: no run waits for it yet.`,
 });

@@ -56,6 +56,10 @@ export const mapEngineEventToSse = (event: {
 
 export const publicEventNames: readonly PublicEventName[] = [...Object.values(publicNames), ...Object.values(failedNames)];
 
+/** Events of a stream that follow from an event of the log (`derived-events.ts`). */
+export const derivedEventNames = { log: 'node.log', cancelled: 'node.cancelled' } as const;
+export type DerivedEventName = (typeof derivedEventNames)[keyof typeof derivedEventNames];
+
 /** Frames that readers receive and no log contains: a piece of a node's output stream, and the stream's keep-alive. */
 export const deltaEventName = 'node.stream.delta';
 export const heartbeatEventName = 'heartbeat';

@@ -3,13 +3,26 @@ import { type Attempt, type NodeRef, type NodeId, nodeKey, firstAttempt } from '
 import type { Instant } from '../time.ts';
 import { type RunState, openNodes, isWaitingForSlot } from './fold.ts';
 import type { HeadProjection } from './head.ts';
-import { type OpenNode, type SignalWait, type WaitingNode, isOpen } from './node-state.ts';
+import type { StepKind } from '../durable/step.ts';
+import { type NodeState, type OpenNode, type SignalWait, type WaitingNode, isOpen } from './node-state.ts';
 
 /** The node, if it is open and at this attempt. */
 export function openNodeAt({ nodes }: Pick<RunState, 'nodes'>, ref: NodeRef, attempt: Attempt): OpenNode | undefined {
   const node = nodes.get(nodeKey(ref));
   return node !== undefined && isOpen(node) && node.attempt === attempt ? node : undefined;
 }
+
+/**
+ * A step function starts in the workflow task that commits its dispatch, or in the task that its retry time wakes. So a dispatched step
+ * is running, and no commit has to record its start.
+ */
+export function withStepStart(node: NodeState | undefined, now: Instant): NodeState | undefined {
+  if (node?.status !== 'queued' || !hasStepFunction(node.step?.kind)) return node;
+  const { notBefore = node.dispatchedAt, ...dispatched } = node;
+  return notBefore > now ? node : { ...dispatched, status: 'running', startedAt: notBefore };
+}
+
+const hasStepFunction = (kind: StepKind | undefined): boolean => kind === 'function' || kind === 'rollback';
 
 /** A node that sleeps. A queued node with a later start does not: a retry or the run's start delays it. */
 export type Sleeper = Extract<WaitingNode, { for: 'time' }>;

@@ -57,6 +57,8 @@ export async function sweepRuns(decider: Decider, mustEndAt: Instant): Promise<S
   const sweptMinute = (await deps.index.sweptMinute()) ?? last - firstSweepMinutes;
   const swept: Counts = { minutes: 0, checked: 0, recovered: 0, failed: [] };
   for (let minute = sweptMinute + 1; minute <= last && deps.clock.now() < mustEndAt; minute += 1) {
+    // Behind, after an outage or a jump of the clock: the minutes without due runs are skipped.
+    if (minute < last) minute = (await deps.index.firstDueMinute(minute, last)) ?? last;
     const due = await deps.index.dueIn(minute);
     for (let first = 0; first < due.length; first += maxConcurrentChecks) {
       await Promise.all(due.slice(first, first + maxConcurrentChecks).map((run) => checkRun(decider, run, minute, swept)));

@@ -5,10 +5,9 @@ import { type IterationKey, type NodeRef, nodeKey, topLevel } from '../../engine
 import type { PlanNode } from '../../engine/graph/plan.ts';
 import type { JsonValue, Payload } from '../../engine/json.ts';
 import { type RunProgress, type RunState, type BudgetUsage, isTerminal, isWaitingForSlot } from '../../engine/log/fold.ts';
-import type { StepKind } from '../../engine/durable/step.ts';
 import type { Head } from '../../engine/log/head.ts';
 import type { NodeState } from '../../engine/log/node-state.ts';
-import type { Instant } from '../../engine/time.ts';
+import { withStepStart } from '../../engine/log/open-nodes.ts';
 import { type Decider, kindOf } from '../decider.ts';
 import { loadPayload } from '../run-log/payloads.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';
@@ -107,18 +106,6 @@ export async function getRun(
     }),
   };
 }
-
-/**
- * A step function starts in the workflow task that commits its dispatch, or in the task that its retry time wakes. So a dispatched step
- * is running, and no commit has to record its start.
- */
-function withStepStart(node: NodeState | undefined, now: Instant): NodeState | undefined {
-  if (node?.status !== 'queued' || !hasStepFunction(node.step?.kind)) return node;
-  const { notBefore = node.dispatchedAt, ...dispatched } = node;
-  return notBefore > now ? node : { ...dispatched, status: 'running', startedAt: notBefore };
-}
-
-const hasStepFunction = (kind: StepKind | undefined): boolean => kind === 'function' || kind === 'rollback';
 
 const failedNodeAt = ({ nodes }: RunState, ref: NodeRef | undefined): FailedNode | undefined => {
   const node = ref === undefined ? undefined : nodes.get(nodeKey(ref));

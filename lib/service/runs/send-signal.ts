@@ -1,5 +1,5 @@
 /** Sends a signal: to the oldest wait, or, if no node waits, to the first wait that begins before the signal expires. */
-import { type RunAddress, type Scope, type SignalId, signalId } from '../../engine/ids.ts';
+import { type RunAddress, type RunId, type Scope, type SignalId, signalId } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
 import { type DurationMs, after, days, durationMs, instant } from '../../engine/time.ts';
@@ -30,6 +30,8 @@ export type SendSignalResult =
       readonly signalId: SignalId;
       /** true if a wait received the signal; false if it is buffered */
       readonly isDelivered: boolean;
+      /** the run that received it at once; none if the signal is buffered. A repeated send gets the runs of the first one. */
+      readonly runIds: readonly RunId[];
       readonly isReplay: boolean;
     }
   | { readonly kind: 'idempotency_conflict' };
@@ -66,10 +68,11 @@ export async function sendSignal(
     retainUntil: after(receivedAt, keyTtl),
   });
   const { signals } = await matchSignals(decider, signalKey);
-  const isTaken = signals.some((signal) => signal.signalId === id && signal.state === 'taken');
+  const receivers = signals.flatMap((signal) => (signal.signalId === id && signal.state === 'taken' ? [signal.by] : []));
+  const isTaken = receivers.length > 0;
   // A repeatable request gets the same response each time, even if the signal was delivered since.
   const isDelivered = keysOf(request).length === 0 ? isTaken : await deps.signals.recordDelivery(signalKey, id, isTaken);
-  return { kind: 'sent', signalId: id, isDelivered, isReplay };
+  return { kind: 'sent', signalId: id, isDelivered, runIds: isDelivered ? receivers : [], isReplay };
 }
 
 /** Sends a signal to a wait of this run that has no correlation of its own. */

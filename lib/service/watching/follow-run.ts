@@ -5,6 +5,7 @@
 import { defined } from '../../base/defined.ts';
 import { type RunAddress, topLevel } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
+import { type DerivedEvent, derivedEvents, stepStarts } from '../../engine/log/derived-events.ts';
 import { deltaEventName } from '../../engine/log/event-names.ts';
 import { type RunState, applyCommit, emptyState, isTerminal, openNodes } from '../../engine/log/fold.ts';
 import { type PublicEvent, type MappedEvent, type RunIdentity, envelopeOf, mapEvents } from '../../engine/log/public-event.ts';
@@ -30,6 +31,7 @@ export interface PublicDelta extends Omit<PublicEvent, 'eventId' | 'sequence' | 
 export type RunUpdate =
   | (MappedEvent & { readonly kind: 'event' })
   | { readonly kind: 'delta'; readonly delta: PublicDelta; readonly received: ReceivedDelta }
+  | { readonly kind: 'derived'; readonly event: DerivedEvent }
   /** a poll without updates */
   | { readonly kind: 'idle' };
 
@@ -62,6 +64,7 @@ export async function* followRun(
   after: number,
 ): AsyncGenerator<RunUpdate, void, undefined> {
   const subscriptions = new DeltaSubscriptions(deps, run);
+  const announced = new Set<string>();
   let last = after;
   let commits = first;
   let interval: DurationMs = minPollInterval;
@@ -71,10 +74,12 @@ export async function* followRun(
     for (const fact of newCommits.flatMap((commit) => mapEvents(runInfo, commit))) {
       if (fact.event.eventId <= after) continue;
       hasUpdates = true;
+      for (const event of derivedEvents(state, fact)) yield { kind: 'derived', event };
       last = fact.event.eventId;
       yield { kind: 'event', ...fact };
     }
     if (isTerminal(state.progress)) return;
+    for (const event of stepStarts(runInfo, state, { now: deps.clock.now(), last, announced })) yield { kind: 'derived', event };
     try {
       for await (const received of subscriptions.poll(state)) {
         hasUpdates = true;

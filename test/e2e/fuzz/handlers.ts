@@ -1,12 +1,12 @@
 /** The HTTP functions in this process, over the AWS adapters and the emulators. No worker executes the runs. */
 import { randomBytes } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import { apiOperations } from '../../../functions/api/operations/all.ts';
-import { deploymentOperations } from '../../../functions/api/operations/deployments.ts';
-import { libraryOperations } from '../../../functions/api/operations/library.ts';
-import { stopOperations } from '../../../functions/api/operations/test-runs.ts';
-import { eventOperations } from '../../../functions/api/operations/events.ts';
-import { webhookOperations } from '../../../functions/api/operations/webhooks.ts';
+import { servedByApi } from '../../../functions/api/operations/all.ts';
+import { servedByDeployments } from '../../../functions/api/operations/deployments.ts';
+import { servedByLibrary } from '../../../functions/api/operations/library.ts';
+import { servedByTestRuns } from '../../../functions/api/operations/test-runs.ts';
+import { servedByEvents } from '../../../functions/api/operations/events.ts';
+import { servedByWebhooks } from '../../../functions/api/operations/webhooks.ts';
 import { httpFunction } from '../../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../../functions/api/operation.ts';
 import { newKey } from '../../../lib/api/auth.ts';
@@ -121,12 +121,12 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     secrets: new WebhookSecrets(new SecretCache(secrets, clock)),
   };
   const functions = {
-    api: httpFunction(tools, apiOperations),
-    events: httpFunction(tools, eventOperations),
-    deployments: httpFunction(tools, deploymentOperations),
-    library: httpFunction(tools, libraryOperations),
-    'test-runs': httpFunction(tools, stopOperations),
-    webhooks: httpFunction(webhooks, webhookOperations),
+    api: httpFunction(tools, servedByApi),
+    events: httpFunction(tools, servedByEvents),
+    deployments: httpFunction(tools, servedByDeployments),
+    library: httpFunction(tools, servedByLibrary),
+    'test-runs': httpFunction(tools, servedByTestRuns),
+    webhooks: httpFunction(webhooks, servedByWebhooks),
   };
   return {
     apiKey: text,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { minuteOf } from '../../../lib/engine/log/heartbeat-timeout.ts';
-import { after, hours, instant, minutes, seconds } from '../../../lib/engine/time.ts';
+import { after, days, hours, instant, minutes, seconds } from '../../../lib/engine/time.ts';
 import { beginSweeping } from '../../../lib/service/execution/begin-sweeping.ts';
 import { commitsFoundInThreeReads } from '../../../lib/service/run-log/find-newest-commits.ts';
 import { sweepRun, sweepRuns } from '../../../lib/service/execution/sweep-runs.ts';
@@ -38,6 +38,35 @@ describe('the sweep', () => {
     );
     if (sleepingNode === undefined) throw new Error('no node sleeps');
     expect(await env.ports.index.dueIn(minuteOf(after(sleepingNode.wakeAt, seconds(60))))).toEqual([run]);
+    expect(await env.ports.index.sweptMinute()).toBe(minuteOf(env.ports.clock.now()) - 1);
+  });
+
+  it('reads a few days without due runs in a few requests, and checks the runs at their end', async () => {
+    const read: string[] = [];
+    const env = createTestEnv({
+      wrap: (deps) => ({
+        ...deps,
+        index: overrideMethods(deps.index, {
+          dueIn: async (minute) => {
+            read.push('dueIn');
+            return deps.index.dueIn(minute);
+          },
+          firstDueMinute: async (first, last) => {
+            read.push('firstDueMinute');
+            return deps.index.firstDueMinute(first, last);
+          },
+        }),
+      }),
+    });
+    await sweepRuns(env.worker, inTime(env));
+    await env.publish(workflow('flow', 'a>z z>b', { z: { ms: 172_800_000 } }));
+    await env.begin('flow');
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    env.ports.clock.advance(days(3));
+    read.length = 0;
+    const swept = await sweepRuns(env.worker, inTime(env));
+    expect(swept.checked).toBeGreaterThan(0);
+    expect(read.length).toBeLessThan(30);
     expect(await env.ports.index.sweptMinute()).toBe(minuteOf(env.ports.clock.now()) - 1);
   });
 

@@ -17,6 +17,7 @@ import { MemoryReaderLeases } from '../../../lib/memory/watching.ts';
 import type { Reader, Streams } from '../../../lib/ports/watching.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
+import type { RunAttempt } from '../../../lib/service/commit/plans.ts';
 import type { Deps } from '../../../lib/service/deps.ts';
 import {
   type FollowedRun,
@@ -367,4 +368,44 @@ describe('a stream', () => {
 test('a missing run is not followed', async () => {
   const { env, run } = await begun();
   expect(await beginFollowing(env.deps, { ...run, projectId: projectId('other') })).toBeUndefined();
+});
+
+describe('events that follow from an event of the log', () => {
+  const printing =
+    (runAttempt: RunAttempt): RunAttempt =>
+    async (...given) => ({ ...(await runAttempt(...given)), printed: ['one', 'two'] });
+  const derivedIn = (updates: readonly (RunUpdate | StreamUpdate)[]) =>
+    updates.flatMap((one) => (one.kind === 'derived' ? [[one.event.eventId, one.event.type, one.event.payload]] : []));
+
+  test('each node that an end cancelled has one, before the end of the run', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>z a>s', { z: { ms: 60_000 }, s: { name: 'paid', correlation: 'order' } }));
+    const run = await env.begin('flow');
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    await cancelRun(env.worker, run);
+    const updates = await rest(env, followRun(env.deps, await opened(env.deps, run), 0));
+    const last = (await logged(env, run)).length;
+    const cancelled = derivedIn(updates).toSorted((one, other) => JSON.stringify(one).localeCompare(JSON.stringify(other)));
+    expect(cancelled).toEqual(['s', 'z'].map((id) => [last - 1, 'node.cancelled', { nodeId: id, attempt: 1 }]));
+    expect(updates.at(-1)).toMatchObject({ kind: 'event', event: { type: 'run.cancelled', eventId: last } });
+    // A reader that reconnects before the end gets them again, and one that saw the end does not.
+    expect(derivedIn(await rest(env, followRun(env.deps, await opened(env.deps, run), last - 1)))).toHaveLength(2);
+    expect(derivedIn(await rest(env, followRun(env.deps, await opened(env.deps, run), last)))).toEqual([]);
+  });
+
+  test('the lines that an attempt printed come before its outcome', async () => {
+    const env = createTestEnv();
+    const worker = { ...env.worker, runAttempt: printing(env.worker.runAttempt) };
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await env.begin('flow');
+    for (let sent = env.ports.jobs.takeSent(); sent.length > 0; sent = env.ports.jobs.takeSent())
+      for (const job of sent) await env.take(job, { worker });
+    const updates = await rest(env, followRun(env.deps, await opened(env.deps, run), 0));
+    const first = updates.findIndex(({ kind }) => kind === 'derived');
+    expect(updates.slice(first, first + 2)).toMatchObject([
+      { event: { type: 'node.log', payload: { nodeId: 'a', attempt: 1, lines: ['one', 'two'] } } },
+      { event: { type: 'node.completed', payload: { nodeId: 'a' } } },
+    ]);
+    expect(derivedIn(updates)).toHaveLength(2);
+  });
 });

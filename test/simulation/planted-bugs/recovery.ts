@@ -14,6 +14,13 @@ export const recoveryBugs: readonly PlantedBug[] = [
     within: 200,
   },
   {
+    name: 'a sweep that is behind skips the first due minute',
+    file: recover,
+    find: '(await deps.index.firstDueMinute(minute, last)) ?? last',
+    replace: '(await deps.index.firstDueMinute(minute + 1, last)) ?? last',
+    within: 200,
+  },
+  {
     name: 'the sweep does not retry a failed check',
     file: recover,
     find: 'await deps.index.markDue({ run: address, minute: Math.max(minuteOf(deps.clock.now()), minute) + 1, isRecordedOnRun: true });',

@@ -1,0 +1,32 @@
+/** The routes that describe the service itself, as entries of the route table. */
+import { type Route, ok } from './route.ts';
+import { healthResponse, openApiResponse } from './schemas/service.ts';
+
+export const healthRoutes = [
+  {
+    method: 'GET',
+    path: '/v1/health',
+    operationId: 'getHealth',
+    summary: 'Reports that the service is available',
+    allowsPlainHttp: true,
+    servedBy: 'api',
+    scope: null,
+    idempotencyKey: 'none',
+    responses: { 200: ok('The service is available', healthResponse) },
+    errors: [],
+  },
+] as const satisfies readonly Route[];
+
+export const openApiRoutes = [
+  {
+    method: 'GET',
+    path: '/v1/openapi.json',
+    operationId: 'getOpenApi',
+    summary: 'This document',
+    servedBy: 'library',
+    scope: null,
+    idempotencyKey: 'none',
+    responses: { 200: ok('OpenAPI 3.1', openApiResponse) },
+    errors: [],
+  },
+] as const satisfies readonly Route[];
