@@ -1,4 +1,7 @@
-/** Says where a text stops being JSON. `JSON.parse` reports a position for some errors only. */
+/**
+ * Says where a text stops being JSON. `JSON.parse` reports a position for some errors only. A parser from the registry, such as
+ * jsonc-parser, adds 10 KB to the bundle of the API, which reads the text only after an error.
+ */
 
 /**
  * The first error of a text that `JSON.parse` refused, as `line 3, column 5: a comma is missing`. Lines and columns count from 1.

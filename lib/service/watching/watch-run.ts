@@ -17,7 +17,7 @@ const authRecheckInterval = seconds(10);
 /** A reader that reconnects 20 times a second still leaves some of the 50 slots free. */
 const leaseCheckInterval = seconds(1);
 
-type ReaderUpdate = { readonly kind: 'event'; readonly event: PublicEvent } | Extract<RunUpdate, { kind: 'delta' }>;
+type ReaderUpdate = { readonly kind: 'event'; readonly event: PublicEvent } | Extract<RunUpdate, { kind: 'delta' | 'derived' }>;
 export type StreamUpdate = ReaderUpdate | { readonly kind: 'heartbeat'; readonly at: Instant };
 
 /**
