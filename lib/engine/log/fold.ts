@@ -57,7 +57,7 @@ export {
 } from './run-state.ts';
 
 /** Raise it when a stored fold no longer means the same as a new fold of its log. */
-export const foldSchema = 9;
+export const foldSchema = 10;
 
 /** Folds the next commit into the state. The commit must be the next one, and no event may follow the end of the run. */
 export function applyCommit(state: RunState, commit: Commit): void {
@@ -107,7 +107,7 @@ function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent | Loo
       recordWaitEnd(state, stamp.at);
       break;
     case 'DEADLINE_EXTENDED':
-      state.extendedDeadlineAt = event.deadlineAt;
+      state.deadlineExtension = { deadlineAt: event.deadlineAt, at: stamp.at };
       break;
     case 'RUN_STATUS_CHANGED':
       if (event.status === 'running') state.progress = { status: 'running', startedAt: stamp.at };
