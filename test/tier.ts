@@ -16,6 +16,7 @@ export const tier: Tier = process.env[tierVariable] === 'deep' ? 'deep' : 'quick
 export const inBothTiers: Readonly<Record<string, readonly string[]>> = {
   simulation: [
     'test/simulation/concurrency-slots.test.ts',
+    'test/simulation/long-waits.test.ts',
     'test/simulation/parts.test.ts',
     'test/simulation/slow-scripts.test.ts',
     'test/simulation/worker-crashes.test.ts',

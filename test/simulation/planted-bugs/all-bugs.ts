@@ -9,6 +9,7 @@ import { effectBugs } from './effects.ts';
 import { nodeInputBugs } from './node-inputs.ts';
 import { joinAndEdgeBugs } from './joins-and-edges.ts';
 import { runListBugs } from './run-lists.ts';
+import { longWaitBugs } from './long-waits.ts';
 import { loopBugs } from './loops.ts';
 import { faultDependentBugs } from './fault-dependent.ts';
 import { slotBugs } from './concurrency-slots.ts';
@@ -43,6 +44,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...nodeInputBugs,
   ...snapshotBugs,
   ...faultDependentBugs,
+  ...longWaitBugs,
 ];
 
 export function findBugByName(name: string): PlantedBug {
