@@ -23,6 +23,7 @@ export const inBothTiers: Readonly<Record<string, readonly string[]>> = {
   ],
   unit: ['test/aws/code-runs.test.ts', 'test/aws/all-run-items.test.ts'],
   docs: ['test/docs/create-key.test.ts'],
+  bench: ['test/bench/golden-extensions.test.ts'],
   infra: ['test/infra/forged-runs.test.ts'],
   contract: [
     'test/contract/dynamo.test.ts',

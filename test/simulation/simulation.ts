@@ -18,6 +18,7 @@ import { DeadlineChecker } from './deadline-checker.ts';
 import { ExpiryChecker } from './expiry-checker.ts';
 import { EffectChecker } from './effect-checker.ts';
 import { type CrashPoint, type FaultKind, type FaultRates, Faults, isHarmless } from './faults.ts';
+import { FailedItemsChecker } from './failed-items-checker.ts';
 import { FoldChecker } from './fold-checker.ts';
 import { Functions, type FunctionOverrides } from './functions.ts';
 import { NodeInputChecker } from './node-input-checker.ts';
@@ -199,6 +200,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const effects = new EffectChecker();
   const outcomes = new OutcomeChecker(options.cancelsCalled);
   const folds = new FoldChecker();
+  const failedItems = new FailedItemsChecker();
   const versionOf = async (run: RunAddress): Promise<WorkflowVersion | undefined> => {
     const head = await world.memory.log.head(run);
     const { name, version } = head?.kind === 'graph' ? head.workflow : {};
@@ -242,6 +244,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     inPasses += commit.events.filter((event) => 'iteration' in event && event.iteration !== topLevel).length;
     checker.committed(run, commit, time.now);
     folds.committed(run, commit);
+    failedItems.committed(run, commit, checker.stateOf(run.runId));
     signals.committed(run, commit, time.now);
     budgets.committed(run, commit);
     deadlines.committed(run, commit, time.now, world.deadlines.get(run.runId));
