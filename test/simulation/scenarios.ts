@@ -15,6 +15,7 @@ import {
   aLongLogThatOutlivesItsFirstExpiry,
   aRetentionMessageThatIsLost,
 } from './long-wait-scenarios.ts';
+import { aRerunFromAStep } from './rerun-scenarios.ts';
 import { manyUncollectableChildResults, redeliveriesDuringLongWork } from './message-flood-scenarios.ts';
 import { simulate } from './simulation.ts';
 import { runInvariant } from './violation.ts';
@@ -345,6 +346,7 @@ export const scenarios = {
   'a long log that outlives its first expiry': aLongLogThatOutlivesItsFirstExpiry,
   'a crash while a deadline is extended': aCrashWhileADeadlineIsExtended,
   'a retention message that is lost': aRetentionMessageThatIsLost,
+  'a rerun from a step': aRerunFromAStep,
 } as const;
 
 export type ScenarioName = keyof typeof scenarios;

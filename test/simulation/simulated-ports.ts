@@ -163,8 +163,9 @@ export class SimulatedPorts {
         if (result.kind === 'stored') {
           this.deadlines.set(run.address.runId, run.deadlineAt);
           this.creations.set(run.address.runId, run);
+          onCommit(run.address, run.commit);
+          for (const prepared of await log.commitsAfter(run.address, run.commit.number)) onCommit(run.address, prepared);
         }
-        if (result.kind === 'stored') onCommit(run.address, run.commit);
         return result;
       },
       put: async (run, commit, expiresAt) => {

@@ -29,6 +29,7 @@ import { SlotChecker } from './slot-checker.ts';
 import { Prng } from './prng.ts';
 import type { CodeWorkflow } from './random-code.ts';
 import { Readers } from './readers.ts';
+import { RerunClient } from './rerun-client.ts';
 import { checkFinalReplay } from './check-final-replay.ts';
 import { signalsSentByCode } from './signals-sent-by-code.ts';
 import { SignalChecker } from './signal-checker.ts';
@@ -61,6 +62,8 @@ export interface SimulationOptions {
   readonly withoutSweep?: boolean;
   /** a client cancels child runs */
   readonly cancelsCalled?: boolean;
+  /** a client reruns each failed code run once from this step */
+  readonly rerunsFrom?: string;
   /** no node sleeps or waits for a signal: a stalled node is then caused by a fault */
   readonly isBrisk?: boolean;
   /** called for each stored commit */
@@ -261,6 +264,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     still.committed(run, commit, checker.stateOf(run.runId), time.now);
     readers.committed(run);
     meddler?.committed(run, commit);
+    rerunner?.committed(run, commit);
     options.onCommit?.(run, commit);
   };
   const world = new SimulatedPorts(seed, around, functions, seen, {
@@ -269,6 +273,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     ...(slowScripts === 0 ? {} : { shares }),
   });
   const meddler = options.cancelsCalled === true ? new ChildRunCanceller(around, functions) : undefined;
+  const rerunner = options.rerunsFrom === undefined ? undefined : new RerunClient(around, functions, checker, options.rerunsFrom);
   const readers = new Readers(seed, time, world.memory);
   let expiriesCheckedAt: Instant = time.now;
   const checkExpiries = (): void => {
@@ -327,6 +332,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   if (problems.length > 0) throw problems[0];
   runInvariant(5, !isFlooded(), `${time.happened} events in ${time.now - simulationStart} ms, and the simulation has not ended`);
   runInvariant(9, clients.waiting === 0, 'a start got no response although its client repeated it');
+  rerunner?.check();
   expiries.check((run) => world.expiriesOf(run), time.now);
   await checker.check(world.memory.log);
   still.check(time.now);

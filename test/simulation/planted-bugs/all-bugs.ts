@@ -15,6 +15,7 @@ import { faultDependentBugs } from './fault-dependent.ts';
 import { slotBugs } from './concurrency-slots.ts';
 import { readerBugs } from './readers.ts';
 import { recoveryBugs } from './recovery.ts';
+import { rerunBugs } from './reruns.ts';
 import { resumeBugs } from './resume.ts';
 import { sendBugs } from './sends.ts';
 import { signalBugs } from './signals.ts';
@@ -45,6 +46,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...snapshotBugs,
   ...faultDependentBugs,
   ...longWaitBugs,
+  ...rerunBugs,
 ];
 
 export function findBugByName(name: string): PlantedBug {
