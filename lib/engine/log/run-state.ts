@@ -85,7 +85,7 @@ export interface RunState {
   budgetUsage: BudgetUsage;
   /** the last extension of the deadline; absent: the deadline of the head counts */
   deadlineExtension?: DeadlineExtension;
-  /** when the last wait of the run ended, or ends: a sleep, a wait for a signal, a called run, a slot, a retry or a delayed dispatch */
+  /** when the last wait of the run ended, or ends: a sleep, a wait for a signal, a called run, a slot, a retry, a delayed dispatch, or a pause between messages of a bundle run */
   lastWaitEndsAt?: Instant;
   /** absent: the workflow does not limit concurrent runs */
   admission?: Admission;
