@@ -16,12 +16,14 @@ export const tier: Tier = process.env[tierVariable] === 'deep' ? 'deep' : 'quick
 export const inBothTiers: Readonly<Record<string, readonly string[]>> = {
   simulation: [
     'test/simulation/concurrency-slots.test.ts',
+    'test/simulation/long-waits.test.ts',
     'test/simulation/parts.test.ts',
     'test/simulation/slow-scripts.test.ts',
     'test/simulation/worker-crashes.test.ts',
   ],
   unit: ['test/aws/code-runs.test.ts', 'test/aws/all-run-items.test.ts'],
   docs: ['test/docs/create-key.test.ts'],
+  bench: ['test/bench/golden-extensions.test.ts'],
   infra: ['test/infra/forged-runs.test.ts'],
   hostile: ['test/hostile/external-runs.test.ts'],
   contract: [

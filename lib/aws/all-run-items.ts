@@ -7,12 +7,12 @@ import { nonce as nonceSchema } from '../codec/ids.ts';
 import * as z from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
 import { tombstoneCommit, tombstoneNonce, isTombstone } from '../engine/log/commit.ts';
-import type { Head } from '../engine/log/head.ts';
+import type { Head, RetentionProgress } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import { defined } from '../base/defined.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import { type Item, expiry, number, text, stringOf, named, keyPart, itemSchema, partSchema } from './item-schema.ts';
-import { headDeadlineNames } from './head-item.ts';
+import { encodeRetentionProgress, headDeadlineNames } from './head-item.ts';
 import { nonceIn, commitItem, commitSlot } from './run-items.ts';
 import { type Side, headKey, isLogSort, runPartition } from './run-keys.ts';
 import { type Table, firstOf, ifExists, partitionName } from './table.ts';
@@ -123,6 +123,18 @@ async function extendItem(table: Table, key: { readonly pk: string; readonly sk:
   );
 }
 
+export async function saveRetentionProgress(table: Table, run: RunAddress, progress: RetentionProgress): Promise<void> {
+  await table.update(
+    headKey(run),
+    {
+      expression: 'SET #retention = :retention',
+      names: { '#retention': headDeadlineNames.retention, '#expiresAt': headDeadlineNames.expiresAt },
+      values: { ':retention': encodeRetentionProgress(progress), ':expiresAt': number(progress.expiresAt) },
+    },
+    { expression: 'attribute_exists(#pk) AND #expiresAt < :expiresAt', names: partitionName },
+  );
+}
+
 /** A tombstone has no deadline, so a deleted run stays as it is. */
 export async function extendHeadItem(
   table: Table,
@@ -132,8 +144,13 @@ export async function extendHeadItem(
   await table.update(
     headKey(run),
     {
-      expression: 'SET #expiry = :expiry, #deadlineAt = :deadlineAt, #expiresAt = :expiresAt',
-      names: { ...expiryName, '#deadlineAt': headDeadlineNames.deadlineAt, '#expiresAt': headDeadlineNames.expiresAt },
+      expression: 'SET #expiry = :expiry, #deadlineAt = :deadlineAt, #expiresAt = :expiresAt REMOVE #retention',
+      names: {
+        ...expiryName,
+        '#deadlineAt': headDeadlineNames.deadlineAt,
+        '#expiresAt': headDeadlineNames.expiresAt,
+        '#retention': headDeadlineNames.retention,
+      },
       values: { ':expiry': expiry(expiresAt), ':deadlineAt': number(deadlineAt), ':expiresAt': number(expiresAt) },
     },
     { expression: 'attribute_exists(#pk) AND #expiresAt < :expiresAt', names: partitionName },

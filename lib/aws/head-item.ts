@@ -6,12 +6,20 @@ import * as schema from '../codec/ids.ts';
 import { Unreadable } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import { firstCommit, type RunAddress } from '../engine/ids.ts';
-import { type Head, type HeadProjection, type RunCreation, firstProjection, runStatuses } from '../engine/log/head.ts';
+import {
+  type Head,
+  type HeadProjection,
+  type RetentionProgress,
+  type RunCreation,
+  firstProjection,
+  runStatuses,
+} from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import { listedState } from '../ports/run-index.ts';
 import {
   type Item,
   expiry,
+  packed,
   text,
   anyString,
   anyNumber,
@@ -47,7 +55,15 @@ export const projectionPart = partSchema('a projection', {
 const optionalProjectionNames = ['attention', 'endedAt', 'error'] as const;
 
 /** The attributes that an extension of the deadline updates. */
-export const headDeadlineNames = { deadlineAt: 'da', expiresAt: 'x' } as const;
+export const headDeadlineNames = { deadlineAt: 'da', expiresAt: 'x', retention: 'rp' } as const;
+
+/** While a job moves the expiries of the other items. */
+const retentionProgress: z.ZodType<RetentionProgress> = z.strictObject({
+  expiresAt: schema.instant,
+  part: z.enum(['items', 'payloads']),
+  after: z.string().min(1),
+});
+export const encodeRetentionProgress = (progress: RetentionProgress) => packed(progress);
 
 const headItem = itemSchema('a head', {
   address: keyPart('pk', z.string().transform(runIn)),
@@ -63,6 +79,7 @@ const headItem = itemSchema('a head', {
   deadlineLimitAt: named('dl', optional(anyInstant)),
   availableAt: named('aa', optional(anyInstant)),
   expiresAt: named(headDeadlineNames.expiresAt, anyInstant),
+  retention: named(headDeadlineNames.retention, optional(jsonOf(retentionProgress))),
   bodyHash: named('h', anyString),
   correlationId: named('ci', optional(stringOf(schema.correlationId))),
   traceparent: named('tp', optional(stringOf(schema.traceparent))),

@@ -3,11 +3,18 @@ import { type CommitNo, type RunAddress, firstCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
-import { type Head, type HeadProjection, type RunCreation, terminalStatuses, sideOfKind } from '../engine/log/head.ts';
+import {
+  type Head,
+  type HeadProjection,
+  type RetentionProgress,
+  type RunCreation,
+  terminalStatuses,
+  sideOfKind,
+} from '../engine/log/head.ts';
 import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import type { Instant } from '../engine/time.ts';
 import type { CommitKey, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
-import { deleteRunItems, extendHeadItem, extendRunItems } from './all-run-items.ts';
+import { deleteRunItems, extendHeadItem, extendRunItems, saveRetentionProgress } from './all-run-items.ts';
 import { projectionUpdate } from './head-item.ts';
 import { number, text } from './item-schema.ts';
 import { type RunHeads, StoredHeads } from './run-heads.ts';
@@ -152,6 +159,10 @@ export class DynamoRunLog implements RunLog {
     page: { readonly after?: string; readonly limit: number },
   ): Promise<string | undefined> {
     return extendRunItems(this.#table, run, await this.#sideOf(run), expiresAt, page);
+  }
+
+  async saveRetentionProgress(run: RunAddress, progress: RetentionProgress): Promise<void> {
+    await saveRetentionProgress(this.#table, run, progress);
   }
 
   async extendHead(run: RunAddress, to: Pick<Head, 'deadlineAt' | 'expiresAt'>): Promise<void> {

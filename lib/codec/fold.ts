@@ -193,7 +193,7 @@ const storedFold = exactly<StoredFold>()(
     nextEventId: eventId,
     progress,
     budgetUsage: exactly<BudgetUsage>()(z.strictObject({ executions: z.number(), tokens: z.number() })),
-    extendedDeadlineAt: instant.exactOptional(),
+    deadlineExtension: z.strictObject({ deadlineAt: instant, at: instant }).exactOptional(),
     lastWaitEndsAt: instant.exactOptional(),
     admission: admission.exactOptional(),
     code: code.exactOptional(),

@@ -199,15 +199,7 @@ const jobs = {
     }),
   ),
   waits: exactly<WaitsJob>()(z.strictObject({ kind: z.literal('waits'), run: runAddress, ...traced })),
-  retention: exactly<RetentionJob>()(
-    z.strictObject({
-      kind: z.literal('retention'),
-      run: runAddress,
-      expiresAt: instant,
-      position: z.strictObject({ part: z.enum(['items', 'payloads']), after: z.string().min(1) }).exactOptional(),
-      ...traced,
-    }),
-  ),
+  retention: exactly<RetentionJob>()(z.strictObject({ kind: z.literal('retention'), run: runAddress, ...traced })),
 } satisfies { [Kind in Job['kind']]: z.ZodType<Extract<Job, { kind: Kind }>> };
 
 const job: z.ZodType<Job> = z.discriminatedUnion('kind', [

@@ -1,6 +1,8 @@
 /** All ports in memory, over shared state, with a virtual clock and ids from a seed. */
 import { type Instant, instant } from '../engine/time.ts';
+import type { RunAddress } from '../engine/ids.ts';
 import type { Ports } from '../ports/ports.ts';
+import type { StoredExpiry } from './runs.ts';
 import type { MemoryClock } from './clock.ts';
 import { type MemoryAudit, memoryControl } from './control.ts';
 import { memoryCoordination } from './coordination.ts';
@@ -24,8 +26,12 @@ export interface MemoryPorts extends Ports {
   readonly externalLogs: MemoryExternalRuns;
   readonly audit: MemoryAudit;
   readonly artifacts: MemoryArtifacts;
+  /** What is stored of a run, under these prefixes of large values too. */
+  readonly expiriesOf: (run: RunAddress, prefixes: readonly string[]) => readonly StoredExpiry[];
   /** Deletes expired items, values, signals, slots and pins of runs. DynamoDB and S3 do so some time after their expiry. */
   readonly deleteExpired: (now: Instant) => void;
+  /** Only signals, slots and pins. */
+  readonly deleteExpiredBesideRuns: (now: Instant) => void;
 }
 
 /** 2026-01-01T00:00:00Z */
@@ -36,6 +42,11 @@ export const memoryPorts = ({ seed = 1, startAt = defaultStart }: { seed?: numbe
   const { deleteExpiredRecords, ...records } = memoryRunRecords();
   const coordination = memoryCoordination();
   const deployed = memoryDeployments();
+  const deleteExpiredBesideRuns = (now: Instant): void => {
+    coordination.signals.deleteExpired(now);
+    coordination.concurrencySlots.deleteExpired(now);
+    deployed.deployments.deleteExpired(now);
+  };
   return {
     ...system,
     ...records,
@@ -43,10 +54,9 @@ export const memoryPorts = ({ seed = 1, startAt = defaultStart }: { seed?: numbe
     ...coordination,
     deleteExpired: (now) => {
       deleteExpiredRecords(now);
-      coordination.signals.deleteExpired(now);
-      coordination.concurrencySlots.deleteExpired(now);
-      deployed.deployments.deleteExpired(now);
+      deleteExpiredBesideRuns(now);
     },
+    deleteExpiredBesideRuns,
     ...memorySchedules(system.clock),
     ...memoryDefinitions(),
     ...deployed,

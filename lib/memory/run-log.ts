@@ -4,7 +4,14 @@ import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import { type Commit, tombstoneCommit, tombstoneNonce } from '../engine/log/commit.ts';
 import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
-import { type Head, type HeadProjection, type RunCreation, firstProjection, terminalStatuses } from '../engine/log/head.ts';
+import {
+  type Head,
+  type HeadProjection,
+  type RetentionProgress,
+  type RunCreation,
+  firstProjection,
+  terminalStatuses,
+} from '../engine/log/head.ts';
 import { type Instant, instant } from '../engine/time.ts';
 import type { CommitKey, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { frozenCopy } from './frozen-copy.ts';
@@ -117,10 +124,17 @@ export class MemoryRunLog implements RunLog {
     return names.length > limit ? page.at(-1) : undefined;
   }
 
+  async saveRetentionProgress(run: RunAddress, retention: RetentionProgress): Promise<void> {
+    const record = this.#runs.record(run);
+    if (record.head === undefined || record.head.expiresAt >= retention.expiresAt) return;
+    record.head = frozenCopy({ ...record.head, retention });
+  }
+
   async extendHead(run: RunAddress, { deadlineAt, expiresAt }: Pick<Head, 'deadlineAt' | 'expiresAt'>): Promise<void> {
     const record = this.#runs.record(run);
     if (record.head === undefined || record.head.expiresAt >= expiresAt) return;
-    record.head = frozenCopy({ ...record.head, deadlineAt, expiresAt });
+    const { retention: _done, ...head } = record.head;
+    record.head = frozenCopy({ ...head, deadlineAt, expiresAt });
   }
 
   async deleteRun(run: RunAddress): Promise<void> {

@@ -2,12 +2,12 @@
 import { MemoryExternalRuns } from './external-runs.ts';
 import { MemoryRunIndex } from './run-index.ts';
 import { MemoryRunLog } from './run-log.ts';
-import type { Scope } from '../engine/ids.ts';
+import type { RunAddress, Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type Instant, instant } from '../engine/time.ts';
 import type { Blobs } from '../ports/run-records.ts';
 import { frozenCopy } from './frozen-copy.ts';
-import { MemoryRuns, scopeName } from './runs.ts';
+import { MemoryRuns, type StoredExpiry, scopeName } from './runs.ts';
 
 /** Large values in memory. */
 export class MemoryBlobs implements Blobs {
@@ -40,6 +40,11 @@ export class MemoryBlobs implements Blobs {
     }
   }
 
+  expiriesOf(scope: Scope, prefix: string): readonly StoredExpiry[] {
+    const start = `${scopeName(scope)}#${prefix}`;
+    return [...this.#expiries].flatMap(([name, expiresAt]) => (name.startsWith(start) ? [{ name, expiresAt }] : []));
+  }
+
   async get(scope: Scope, key: string): Promise<JsonValue | undefined> {
     return this.#values.get(`${scopeName(scope)}#${key}`);
   }
@@ -58,6 +63,10 @@ export const memoryRunRecords = () => {
     index: new MemoryRunIndex(runs, externalLogs),
     blobs,
     externalLogs,
+    expiriesOf: (run: RunAddress, prefixes: readonly string[]): readonly StoredExpiry[] => [
+      ...runs.expiriesOf(run),
+      ...prefixes.flatMap((prefix) => blobs.expiriesOf(run, prefix)),
+    ],
     deleteExpiredRecords: (now: Instant): void => {
       runs.deleteExpired(now);
       blobs.deleteExpired(now);

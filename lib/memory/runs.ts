@@ -23,6 +23,12 @@ export interface RunRecord {
   readonly dueMinutes: Set<number>;
 }
 
+/** An item of the table or a value of the bucket, and when it expires. */
+export interface StoredExpiry {
+  readonly name: string;
+  readonly expiresAt: Instant;
+}
+
 export const scopeName = (scope: Scope): string => `${scope.projectId}#${scope.environment}`;
 export const runName = (run: RunAddress): string => `${scopeName(run)}#${run.runId}`;
 
@@ -54,6 +60,12 @@ export class MemoryRuns {
         deleteItem(record, name);
       }
     }
+  }
+
+  expiriesOf(run: RunAddress): readonly StoredExpiry[] {
+    const { head, expiries } = this.record(run);
+    const items = [...expiries].map(([name, expiresAt]) => ({ name, expiresAt }));
+    return head === undefined ? items : [{ name: 'head', expiresAt: head.expiresAt }, ...items];
   }
 
   heads(scope: Scope): readonly Head[] {

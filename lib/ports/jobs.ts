@@ -99,15 +99,12 @@ export interface WaitsJob extends Traced {
 
 /**
  * Move the expiry of all that the run has stored, after its deadline was extended. Handled 15 minutes after the commit: then no attempt
- * writes with the earlier expiry any more.
+ * writes with the earlier expiry any more. The message names the run and nothing else, because deployed code can forge it: the head has
+ * the progress of a long run.
  */
 export interface RetentionJob extends Traced {
   readonly kind: 'retention';
   readonly run: RunAddress;
-  /** the expiry that `position` belongs to */
-  readonly expiresAt: Instant;
-  /** absent: from the start */
-  readonly position?: { readonly part: 'items' | 'payloads'; readonly after: string };
 }
 
 export type Job =

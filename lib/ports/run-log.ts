@@ -4,7 +4,7 @@
  */
 import type { CommitNo, Nonce, RunAddress } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
-import type { Head, HeadProjection, RunCreation } from '../engine/log/head.ts';
+import type { Head, HeadProjection, RetentionProgress, RunCreation } from '../engine/log/head.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
 import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import type { Instant } from '../engine/time.ts';
@@ -82,7 +82,12 @@ export interface RunLog {
     expiresAt: Instant,
     page: { readonly after?: string; readonly limit: number },
   ): Promise<string | undefined>;
-  /** Moves deadline and expiry of the head, if it expires earlier. After the other items: the head shows that they are extended. */
+  /** Records in the head how far `extendItems` has come, if the head exists and expires before `progress.expiresAt`. */
+  saveRetentionProgress(run: RunAddress, progress: RetentionProgress): Promise<void>;
+  /**
+   * Moves deadline and expiry of the head, if it expires earlier, and removes the recorded progress. After the other items: the head
+   * shows that they are extended.
+   */
   extendHead(run: RunAddress, to: Pick<Head, 'deadlineAt' | 'expiresAt'>): Promise<void>;
 
   /**

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environment, firstAttempt, firstCommit, nodeKey, projectId } from '../../lib/engine/ids.ts';
 import { inline } from '../../lib/engine/json.ts';
 import { tombstoneNonce, isTombstone } from '../../lib/engine/log/commit.ts';
-import { terminalStatuses } from '../../lib/engine/log/head.ts';
+import { firstProjection, terminalStatuses } from '../../lib/engine/log/head.ts';
 import { after, days, minutes } from '../../lib/engine/time.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
 import { deploymentId, commitNo } from '../../lib/engine/ids.ts';
@@ -277,6 +277,24 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         const missing = freshRun();
         await log.extendHead(missing, later);
         await log.extendItems(missing, later.expiresAt, { limit: 10 });
+        expect(await log.head(missing)).toBeUndefined();
+      });
+
+      test('of the other items moves in several calls: the head has the position until it is extended itself', async () => {
+        const run = creation(freshRun());
+        await log.create(run);
+        const progress = { expiresAt: later.expiresAt, part: 'items', after: 'platform log#00000002' } as const;
+        await log.saveRetentionProgress(run.address, progress);
+        expect(await log.head(run.address)).toEqual({ ...run, projection: firstProjection, retention: progress });
+        await log.project(run.address, { status: 'running', asOf: commitNo(2) });
+        const further = { ...progress, part: 'payloads', after: 'a/b' } as const;
+        await log.saveRetentionProgress(run.address, further);
+        expect(await log.head(run.address)).toMatchObject({ expiresAt: run.expiresAt, retention: further });
+        await log.extendHead(run.address, later);
+        await log.saveRetentionProgress(run.address, progress);
+        expect(await log.head(run.address)).toEqual({ ...run, ...later, projection: { status: 'running', asOf: 2 } });
+        const missing = freshRun();
+        await log.saveRetentionProgress(missing, progress);
         expect(await log.head(missing)).toBeUndefined();
       });
 

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { partitionOf } from '../../lib/contract/record-kinds.ts';
 import { shiftClock } from '../../lib/local/clock/shifted-clock.ts';
 import { createDynamodbCaller } from '../../lib/local/emulators/forward.ts';
-import { deploy, ended, project, start, waits, when } from './code-projects.ts';
+import { deploy, ended, node, project, start, stepsIn, waits, when } from './code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 
 const minute = 60_000;
@@ -33,13 +33,14 @@ const tableOf = (name: string): string => {
 const dynamodb = (operation: string, input: object) =>
   createDynamodbCaller(cloud.cloud.emulators.dynamodb.forward)(operation, input);
 
-async function advance(ms: number): Promise<void> {
+/** @param sweptAheadMs the sweep checks no run for so long */
+async function advance(ms: number, sweptAheadMs = -2 * minute): Promise<void> {
   // The sweep would check each of the minutes in between.
   const swept = await dynamodb('UpdateItem', {
     TableName: tableOf('ControlTable'),
     Key: { pk: { S: partitionOf('sweep') }, sk: { S: 'minute' } },
     UpdateExpression: 'SET swept = :minute',
-    ExpressionAttributeValues: { ':minute': { N: String(Math.floor((Date.now() + ms) / minute) - 2) } },
+    ExpressionAttributeValues: { ':minute': { N: String(Math.floor((Date.now() + ms + sweptAheadMs) / minute)) } },
   });
   expect(swept.status).toBe(200);
   offsetMs += ms;
@@ -120,4 +121,29 @@ test('a graph run and a code run outlive seven days, and all that they stored ex
   expect((await cloud.call('POST', `/v1/runs/${runs[0]}/signals`, { name: 'go' })).status).toBe(202);
   expect((await cloud.call('POST', '/v1/signals', { name: 'go', correlation: 'long-code' })).status).toBe(202);
   for (const runId of runs) expect(await ended(cloud, runId)).toMatchObject({ status: 'completed', output: { size: 100_000 } });
+}, 240_000);
+
+const overtime = `export const overtime = defineWorkflow({ name: 'overtime' }, async ({ step }) => {
+  await step.sleep('nap', 7 * 86_400_000 - 600_000);
+  await step.run({ name: 'work' }, () => new Promise((resolve) => setTimeout(() => resolve('done'), 3_000)));
+  await step.waitForSignal({ name: 'wait', signal: 'go', correlation: 'overtime' });
+});`;
+
+test('a code run is extended while its step works and no sweep checks it', async () => {
+  await deploy(cloud, project(overtime));
+  const runId = await start(cloud, 'overtime');
+  await when(cloud, runId, waits('nap'));
+  await advance(7 * day - 10 * minute);
+  await when(cloud, runId, (run) => node(run, 'work')?.status === 'running');
+  // The sweep is ahead, so a function that handles a message of the run sees the deadline pass.
+  await advance(12 * minute, 60 * minute);
+  await when(cloud, runId, waits('wait'));
+  const extensions = await stepsIn(cloud, runId, 'deadline.extended');
+  expect(extensions).toHaveLength(1);
+  await advance(16 * minute);
+  await expect
+    .poll(async () => Math.min(...(await expiriesOf(runId)).values()), { timeout: 60_000, interval: 200 })
+    .toBeGreaterThan(36);
+  expect((await cloud.call('POST', '/v1/signals', { name: 'go', correlation: 'overtime' })).status).toBe(202);
+  expect(await ended(cloud, runId)).toMatchObject({ status: 'completed' });
 }, 240_000);

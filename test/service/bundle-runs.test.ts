@@ -10,7 +10,7 @@ import {
   workflowName,
 } from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
-import { days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
+import { after, days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import { type BundleResult, bundlePaths } from '../../lib/ports/bundles.ts';
 import { type Manifest, defaultApp, pointerAfter } from '../../lib/ports/deployments.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -19,6 +19,7 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { getRun } from '../../lib/service/runs/get-run.ts';
 import { publishMessage } from '../../lib/service/kinds/bundle/publish-message.ts';
 import { sweepRun } from '../../lib/service/execution/sweep-runs.ts';
+import { recheckRun } from '../../lib/service/execution/recheck-run.ts';
 import { rerunRun } from '../../lib/service/runs/rerun-run.ts';
 import { resumeRun } from '../../lib/service/runs/resume-run.ts';
 import { wakeRun } from '../../lib/service/runs/wake-run.ts';
@@ -69,6 +70,23 @@ const errorOf = async (env: TestEnv, run: RunAddress) => {
   const { progress } = (await env.fold(run)).state;
   return progress.status === 'failed' ? progress.error : undefined;
 };
+
+describe('a bundle run without a declared deadline', () => {
+  test.each([
+    ['was idle for days', 'running', days(7) - minutes(1)],
+    ['worked all the time', 'failed', 0],
+  ] as const)('that %s is %s when its deadline passes during a message', async (_what, status, idleMs) => {
+    const [env, run] = await begun();
+    const { clock } = env.ports;
+    await env.settle();
+    clock.advance(durationMs(idleMs));
+    await publishMessage(env.worker, { run, queueName: '__wkf_step_mail', message: { workflowRunId: run.runId } });
+    // The message is handled while the deadline passes.
+    clock.set(after(clock.now(), durationMs(days(7) - idleMs + minutes(1))));
+    await recheckRun(env.worker, { kind: 'recheck', run });
+    expect(await statusOf(env, run)).toBe(status);
+  });
+});
 
 describe('requests to the bundle', () => {
   test('the workflow receives the run and its input, and its response ends the run', async () => {

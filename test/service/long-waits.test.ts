@@ -3,10 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { Command } from '../../lib/engine/durable/command-batch.ts';
 import { type RunAddress, workflowName } from '../../lib/engine/ids.ts';
 import { type Instant, type DurationMs, after, days, hours, minutes } from '../../lib/engine/time.ts';
+import type { RetentionJob } from '../../lib/ports/jobs.ts';
+import { extendRetention } from '../../lib/service/execution/extend-retention.ts';
 import { handleSignalJob } from '../../lib/service/runs/handle-signal-job.ts';
 import { sendSignal } from '../../lib/service/runs/send-signal.ts';
 import { codeManifest, commitsOf, deploy } from './code-test-env.ts';
 import { LongRun } from './long-run.ts';
+import { overrideMethods } from './override-methods.ts';
 import { ScriptedPrograms, type ScriptStage, functionCommand } from './scripted-programs.ts';
 import { createTestEnv, finished, scope, workflow } from './test-env.ts';
 
@@ -267,6 +270,82 @@ describe.each(['code', 'graph'] as const)('a %s run', (kind) => {
         }
       }
     }
+  });
+});
+
+/** The code function can send any message to the delay queue. (docs/SECURITY.md) */
+describe('a forged retention message', () => {
+  const oldExpiry = after(startAt, days(38));
+  const newExpiry = after(startAt, days(45));
+  const extendedAt = after(startAt, (days(7) + minutes(2)) as DurationMs);
+
+  async function startExtended() {
+    const { played, run } = await startWaiting('graph');
+    played.lost = 'retention';
+    await played.playUntil(extendedAt);
+    const retention: RetentionJob = { kind: 'retention', run };
+    return { played, run, retention };
+  }
+  const headExpiry = async (played: LongRun, run: RunAddress) => (await played.env.ports.log.head(run))?.expiresAt;
+
+  it.each([
+    { part: 'payloads', after: '~' },
+    { part: 'items', after: '~' },
+    { part: 'items', after: 'platform ~' },
+  ] as const)('with the position %o skips nothing', async (position) => {
+    const { played, run, retention } = await startExtended();
+    await played.playUntil(after(extendedAt, minutes(20)));
+    // The message that this test replaces had both fields.
+    const forged = { ...retention, expiresAt: newExpiry, position };
+    await played.env.take(forged);
+    expect(await headExpiry(played, run)).toBe(newExpiry);
+    await played.playUntil(after(oldExpiry, days(1)));
+    const commits = await commitsOf(played.env, run);
+    expect(commits.map(({ number }) => number)).toEqual(commits.map((_, index) => index + 1));
+    for (const event of commits.flatMap(({ events }) => events)) {
+      const stored = 'output' in event && 'ref' in event.output ? event.output.ref : undefined;
+      if (stored?.startsWith('blob:') === true)
+        expect(await played.env.ports.blobs.get(run, stored.slice('blob:'.length))).toBe(large);
+    }
+  });
+
+  it('right after the extension waits for the attempts that still write with the earlier expiry', async () => {
+    const { played, run, retention } = await startExtended();
+    const { log } = played.env.ports;
+    await played.env.take(retention);
+    // An attempt that read the run before the extension.
+    await log.attach(run, 'late', 'value', { expiresAt: oldExpiry, kind: 'graph' });
+    expect(await headExpiry(played, run)).toBe(oldExpiry);
+    played.lost = undefined;
+    await played.playUntil(after(extendedAt, minutes(40)));
+    expect(await headExpiry(played, run)).toBe(newExpiry);
+    await played.playUntil(after(oldExpiry, days(1)));
+    expect(await log.attached(run, 'late')).toBe('value');
+  });
+
+  it('between the pages of a long run skips nothing, and the first page is not handled again', async () => {
+    const { played, run, retention } = await startExtended();
+    const { log } = played.env.ports;
+    for (let index = 0; index < 250; index += 1)
+      await log.attach(run, `value-${String(index).padStart(3, '0')}`, index, { expiresAt: oldExpiry, kind: 'graph' });
+    await played.playUntil(after(extendedAt, minutes(20)));
+    const pages: (string | undefined)[] = [];
+    const extendItems: typeof log.extendItems = async (address, expiresAt, page) => {
+      pages.push(page.after);
+      return log.extendItems(address, expiresAt, page);
+    };
+    const worker = played.env.worker;
+    const paged = { ...worker, deps: { ...worker.deps, log: overrideMethods(log, { extendItems }) } };
+    for (let message = 1; message <= 10 && (await headExpiry(played, run)) !== newExpiry; message += 1) {
+      const forged = { ...retention, expiresAt: newExpiry, position: { part: 'payloads', after: '~' } } as const;
+      await extendRetention(paged, forged, played.env.ports.clock.now());
+    }
+    expect(await headExpiry(played, run)).toBe(newExpiry);
+    expect(pages).toHaveLength(3);
+    expect(new Set(pages).size).toBe(3);
+    await played.playUntil(after(oldExpiry, days(1)));
+    for (const index of [0, 99, 100, 199, 200, 249])
+      expect(await log.attached(run, `value-${String(index).padStart(3, '0')}`)).toBe(index);
   });
 });
 

@@ -91,6 +91,13 @@ describe('a rerun of a code run from a step', () => {
     expect(await outputOf(failed, other, 'charge card')).toBeUndefined();
   });
 
+  test('has the input null if the request says null', async () => {
+    const failed = await failedRun(chain);
+    const run = await addressOf(failed.rerun({ from: 'bad', input: null }));
+    const [first] = await commitsOf(failed.env, run);
+    expect(first?.events.find(({ type }) => type === 'INPUT_SET')).toMatchObject({ input: { value: null } });
+  });
+
   test('runs on another deployment, which stays pinned while it is open', async () => {
     const failed = await failedRun(chain);
     await deploy(failed.env, codeManifest('v2'));

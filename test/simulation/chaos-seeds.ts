@@ -14,8 +14,6 @@ const leastOf: Partial<Record<string, number>> = {
   partlyFailed: 0.003,
   keyReused: 0.2,
   cancelled: 0.3,
-  // About one run in two sets a timer: for a long wait, or for its deadline.
-  lostTimer: 0.4,
   doubleTimer: 0.03,
   lateTimer: 0.03,
   earlyTimer: 0.03,

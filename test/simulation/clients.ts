@@ -11,6 +11,7 @@ import type { Checker } from './checker.ts';
 import type { Functions } from './functions.ts';
 import { ListClients } from './list-clients.ts';
 import type { SimulationContext } from './process.ts';
+import { type LongWaits, withLongCodeWaits, withLongGraphWaits } from './long-waits.ts';
 import { type CodeWorkflow, leafCode, randomCode } from './random-code.ts';
 import { longRunningVersions, leafVersion, randomVersion } from './random-graph.ts';
 import { SignalClients } from './signal-clients.ts';
@@ -28,6 +29,8 @@ export interface ClientOptions {
   readonly code: number;
   /** code workflows to run instead of random ones */
   readonly codes: readonly CodeWorkflow[];
+  /** makes some waits of a random workflow long */
+  readonly long: LongWaits | undefined;
 }
 
 /** Two environments with equal names of workflows, keys and signals: they must not affect each other. */
@@ -93,7 +96,7 @@ export class Clients {
   /** Publishes the workflows and starts the clients. */
   async begin(): Promise<void> {
     const { prng, time } = this.#around;
-    const { runs, isShared, limits, isBrisk, code, codes: fixed } = this.#options;
+    const { runs, isShared, limits, isBrisk, code, codes: fixed, long } = this.#options;
     // Several runs whose results arrive together: only those share a batch.
     const isCrowd = fixed.length === 0 && code < 1 && prng.isLucky(0.04);
     let shared: WorkflowVersion | CodeWorkflow | undefined = isCrowd
@@ -103,8 +106,14 @@ export class Clients {
       const given = fixed[index % fixed.length];
       if (given !== undefined) return { ...given, name: `code-${index}` };
       const isCode = prng.isLucky(code);
-      if (isCode) return randomCode(prng, `code-${index}`, { isBrisk });
-      return { ...randomVersion(prng, `flow-${index}`, isBrisk), options: limits };
+      const workflow = isCode
+        ? randomCode(prng, `code-${index}`, { isBrisk })
+        : { ...randomVersion(prng, `flow-${index}`, isBrisk), options: limits };
+      return long === undefined
+        ? workflow
+        : 'part' in workflow
+          ? withLongCodeWaits(workflow, long)
+          : withLongGraphWaits(workflow, long);
     };
     const workflows = Array.from({ length: runs }, (_, index) => {
       const workflow = shared ?? drawn(index);

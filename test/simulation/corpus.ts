@@ -4,9 +4,10 @@ import type { FixedWorkflow } from './crash-run.ts';
 import { fixedCode, fixedCodeExamples } from './fixed-code.ts';
 import { fixedExamples } from './fixed-examples.ts';
 import { fixedTopology } from './fixed-topologies.ts';
+import { longWaits } from './long-wait-scenarios.ts';
 
 export const corpus: Readonly<Record<string, readonly FixedWorkflow[]>> = {
-  topologies: allTopologies.map(fixedTopology),
+  topologies: [...allTopologies.map(fixedTopology), ...longWaits],
   'examples of graphs': fixedExamples,
   'workflows of code': fixedCode,
   'examples of code': await fixedCodeExamples(),

@@ -14,6 +14,8 @@ const endings: ReadonlySet<string> = new Set([
   'RUN_CANCELLED',
   'ROLLBACK_STARTED',
 ]);
+/** An extension is decided after the deadline too (`expiry-checker.ts`). */
+const isExtension = ({ events }: Commit): boolean => events.some(({ type }) => type === 'DEADLINE_EXTENDED');
 
 /** A worker ends its run at the deadline, and a delayed recheck ends a waiting run; queues are late by seconds at most. */
 const mostCalmMs = seconds(5);
@@ -33,9 +35,12 @@ export class DeadlineChecker {
     this.#mostMs = isPlain ? mostCalmMs : mostMs;
   }
 
-  committed({ runId }: RunAddress, { number, events, at }: Commit, now: Instant, deadlineAt: Instant | undefined): void {
+  /** @param deadlineAt of the log before this commit */
+  committed({ runId }: RunAddress, commit: Commit, now: Instant, deadlineAt: Instant | undefined): void {
+    const { number, events, at } = commit;
     // A start may be slow; the first worker then ends the run.
-    const isEnding = number === firstCommit || this.#endedAt.has(runId) || events.some(({ type }) => endings.has(type));
+    const isEnding =
+      number === firstCommit || this.#endedAt.has(runId) || isExtension(commit) || events.some(({ type }) => endings.has(type));
     const lateMs = at - (deadlineAt ?? at) - decidingMs;
     runInvariant(5, isEnding || lateMs < 0, `${runId} wrote commit ${number} after its deadline and did not end`);
     for (const { type } of events) {

@@ -119,7 +119,7 @@ export const chaosFaults: FaultRates = {
   redriven: 0.5,
   partlyFailed: 0.3,
   stood: 0.5,
-  lostTimer: 0.2,
+  lostTimer: 0.3,
   earlyTimer: 0.1,
   lateTimer: 0.1,
   doubleTimer: 0.1,

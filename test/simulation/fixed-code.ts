@@ -6,7 +6,7 @@ import { type DeploymentId, deploymentId } from '../../lib/engine/ids.ts';
 import { programPath } from '../../lib/ports/programs.ts';
 import type { Instant } from '../../lib/engine/time.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { hours } from '../../lib/engine/time.ts';
+import { days, hours } from '../../lib/engine/time.ts';
 import type { FixedWorkflow } from './crash-run.ts';
 import { type CodeWorkflow, type Part, leafCode, leafNames } from './random-code.ts';
 import { leafVersion, simulatedSignalKeys } from './random-graph.ts';
@@ -35,6 +35,7 @@ const parts: Readonly<Record<string, Part>> = {
   'code: a race': { kind: 'race', parts: [step(), { kind: 'sleep', ms: 7_200_000 }] },
   'code: any of two': { kind: 'any', parts: [fails, step()] },
   'code: sleeps': seq({ kind: 'sleep', ms: 300 }, step(), { kind: 'sleep', ms: 600_000 }),
+  'code: a sleep beyond the deadline and the first expiry': seq(step(), { kind: 'sleep', ms: days(50) }, step()),
   'code: a signal that comes': seq({ kind: 'signal', place, ms: 0 }, step()),
   'code: a signal that does not come': seq({ kind: 'signal', place: { name: 'signal-1', correlation: 'nothing' }, ms: 20_000 }),
   'code: a signal to itself': seq({ kind: 'send', place }, { kind: 'signal', place, ms: 0 }),

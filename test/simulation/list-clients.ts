@@ -5,6 +5,7 @@ import { type RunFilters, listRuns } from '../../lib/service/runs/list-runs.ts';
 import type { Checker } from './checker.ts';
 import type { Functions } from './functions.ts';
 import type { SimulationContext } from './process.ts';
+import { paceOf } from './simulated-ports.ts';
 import { runInvariant } from './violation.ts';
 
 interface ListClientParts {
@@ -36,7 +37,8 @@ export class ListClients {
   listRuns(scopes: readonly Scope[]): void {
     const { prng, time } = this.#parts.around;
     this.#list(prng.pick(scopes), prng.isLucky(0.5) ? {} : prng.pick(lists));
-    time.in(prng.whole(...betweenLooksMs), () => (this.#parts.isQuiet() ? undefined : this.listRuns(scopes)));
+    const pauseMs = prng.whole(...betweenLooksMs) * paceOf(time.now);
+    time.in(pauseMs, () => (this.#parts.isQuiet() ? undefined : this.listRuns(scopes)));
   }
 
   #list(scope: Scope, filters: RunFilters): void {

@@ -2,7 +2,7 @@
  * `npm run simulate -- --seed 42` replays one seed. `--calm`, `--runs 6`, `--shared`, `--code 0` and `--places 1` change its
  * options. `--kept 102-chaos-one-slot.json` replays a file of `seeds` with its recorded options. `--corpus --seeds 10` runs
  * each fixed workflow ten times with all faults. `--poison` simulates attempts that kill their workers, `--storm` crash
- * storms, `--parts` command batches in several commits, and `--slow` attempts that use up their first slice. `--seeds 100000`
+ * storms, `--parts` command batches in several commits, `--slow` attempts that use up their first slice, and `--long` waits of weeks. `--seeds 100000`
  * runs many seeds and prints the injected faults, the counts and the time. `--go-on --minutes 10` continues the stored count
  * of all seeds and stores it at intervals.
  */
@@ -22,11 +22,11 @@ import { writeProof } from './write-proof.ts';
 
 const given = wholeNumber.exactOptional();
 const values = parseOptionsOrExit({
-  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts | --slow] [--shared] [--runs <n>] [--code <n>] [--places <n>]
+  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts | --slow | --long] [--shared] [--runs <n>] [--code <n>] [--places <n>]
                             --kept <file of test/simulation/seeds>
                             --corpus [--from <n>] [--seeds <n>]
                             --go-on [--seeds <n>] [--minutes <n>]
-                            [--seeds <n>] [--from <n>] [--calm | --poison | --storm | --parts | --slow] [--minutes <n>]`,
+                            [--seeds <n>] [--from <n>] [--calm | --poison | --storm | --parts | --slow | --long] [--minutes <n>]`,
   options: {
     seed: { type: 'string' },
     seeds: { type: 'string' },
@@ -37,6 +37,7 @@ const values = parseOptionsOrExit({
     storm: { type: 'boolean', default: false },
     parts: { type: 'boolean', default: false },
     slow: { type: 'boolean', default: false },
+    long: { type: 'boolean', default: false },
     runs: { type: 'string' },
     shared: { type: 'boolean', default: false },
     code: { type: 'string' },
@@ -55,6 +56,7 @@ const values = parseOptionsOrExit({
     storm: z.boolean(),
     parts: z.boolean(),
     slow: z.boolean(),
+    long: z.boolean(),
     runs: given,
     shared: z.boolean(),
     code: given,
@@ -75,7 +77,7 @@ else if (values['go-on']) await goOn();
 else print(...(await timed(values.from ?? 1, values.seeds ?? 200)));
 
 function kindAsked(): SimulationKind {
-  return (['poison', 'storm', 'parts', 'slow', 'calm'] as const).find((kind) => values[kind]) ?? 'drawn';
+  return (['poison', 'storm', 'parts', 'slow', 'long', 'calm'] as const).find((kind) => values[kind]) ?? 'drawn';
 }
 
 function asked(seed: number): SimulationOptions {

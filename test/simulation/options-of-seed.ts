@@ -11,12 +11,17 @@ import type { SimulationOptions } from './simulation.ts';
 export const plainSeeds = 5_000;
 const plainOnes = 4;
 
+/** Of the waits outside loops. Many of them are woken, or their run is cancelled. */
+const longShare = 0.9;
+
 /** By the share of each among those that are not plain: a row of them is passed through again and again. */
 const others: readonly ((turn: number) => Omit<SimulationOptions, 'seed'>)[] = [
   (turn) => ({ rates: chaosFaults, runs: 5, code: 0, isShared: true, limits: { maxConcurrentRuns: 1 + (turn % 3) } }),
   (turn) => ({ rates: chaosFaults, runs: 4, code: 0, limits: { budget: { maxNodeExecutions: 1 + (turn % 12) } } }),
   () => ({ rates: chaosFaults, runs: 4, code: 0.7, cancelsCalled: true }),
   (turn) => ({ rates: chaosFaults, runs: 4, code: 0, limits: { budget: { maxTokens: 5 + (turn % 30) } } }),
+  // One of three has no faults.
+  (turn) => ({ rates: turn % 3 === 0 ? noFaults : chaosFaults, longWaits: longShare }),
   // The judges are stricter where nothing goes wrong.
   () => ({ rates: noFaults, runs: 8 }),
 ];
@@ -31,9 +36,9 @@ export function optionsOfSeed(seed: number): SimulationOptions {
  * `drawn`: the options of the seed. `calm`: no faults. `poison`: a part of all nodes and steps kills its worker; no other faults.
  * `storm`: all processes crash repeatedly for some minutes; no other faults. `parts`: code runs with one commit per entry of a command
  * batch, with all faults. `slow`: many attempts use up their first slice, two of three times with all faults; every second simulation
- * has project limits.
+ * has project limits. `long`: waits that last longer than the default deadline, three of four times with all faults.
  */
-export const simulationKinds = ['drawn', 'calm', 'poison', 'storm', 'parts', 'slow'] as const;
+export const simulationKinds = ['drawn', 'calm', 'poison', 'storm', 'parts', 'slow', 'long'] as const;
 export type SimulationKind = (typeof simulationKinds)[number];
 
 /** The share of nodes and steps that kill their workers: most simulations have some, and most runs still end for other reasons. */
@@ -51,6 +56,8 @@ export function optionsOfKind(kind: SimulationKind, seed: number): SimulationOpt
       return { seed, rates: noFaults, isCrashStorm: true };
     case 'parts':
       return { seed, rates: chaosFaults, code: 1, maxPartBytes: 1 };
+    case 'long':
+      return { seed, rates: seed % 4 === 0 ? noFaults : chaosFaults, longWaits: longShare };
     case 'slow':
       return {
         seed,

@@ -181,6 +181,7 @@ const countMeanings: Readonly<Record<keyof Counts, string>> = {
   answered: 'graph nodes that received the right input',
   outOfTime: 'processes ended by the time limit of their function',
   pastDeadline: 'runs ended by their deadline',
+  extensions: 'extensions of deadlines',
   tookMs: 'virtual time in ms',
   foldsCompared: 'stored folds compared with their logs',
   judged: 'graph nodes compared with their edges',

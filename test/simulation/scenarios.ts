@@ -10,6 +10,12 @@ import { noFaults } from './faults.ts';
 import { fixedTopology } from './fixed-topologies.ts';
 import type { CodeWorkflow } from './random-code.ts';
 import { lateChildRun, orphanedChildRun, uncollectableChildResults } from './child-run-scenarios.ts';
+import {
+  aCrashWhileADeadlineIsExtended,
+  aLongLogThatOutlivesItsFirstExpiry,
+  aRetentionMessageThatIsLost,
+} from './long-wait-scenarios.ts';
+import { aRerunFromAStep } from './rerun-scenarios.ts';
 import { manyUncollectableChildResults, redeliveriesDuringLongWork } from './message-flood-scenarios.ts';
 import { simulate } from './simulation.ts';
 import { runInvariant } from './violation.ts';
@@ -337,6 +343,10 @@ export const scenarios = {
   'a run that waits past its deadline': aRunThatWaitsPastItsDeadline,
   'an attempt that exceeds its time limit': anAttemptThatExceedsItsTimeLimit,
   'a wait whose expiry timers are lost': aWaitWhoseWakesAreLost,
+  'a long log that outlives its first expiry': aLongLogThatOutlivesItsFirstExpiry,
+  'a crash while a deadline is extended': aCrashWhileADeadlineIsExtended,
+  'a retention message that is lost': aRetentionMessageThatIsLost,
+  'a rerun from a step': aRerunFromAStep,
 } as const;
 
 export type ScenarioName = keyof typeof scenarios;

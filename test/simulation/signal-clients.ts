@@ -9,6 +9,7 @@ import type { Functions } from './functions.ts';
 import type { SimulationContext } from './process.ts';
 import { simulatedSignalKeys } from './random-graph.ts';
 import type { SignalChecker } from './signal-checker.ts';
+import { paceOf } from './simulated-ports.ts';
 import { runInvariant } from './violation.ts';
 
 interface SignalClientParts {
@@ -61,7 +62,9 @@ export class SignalClients {
     attempt();
     // A client sends less often over time: otherwise a long run would get too many signals.
     const nextPauseMs = Math.min(Math.ceil(pauseMs * 1.1), 10_800_000);
-    time.in(prng.whole(1, pauseMs), () => (this.#parts.isQuiet() ? undefined : this.#send(scope, place, nextPauseMs)));
+    time.in(prng.whole(1, pauseMs) * paceOf(time.now), () =>
+      this.#parts.isQuiet() ? undefined : this.#send(scope, place, nextPauseMs),
+    );
   }
 
   /** With the key of another signal: it must not be delivered. */

@@ -7,7 +7,10 @@ import {
 } from '../../lib/aws/message-identity.ts';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { RunCreation } from '../../lib/engine/log/head.ts';
 import { type Instant, days, durationMs, instant } from '../../lib/engine/time.ts';
+import type { StoredExpiry } from '../../lib/memory/runs.ts';
+import { blobPrefixesOf } from '../../lib/service/run-log/payloads.ts';
 import { memoryPorts } from '../../lib/memory/memory-ports.ts';
 import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
 import type { RunIndex, RunPage } from '../../lib/ports/run-index.ts';
@@ -19,6 +22,9 @@ import { type SimulationContext, torn } from './process.ts';
 import { Queue, type BatchHandler } from './queue.ts';
 
 export const simulationStart = instant(1_767_225_600_000);
+export const simulatedRetention = days(30);
+/** Clients of a run that lasts for weeks send a tenth of the requests: by then only long waits are left. */
+export const paceOf = (now: Instant): number => (now > simulationStart + days(12) ? 10 : 1);
 /** Above the longest time of a function, as the stacks set it. */
 const workVisibilityMs = 960_000;
 const resultsVisibilityMs = 60_000;
@@ -41,8 +47,9 @@ export type OnCommit = (run: RunAddress, commit: Commit) => void;
 export class SimulatedPorts {
   readonly memory: ReturnType<typeof memoryPorts>;
   readonly deps: Deps;
-  /** by run: its deadline */
+  /** by run: its deadline, as of its creation until an observer moves it */
   readonly deadlines = new Map<string, Instant>();
+  readonly creations = new Map<string, RunCreation>();
   /** the latest minute with a scheduled check, and the latest swept minute: after both, nothing is due */
   lastDueMinute = 0;
   sweptMinute = 0;
@@ -110,7 +117,7 @@ export class SimulatedPorts {
         },
       },
       settings: {
-        retentionMs: days(30),
+        retentionMs: simulatedRetention,
         idempotencyMs: durationMs(86_400_000),
         requiresHttps: false,
         ...settings,
@@ -121,6 +128,10 @@ export class SimulatedPorts {
   /** The deadline is within the time of this simulation, so the result depends on timing. */
   isHurried(runId: string): boolean {
     return (this.deadlines.get(runId) ?? Infinity) < simulationStart + days(6);
+  }
+
+  expiriesOf(run: RunAddress): readonly StoredExpiry[] {
+    return this.memory.expiriesOf(run, blobPrefixesOf(run));
   }
 
   /** Loses all messages and timers. */
@@ -149,8 +160,12 @@ export class SimulatedPorts {
     return overrideMethods(log, {
       create: async (run) => {
         const result = await log.create(run);
-        if (result.kind === 'stored') this.deadlines.set(run.address.runId, run.deadlineAt);
-        if (result.kind === 'stored') onCommit(run.address, run.commit);
+        if (result.kind === 'stored') {
+          this.deadlines.set(run.address.runId, run.deadlineAt);
+          this.creations.set(run.address.runId, run);
+          onCommit(run.address, run.commit);
+          for (const prepared of await log.commitsAfter(run.address, run.commit.number)) onCommit(run.address, prepared);
+        }
         return result;
       },
       put: async (run, commit, expiresAt) => {

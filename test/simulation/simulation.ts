@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/definition.ts';
 import { type RunAddress, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
+import { defaultDeadline } from '../../lib/engine/log/head.ts';
 import { type FairShares, fairSharesOf } from '../../lib/engine/fair-shares.ts';
-import { days, minutes } from '../../lib/engine/time.ts';
+import { type DurationMs, type Instant, days, hours, minutes } from '../../lib/engine/time.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { overrideMethods } from '../service/override-methods.ts';
 import { BudgetChecker } from './budget-checker.ts';
@@ -14,8 +15,10 @@ import { Clients } from './clients.ts';
 import type { Workload, WorkloadOf } from './workload.ts';
 import { sweepEachMinute } from './sweep-each-minute.ts';
 import { DeadlineChecker } from './deadline-checker.ts';
+import { ExpiryChecker } from './expiry-checker.ts';
 import { EffectChecker } from './effect-checker.ts';
 import { type CrashPoint, type FaultKind, type FaultRates, Faults, isHarmless } from './faults.ts';
+import { FailedItemsChecker } from './failed-items-checker.ts';
 import { FoldChecker } from './fold-checker.ts';
 import { Functions, type FunctionOverrides } from './functions.ts';
 import { NodeInputChecker } from './node-input-checker.ts';
@@ -26,6 +29,7 @@ import { SlotChecker } from './slot-checker.ts';
 import { Prng } from './prng.ts';
 import type { CodeWorkflow } from './random-code.ts';
 import { Readers } from './readers.ts';
+import { RerunClient } from './rerun-client.ts';
 import { checkFinalReplay } from './check-final-replay.ts';
 import { signalsSentByCode } from './signals-sent-by-code.ts';
 import { SignalChecker } from './signal-checker.ts';
@@ -35,7 +39,7 @@ import { TimingChecker } from './timing-checker.ts';
 import { runInvariant } from './violation.ts';
 import { VirtualTime } from './virtual-time.ts';
 import { NotificationChecker } from './notification-checker.ts';
-import { SimulatedPorts, simulationStart } from './simulated-ports.ts';
+import { SimulatedPorts, simulatedRetention, simulationStart } from './simulated-ports.ts';
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -58,6 +62,8 @@ export interface SimulationOptions {
   readonly withoutSweep?: boolean;
   /** a client cancels child runs */
   readonly cancelsCalled?: boolean;
+  /** a client reruns each failed code run once from this step */
+  readonly rerunsFrom?: string;
   /** no node sleeps or waits for a signal: a stalled node is then caused by a fault */
   readonly isBrisk?: boolean;
   /** called for each stored commit */
@@ -75,6 +81,8 @@ export interface SimulationOptions {
   readonly isCrashStorm?: boolean;
   /** the share of node attempts that take longer than a first slice */
   readonly slowScripts?: number;
+  /** the share of waits that last longer than the default deadline */
+  readonly longWaits?: number;
   /** the project's share of the workers; by default half of four for slow scripts */
   readonly shares?: FairShares;
 }
@@ -128,6 +136,8 @@ export interface SimulationReport {
   readonly outOfTime: number;
   /** runs that were ended by their deadline */
   readonly pastDeadline: number;
+  /** extensions of deadlines */
+  readonly extensions: number;
   /** virtual time from the start to the end of all runs */
   readonly tookMs: number;
   /** all commits with their times, and the heads: the same for the same seed, byte for byte */
@@ -161,10 +171,17 @@ const patience = days(3);
 const patienceWithPoison = days(12);
 /** The maximum of twenty thousand simulations is 200,000 events; a simulation with more sends messages without end. */
 const mostHappenings = 1_000_000;
+/** A run without a declared deadline lasts a year at most. */
+const patienceWithLongWaits = days(400);
+/** The items of open runs are checked at a port call this long after the last check. */
+const betweenExpiryChecks = hours(1);
 /** Early in half of the simulations, so that short runs also use stored folds; the product's value is 64. */
 const firstSnapshots = [2, 4, 8, 64, 64, 64] as const;
 /** Time for the finalization of the last run and for late messages. */
 const aftermathMs = 4 * 3_600_000;
+
+const patienceOf = ({ longWaits = 0, poison = 0, workload }: SimulationOptions): DurationMs =>
+  longWaits > 0 || workload !== undefined ? patienceWithLongWaits : poison > 0 ? patienceWithPoison : patience;
 
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
   const { seed, rates, runs = 3, isShared = false, limits = {}, code = 0.4, isBrisk = false, codes = [] } = options;
@@ -174,7 +191,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const around = { time, prng, faults };
 
   const checker = new Checker();
-  const { poison = 0, isCrashStorm = false, slowScripts = 0, shares = fairSharesOf(4, 100) } = options;
+  const { poison = 0, isCrashStorm = false, slowScripts = 0, longWaits = 0, shares = fairSharesOf(4, 100) } = options;
   const hasNoFaults =
     Object.entries(rates).every(([kind, rate]) => rate === 0 || isHarmless(kind)) && (options.crashPoints ?? []).length === 0;
   const isCalm = hasNoFaults && poison === 0 && !isCrashStorm;
@@ -186,6 +203,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const effects = new EffectChecker();
   const outcomes = new OutcomeChecker(options.cancelsCalled);
   const folds = new FoldChecker();
+  const failedItems = new FailedItemsChecker();
   const versionOf = async (run: RunAddress): Promise<WorkflowVersion | undefined> => {
     const head = await world.memory.log.head(run);
     const { name, version } = head?.kind === 'graph' ? head.workflow : {};
@@ -204,6 +222,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const times = new TimingChecker(areClocksRight, () => isCalm && clients.isRough !== true);
   const steps = new StepChecker(isPlain, (runId) => world.isHurried(runId));
   const deadlines = new DeadlineChecker(isPlain);
+  const expiries = new ExpiryChecker(simulatedRetention, isPlain);
   const still = new StallChecker(isPlain && slowScripts === 0, poison > 0 || slowScripts > 0);
   const words = new NotificationChecker(areClocksRight, checker);
   const isOnlyStorm = isCrashStorm && poison === 0 && hasNoFaults;
@@ -213,6 +232,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     isCrashStorm: isOnlyStorm,
   });
   const kills = (name: string): boolean => chanceOf(`${seed} ${name}`) < poison;
+  const long = longWaits === 0 ? undefined : { share: longWaits, chance: (name: string) => chanceOf(`${seed} ${name}`) };
   const isSlow = (attempt: string): boolean => chanceOf(`${seed} slow ${attempt}`) < slowScripts;
   let inPasses = 0;
   const functions = new Functions(
@@ -227,9 +247,12 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     inPasses += commit.events.filter((event) => 'iteration' in event && event.iteration !== topLevel).length;
     checker.committed(run, commit, time.now);
     folds.committed(run, commit);
+    failedItems.committed(run, commit, checker.stateOf(run.runId));
     signals.committed(run, commit, time.now);
     budgets.committed(run, commit);
     deadlines.committed(run, commit, time.now, world.deadlines.get(run.runId));
+    expiries.committed(run, commit, time.now, world.creations.get(run.runId));
+    world.deadlines.set(run.runId, expiries.deadlineOf(run.runId) ?? time.now);
     places.committed(run, commit);
     effects.committed(run, commit, time.now);
     outcomes.committed(run, commit);
@@ -241,6 +264,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     still.committed(run, commit, checker.stateOf(run.runId), time.now);
     readers.committed(run);
     meddler?.committed(run, commit);
+    rerunner?.committed(run, commit);
     options.onCommit?.(run, commit);
   };
   const world = new SimulatedPorts(seed, around, functions, seen, {
@@ -249,10 +273,26 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     ...(slowScripts === 0 ? {} : { shares }),
   });
   const meddler = options.cancelsCalled === true ? new ChildRunCanceller(around, functions) : undefined;
+  const rerunner = options.rerunsFrom === undefined ? undefined : new RerunClient(around, functions, checker, options.rerunsFrom);
   const readers = new Readers(seed, time, world.memory);
+  let expiriesCheckedAt: Instant = time.now;
+  const checkExpiries = (): void => {
+    if (time.now < expiriesCheckedAt + betweenExpiryChecks || time.now < simulationStart + defaultDeadline) return;
+    expiriesCheckedAt = time.now;
+    world.memory.deleteExpiredBesideRuns(time.now);
+    try {
+      expiries.check((run) => world.expiriesOf(run), time.now);
+    } catch (thrown) {
+      functions.problems.push(thrown);
+    }
+  };
   const watched: Deps = {
     ...world.deps,
     log: overrideMethods(world.deps.log, {
+      head: async (run) => {
+        checkExpiries();
+        return world.deps.log.head(run);
+      },
       heartbeat: async (run, beat, expiresAt) => {
         await world.deps.log.heartbeat(run, beat, expiresAt);
         words.signed(run, beat, time.now);
@@ -271,7 +311,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       functions.world,
       functions,
       { checker, signals, words },
-      { runs, isShared, limits, isBrisk, code, codes },
+      { runs, isShared, limits, isBrisk, code, codes, long },
     );
 
   const { index } = functions.world;
@@ -287,14 +327,13 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     (options.withoutSweep === true || world.lastDueMinute <= world.sweptMinute);
   const isFlooded = (): boolean => time.happened >= mostHappenings;
   const isBroken = (): boolean => problems.length > 0 || isFlooded();
-  await time.run(
-    simulationStart + (poison > 0 ? patienceWithPoison : patience),
-    () => isBroken() || clients.isQuiet || isAtRest(),
-  );
+  await time.run(simulationStart + patienceOf(options), () => isBroken() || clients.isQuiet || isAtRest());
   await time.run(time.now + aftermathMs, () => isBroken() || isAtRest());
   if (problems.length > 0) throw problems[0];
   runInvariant(5, !isFlooded(), `${time.happened} events in ${time.now - simulationStart} ms, and the simulation has not ended`);
   runInvariant(9, clients.waiting === 0, 'a start got no response although its client repeated it');
+  rerunner?.check();
+  expiries.check((run) => world.expiriesOf(run), time.now);
   await checker.check(world.memory.log);
   still.check(time.now);
   words.check();
@@ -346,6 +385,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     tookMs: time.now - simulationStart,
     outOfTime: functions.outOfTime,
     pastDeadline: deadlines.passed,
+    extensions: expiries.extensions,
     eventsRead: readers.events,
     seenAgain: readers.seenAgain,
     seenLive: readers.seenLive,

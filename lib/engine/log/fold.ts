@@ -57,7 +57,7 @@ export {
 } from './run-state.ts';
 
 /** Raise it when a stored fold no longer means the same as a new fold of its log. */
-export const foldSchema = 9;
+export const foldSchema = 11;
 
 /** Folds the next commit into the state. The commit must be the next one, and no event may follow the end of the run. */
 export function applyCommit(state: RunState, commit: Commit): void {
@@ -67,7 +67,10 @@ export function applyCommit(state: RunState, commit: Commit): void {
     commit.firstEventId === state.nextEventId,
     () => `commit ${commit.number} begins with event ${commit.firstEventId}, not ${state.nextEventId}`,
   );
+  // A bundle run without an open message waits for its next one. A running run of another kind always has an open node.
+  const wasIdle = state.asOf !== 0 && state.progress.status === 'running' && state.open.size === 0;
   for (const event of commit.events) applyEvent(state, event, { commit: commit.number, at: commit.at });
+  if (wasIdle && state.open.size > 0) recordWaitEnd(state, commit.at);
   state.asOf = commit.number;
 }
 
@@ -107,7 +110,7 @@ function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent | Loo
       recordWaitEnd(state, stamp.at);
       break;
     case 'DEADLINE_EXTENDED':
-      state.extendedDeadlineAt = event.deadlineAt;
+      state.deadlineExtension = { deadlineAt: event.deadlineAt, at: stamp.at };
       break;
     case 'RUN_STATUS_CHANGED':
       if (event.status === 'running') state.progress = { status: 'running', startedAt: stamp.at };

@@ -88,17 +88,28 @@ export interface HeadProjection {
 /** The projection of a new run. */
 export const firstProjection: HeadProjection = { status: 'pending', asOf: firstCommit };
 
+/** How far the expiries of the items of a run are moved (docs/decisions/long-waits.md). */
+export interface RetentionProgress {
+  /** the expiry to which they are moved: what is before the position may have an earlier one */
+  readonly expiresAt: Instant;
+  readonly part: 'items' | 'payloads';
+  /** the last item or value that was moved, as the store names it */
+  readonly after: string;
+}
+
 interface Projected {
   readonly projection: HeadProjection;
+  /** set while messages continue each other; removed when the head itself is extended */
+  readonly retention?: RetentionProgress;
 }
 export type GraphHead = GraphCreation & Projected;
 export type BundleHead = BundleCreation & Projected;
 export type CodeHead = CodeCreation & Projected;
 export type Head = GraphHead | BundleHead | CodeHead;
 
-/** The head without its projection. */
-export function creationOf<Of extends RunCreation>(head: Of & Projected): Omit<Of & Projected, 'projection'> {
-  const { projection: _projection, ...creation } = head;
+/** The head as it was created, with the deadline of the log. */
+export function creationOf<Of extends RunCreation>(head: Of & Projected): Omit<Of & Projected, keyof Projected> {
+  const { projection: _projection, retention: _retention, ...creation } = head;
   return creation;
 }
 

@@ -71,6 +71,12 @@ export interface CodeState {
   readonly workflowTasksAtRollback?: number;
 }
 
+/** An extension of the deadline, and the time of its commit. */
+export interface DeadlineExtension {
+  readonly deadlineAt: Instant;
+  readonly at: Instant;
+}
+
 export interface RunState {
   /** the last commit folded; 0 before the first */
   asOf: CommitNo | 0;
@@ -78,8 +84,8 @@ export interface RunState {
   progress: RunProgress;
   budgetUsage: BudgetUsage;
   /** the last extension of the deadline; absent: the deadline of the head counts */
-  extendedDeadlineAt?: Instant;
-  /** when the last wait of the run ended, or ends: a sleep, a wait for a signal, a called run, a slot, a retry or a delayed dispatch */
+  deadlineExtension?: DeadlineExtension;
+  /** when the last wait of the run ended, or ends: a sleep, a wait for a signal, a called run, a slot, a retry, a delayed dispatch, or a pause between messages of a bundle run */
   lastWaitEndsAt?: Instant;
   /** absent: the workflow does not limit concurrent runs */
   admission?: Admission;

@@ -13,13 +13,14 @@ import {
 } from './fold.ts';
 import type { Instant } from '../time.ts';
 import { type LoopIteration, type NodeState, isOpen } from './node-state.ts';
+import type { DeadlineExtension } from './run-state.ts';
 
 export interface StoredFold {
   readonly asOf: CommitNo;
   readonly nextEventId: EventId;
   readonly progress: RunProgress;
   readonly budgetUsage: BudgetUsage;
-  readonly extendedDeadlineAt?: Instant;
+  readonly deadlineExtension?: DeadlineExtension;
   readonly lastWaitEndsAt?: Instant;
   readonly admission?: Admission;
   readonly code?: CodeState;
@@ -35,7 +36,7 @@ export function storeFold(state: RunState): StoredFold {
     nextEventId: state.nextEventId,
     progress: state.progress,
     budgetUsage: state.budgetUsage,
-    extendedDeadlineAt: state.extendedDeadlineAt,
+    deadlineExtension: state.deadlineExtension,
     lastWaitEndsAt: state.lastWaitEndsAt,
     admission: state.admission,
     code: state.code,
@@ -47,13 +48,13 @@ export function storeFold(state: RunState): StoredFold {
 
 /** The stored state, equal to the fold of the log up to `asOf`. */
 export function restoreFold(stored: StoredFold): RunState {
-  const { asOf, nextEventId, progress, budgetUsage, extendedDeadlineAt, lastWaitEndsAt, admission, code } = stored;
+  const { asOf, nextEventId, progress, budgetUsage, deadlineExtension, lastWaitEndsAt, admission, code } = stored;
   const state: RunState = {
     ...emptyState(),
     asOf,
     nextEventId,
     progress,
-    ...defined({ extendedDeadlineAt, lastWaitEndsAt }),
+    ...defined({ deadlineExtension, lastWaitEndsAt }),
     budgetUsage,
     ...(admission === undefined ? {} : { admission }),
     ...(code === undefined ? {} : { code }),

@@ -4,7 +4,8 @@
  * the head, which is moved last, shows whether all is done.
  */
 import type { Head } from '../../engine/log/head.ts';
-import { type Instant, after, durationMs, minutes } from '../../engine/time.ts';
+import type { DeadlineExtension } from '../../engine/log/run-state.ts';
+import { type DurationMs, type Instant, after, durationMs, minutes } from '../../engine/time.ts';
 import { maxQueueDelayMs } from '../../ports/jobs.ts';
 import type { Deps } from '../deps.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
@@ -12,17 +13,21 @@ import { originFields } from './job-messages.ts';
 import { markDue } from './mark-due.ts';
 
 /** An attempt lasts at most 15 minutes. One that began before the commit writes with the earlier expiry. */
-const retentionDelay = durationMs(maxQueueDelayMs);
+export const retentionDelay = durationMs(maxQueueDelayMs);
 /** When the sweep checks whether the message was handled. */
 const retentionCheckDelay = minutes(20);
 
 export async function scheduleRetention(deps: Pick<Deps, 'clock' | 'index' | 'jobs'>, head: Head): Promise<void> {
   await markDue(deps, head, retentionCheckAt(deps));
-  await sendRetention(deps, head);
+  await sendRetention(deps, head, retentionDelay);
 }
 
-const sendRetention = ({ jobs }: Pick<Deps, 'jobs'>, head: Head): Promise<void> =>
-  jobs.sendDelayed({ kind: 'retention', ...originFields(head), expiresAt: head.expiresAt }, retentionDelay);
+export const sendRetention = ({ jobs }: Pick<Deps, 'jobs'>, head: Head, delay: DurationMs): Promise<void> =>
+  jobs.sendDelayed({ kind: 'retention', ...originFields(head) }, delay);
+
+/** For how long the expiries must not move yet: a forged message may come at any time. */
+export const untilRetention = ({ clock }: Pick<Deps, 'clock'>, extension: DeadlineExtension | undefined): DurationMs =>
+  durationMs(extension === undefined ? 0 : Math.max(0, extension.at + retentionDelay - clock.now()));
 
 /**
  * For the sweep. Only a run whose deadline was extended costs a read.
@@ -34,10 +39,10 @@ export async function repeatRetention(
   { head, state }: RunFold,
   extendedBefore: Instant | undefined,
 ): Promise<Instant | undefined> {
-  if (state.extendedDeadlineAt === undefined) return undefined;
+  if (state.deadlineExtension === undefined) return undefined;
   const stored = await deps.log.head(head.address);
   if (stored === undefined || stored.expiresAt >= head.expiresAt) return undefined;
-  if (state.extendedDeadlineAt === extendedBefore) await sendRetention(deps, head);
+  if (state.deadlineExtension.deadlineAt === extendedBefore) await sendRetention(deps, head, retentionDelay);
   return retentionCheckAt(deps);
 }
 

@@ -7,7 +7,8 @@ import { workflowName } from '../../engine/ids.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import { type Instant, durationMs, seconds } from '../../engine/time.ts';
 import type { RetentionJob } from '../../ports/jobs.ts';
-import { originFields } from '../commit/job-messages.ts';
+import type { RetentionProgress } from '../../engine/log/head.ts';
+import { retentionDelay, sendRetention, untilRetention } from '../commit/schedule-retention.ts';
 import type { Deps } from '../deps.ts';
 import { blobPrefixOf } from '../run-log/payloads.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
@@ -17,30 +18,39 @@ const retentionPageSize = 100;
 /** Time that the last page and the next message may take. */
 const reserve = seconds(30);
 
-type Position = NonNullable<RetentionJob['position']>;
+type Position = Pick<RetentionProgress, 'part' | 'after'>;
 
-/** @param mustEndAt when this invocation must end; another message continues */
+/**
+ * The message says nothing but the run, because deployed code can forge it. When to begin follows from the log, and where to continue
+ * from the head, which deployed code cannot write.
+ * @param mustEndAt when this invocation must end; another message continues
+ */
 export async function extendRetention(
   { deps }: { readonly deps: Pick<Deps, 'blobs' | 'clock' | 'concurrencySlots' | 'deployments' | 'jobs' | 'log' | 'settings'> },
-  job: RetentionJob,
+  { run }: RetentionJob,
   mustEndAt: Instant,
 ): Promise<void> {
-  const stored = await deps.log.head(job.run);
+  const stored = await deps.log.head(run);
   if (stored === undefined) return;
-  const fold = await readRunFold(deps, job.run);
+  const fold = await readRunFold(deps, run);
   if (fold === undefined || stored.expiresAt >= fold.head.expiresAt) return;
-  const { head } = fold;
+  const { head, state } = fold;
   const { expiresAt } = head;
+  const early = untilRetention(deps, state.deadlineExtension);
+  // The time of the commit is in the future: a clock is wrong, or code wrote it. The sweep repeats the message.
+  if (early > retentionDelay) return;
+  if (early > 0) return sendRetention(deps, head, early);
   // A position counts for one expiry only: what comes before it may have an earlier one.
-  let position = job.expiresAt === expiresAt ? job.position : undefined;
+  let position: Position | undefined = stored.retention?.expiresAt === expiresAt ? stored.retention : undefined;
   for (;;) {
     const next = await extendPage(deps, fold, position);
     if (next === undefined) break;
     position = next;
     if (deps.clock.now() < mustEndAt - reserve) continue;
-    return deps.jobs.sendDelayed({ kind: 'retention', ...originFields(head), expiresAt, position }, durationMs(0));
+    await deps.log.saveRetentionProgress(run, { ...position, expiresAt });
+    return sendRetention(deps, head, durationMs(0));
   }
-  if (!isTerminal(fold.state.progress)) await extendSlotAndPin(deps, fold);
+  if (!isTerminal(state.progress)) await extendSlotAndPin(deps, fold);
   await deps.log.extendHead(head.address, { deadlineAt: head.deadlineAt, expiresAt });
 }
 

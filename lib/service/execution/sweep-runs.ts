@@ -97,7 +97,7 @@ export async function sweepRun(decider: Decider, { isSecondCheck, ...run }: DueR
     return false;
   }
   const wasTerminal = isTerminal(fold.state.progress);
-  const extendedBefore = fold.state.extendedDeadlineAt;
+  const extendedBefore = fold.state.deadlineExtension?.deadlineAt;
   if (!wasTerminal) {
     await enforceDeadline(decider, fold);
     await requestChildCheck(deps, fold);

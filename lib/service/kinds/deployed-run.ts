@@ -40,7 +40,7 @@ export async function resolveDeployedRerun(
     kind: 'found',
     ...ready.serves,
     deploymentId: id,
-    input: input ?? (await readRunInput(deps, head)),
+    input: input === undefined ? await readRunInput(deps, head) : input,
     system: rerunSystemValues(sourceRun.runId),
   };
 }

@@ -54,7 +54,7 @@ function fromFirstCommit(head: Head): RunFold {
 }
 
 const foldOf = (head: Head, state: RunState, snapshotAt: number): RunFold => ({
-  head: withExtendedDeadline(head, state.extendedDeadlineAt),
+  head: withExtendedDeadline(head, state.deadlineExtension?.deadlineAt),
   state,
   snapshotAt,
 });
@@ -62,7 +62,7 @@ const foldOf = (head: Head, state: RunState, snapshotAt: number): RunFold => ({
 /** Folds the next commit. */
 export function advanceFold(fold: RunFold, commit: Commit): void {
   applyCommit(fold.state, commit);
-  fold.head = withExtendedDeadline(fold.head, fold.state.extendedDeadlineAt);
+  fold.head = withExtendedDeadline(fold.head, fold.state.deadlineExtension?.deadlineAt);
 }
 
 /**

@@ -56,6 +56,12 @@ describe('a rerun', () => {
     expect((await env.fold(newRun)).state.progress.status).toBe('completed');
   });
 
+  it('has no input if the request says null, as a start has', async () => {
+    const env = createTestEnv();
+    const newRun = await rerunAddress(env, await begun(env, { n: 1 }), { input: null });
+    expect(await inputOf(env, newRun)).toEqual({});
+  });
+
   it('names the source run in its first commit, and lists find it by the source run', async () => {
     const env = createTestEnv();
     const source = await begun(env);

@@ -9,11 +9,13 @@ import { effectBugs } from './effects.ts';
 import { nodeInputBugs } from './node-inputs.ts';
 import { joinAndEdgeBugs } from './joins-and-edges.ts';
 import { runListBugs } from './run-lists.ts';
+import { longWaitBugs } from './long-waits.ts';
 import { loopBugs } from './loops.ts';
 import { faultDependentBugs } from './fault-dependent.ts';
 import { slotBugs } from './concurrency-slots.ts';
 import { readerBugs } from './readers.ts';
 import { recoveryBugs } from './recovery.ts';
+import { rerunBugs } from './reruns.ts';
 import { resumeBugs } from './resume.ts';
 import { sendBugs } from './sends.ts';
 import { signalBugs } from './signals.ts';
@@ -43,6 +45,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...nodeInputBugs,
   ...snapshotBugs,
   ...faultDependentBugs,
+  ...longWaitBugs,
+  ...rerunBugs,
 ];
 
 export function findBugByName(name: string): PlantedBug {

@@ -7,6 +7,24 @@ const graphs = { code: 0, runs: 4 };
 
 export const loopBugs: readonly PlantedBug[] = [
   {
+    name: 'a loop names the item after the failed one',
+    file: 'lib/engine/log/fold-loop.ts',
+    find: 'failedItems: failedItems.length < maxFailedItems ? [...failedItems, index] : failedItems,',
+    replace: 'failedItems: failedItems.length < maxFailedItems ? [...failedItems, index + 1] : failedItems,',
+    within: 60,
+    faultProfile: 'none',
+    options: graphs,
+  },
+  {
+    name: 'a loop forgets its failed items when it ends',
+    file: 'lib/engine/log/node-state.ts',
+    find: 'defined({ items, started: next, ended: next - open.length, failed, failedItems });',
+    replace: 'defined({ items, started: next, ended: next - open.length, failed: failed + 0 * (failedItems?.length ?? 0) });',
+    within: 60,
+    faultProfile: 'none',
+    options: graphs,
+  },
+  {
     name: 'a loop exceeds its concurrency',
     file: passes,
     find: 'if (loop.open.length >= loop.concurrency || ',

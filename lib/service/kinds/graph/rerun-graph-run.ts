@@ -30,7 +30,7 @@ export async function resolveGraphRerun(
   const versionNumber = number ?? head.workflow.version;
   const version = hasVersion(summary, versionNumber) ? await deps.workflows.version(sourceRun, name, versionNumber) : undefined;
   if (version === undefined) return { kind: 'version_not_found', workflowName: name };
-  const checkedInput = validateInput(version.options.args, input ?? (await readRunInput(deps, head)));
+  const checkedInput = validateInput(version.options.args, input === undefined ? await readRunInput(deps, head) : input);
   if (checkedInput.kind === 'refused') return { kind: 'input_invalid', errors: checkedInput.errors };
   const found = { kind: 'found' as const, version, input: checkedInput.input };
   if (from === undefined) return { ...found, system: rerunSystemValues(sourceRun.runId) };
