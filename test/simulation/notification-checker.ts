@@ -29,6 +29,7 @@ export class NotificationChecker {
   readonly #endings = new Map<string, string>();
   /** by failed run: the code of its error */
   readonly #failedBy = new Map<string, string | undefined>();
+  /** by attempt: the time in its commit, from which the product counts. A throttled store takes the commit later. */
   readonly #askedAt = new Map<string, number>();
   /** by node: the time of its last heartbeat */
   readonly #signedAt = new Map<string, number>();
@@ -39,7 +40,7 @@ export class NotificationChecker {
     this.#checker = checker;
   }
 
-  committed({ runId }: RunAddress, { number, events }: Commit, now: number): void {
+  committed({ runId }: RunAddress, { number, at, events }: Commit): void {
     for (const event of events) {
       if (number === 1 && event.type === 'INPUT_SET') this.#starts(event.input);
       if (event.type === 'ROLLBACK_STARTED') this.#endings.set(runId, event.runOutcome.status);
@@ -47,8 +48,8 @@ export class NotificationChecker {
       if (!('nodeId' in event)) continue;
       const node = `${runId}/${nodeKey(event)}`;
       if (event.type === 'SUBFLOW_CALLED') this.#calls.set(node, event.childRunId);
-      if (event.type === 'NODE_DISPATCHED') this.#askedAt.set(`${node}#${event.attempt}`, now);
-      if (event.type === 'NODE_RETRIED') this.#askedAt.set(`${node}#${event.attempt + 1}`, now);
+      if (event.type === 'NODE_DISPATCHED') this.#askedAt.set(`${node}#${event.attempt}`, at);
+      if (event.type === 'NODE_RETRIED') this.#askedAt.set(`${node}#${event.attempt + 1}`, at);
       const child = this.#calls.get(node);
       if (child !== undefined && event.type === 'NODE_COMPLETED') this.#tells(node, child, 'completed');
       if (event.type !== 'NODE_FAILED' && event.type !== 'NODE_RETRIED') continue;

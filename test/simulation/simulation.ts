@@ -258,7 +258,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     outcomes.committed(run, commit);
     graphs.committed(run, commit);
     times.committed(run, commit, time.now);
-    words.committed(run, commit, time.now);
+    words.committed(run, commit);
     losses.committed(run, commit, time.now);
     steps.committed(run, commit, checker.stateOf(run.runId));
     still.committed(run, commit, checker.stateOf(run.runId), time.now);
