@@ -9,6 +9,7 @@ import {
   PutObjectCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
+import pLimit from 'p-limit';
 import { defined } from '../base/defined.ts';
 import { jsonValue } from '../codec/events.ts';
 import { readJson } from '../codec/unreadable.ts';
@@ -21,7 +22,14 @@ import type { Blobs } from '../ports/run-records.ts';
 import type { Clock } from '../ports/clock.ts';
 import { callService } from './call-service.ts';
 
+/**
+ * A commit of a wide fan-out stores or reads a thousand values. Each further request would wait for a socket, of which the SDK opens 50,
+ * and may exceed the time to connect before it has one.
+ */
+export const maxConcurrentValues = 32;
+
 export class S3Blobs implements Blobs {
+  readonly #inTurn = pLimit(maxConcurrentValues);
   readonly #client: S3Client;
   readonly #bucket: string;
   readonly #clock: Pick<Clock, 'now'>;
@@ -41,7 +49,7 @@ export class S3Blobs implements Blobs {
       Body: gzipSync(JSON.stringify(value)),
       ...contentHeaders,
     });
-    await callService('the bucket', () => this.#client.send(command));
+    await this.#inTurn(() => callService('the bucket', () => this.#client.send(command)));
   }
 
   async get(scope: Scope, key: string): Promise<JsonValue | undefined> {
@@ -91,10 +99,12 @@ export class S3Blobs implements Blobs {
 
   async #bytes(key: string): Promise<Uint8Array | undefined> {
     try {
-      return await callService('the bucket', async () => {
-        const response = await this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key: key }));
-        return response.Body?.transformToByteArray();
-      });
+      return await this.#inTurn(() =>
+        callService('the bucket', async () => {
+          const response = await this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key: key }));
+          return response.Body?.transformToByteArray();
+        }),
+      );
     } catch (error) {
       if (error instanceof NoSuchKey) return undefined;
       throw error;

@@ -147,6 +147,8 @@ export class DynamoRunIndex implements RunIndex {
   }
 
   async firstDueMinute(first: number, last: number): Promise<number | undefined> {
+    // DynamoDB refuses a range that ends before it begins.
+    if (first > last) return undefined;
     for (let hour = dueHourOf(first); hour <= dueHourOf(last); hour += 1) {
       const found = await Promise.all(
         duePartitions(hour).map((partition) => firstOf(this.#dueEntries(partition, first, last, { Limit: 1 }), 1)),

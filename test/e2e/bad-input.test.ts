@@ -1,5 +1,6 @@
 /** Refused requests and their errors, and runs whose nodes exceed a limit. */
 import { programPath } from '../../lib/ports/programs.ts';
+import { externalRunId } from '../../lib/engine/external/run.ts';
 import { appName } from '../../lib/engine/ids.ts';
 import { createHmac, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -347,6 +348,8 @@ describe('refused requests', () => {
       return cloud.call('POST', '/v1/schedules', { ...schedule, rate: '2 days' });
     },
     foreign_project: () => cloud.call('POST', '/v1/keys', { scopes: ['runs:read'], projectId: 'another-project' }),
+    // The id alone shows that a worker of another library executes the run.
+    external_run: () => cloud.call('POST', `/v1/runs/${externalRunId(crypto.randomUUID())}/wake`),
     key_in_use: () => cloud.call('DELETE', `/v1/keys/${ownKeyId()}`),
     key_retired: async () => {
       const { keyId } = keyShape.parse((await cloud.call('POST', '/v1/keys', { scopes: ['runs:read'] })).body);

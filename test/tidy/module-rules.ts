@@ -79,7 +79,11 @@ const moduleRules = {
     node: 'any',
   },
   // The ports on AWS: the only module that calls AWS.
-  aws: { modules: ['engine', 'ports', 'codec', 'contract'], packages: ['@aws-sdk/*', '@smithy/*', 'ulid', 'zod'], node: 'any' },
+  aws: {
+    modules: ['engine', 'ports', 'codec', 'contract'],
+    packages: ['@aws-sdk/*', '@smithy/*', 'p-limit', 'ulid', 'zod'],
+    node: 'any',
+  },
   // Executes deployed code: artifacts on disk, bundles and workflow tasks on threads.
   bundles: { modules: ['engine', 'ports', 'artifact', 'codec', 'program'], packages: ['zod'], node: 'any' },
   memory: { modules: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
