@@ -9,7 +9,6 @@ import type { RunAddress } from '../engine/ids.ts';
 import { tombstoneCommit, tombstoneNonce, isTombstone } from '../engine/log/commit.ts';
 import type { Head, RetentionProgress } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
-import { defined } from '../base/defined.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import { type Item, expiry, number, text, stringOf, named, keyPart, itemSchema, partSchema } from './item-schema.ts';
 import { encodeRetentionProgress, headDeadlineNames } from './head-item.ts';
@@ -77,41 +76,53 @@ export async function extendRunItems(
   { after, limit }: Page,
 ): Promise<string | undefined> {
   const sides: readonly Side[] = side === 'code' ? ['code', 'platform'] : ['platform'];
-  const [current = sides[0] ?? 'platform', sort] = after === undefined ? [] : splitPosition(after);
-  const found = await firstOf(
-    table.query(
-      defined({
-        ConsistentRead: true,
-        KeyConditionExpression: sort === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
-        ProjectionExpression: 'sk',
-        ExpressionAttributeValues: {
-          ':pk': text(runPartition(run, current)),
-          ...(sort === undefined ? {} : { ':after': text(sort) }),
-        },
-        Limit: limit,
-      }),
-    ),
-    limit,
-  );
-  const sorts = found.map((item) => sortItem.decode(item).sort);
+  const position = after === undefined ? undefined : splitPosition(after);
+  let room = limit;
+  for (const current of sides.slice(position === undefined ? 0 : sides.indexOf(position.side))) {
+    const sorts = await sortsAfter(
+      table,
+      runPartition(run, current),
+      position?.side === current ? position.sort : undefined,
+      room,
+    );
+    await extendItemsAt(table, run, current, sorts, expiresAt);
+    const last = sorts.at(-1);
+    if (last !== undefined && sorts.length === room) return `${current} ${last}`;
+    room -= sorts.length;
+  }
+  return undefined;
+}
+
+/** @returns the side, and the sort key of its last item that was handled */
+function splitPosition(position: string): { readonly side: Side; readonly sort: string } {
+  return { side: position.startsWith('code ') ? 'code' : 'platform', sort: position.slice(position.indexOf(' ') + 1) };
+}
+
+/** @param after the last sort key that was handled; undefined: from the first one */
+async function sortsAfter(table: Table, partition: string, after: string | undefined, limit: number): Promise<readonly string[]> {
+  const items = table.query({
+    ConsistentRead: true,
+    KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
+    ProjectionExpression: 'sk',
+    ExpressionAttributeValues: { ':pk': text(partition), ...(after === undefined ? {} : { ':after': text(after) }) },
+    Limit: limit,
+  });
+  return (await firstOf(items, limit)).map((item) => sortItem.decode(item).sort);
+}
+
+async function extendItemsAt(
+  table: Table,
+  run: RunAddress,
+  side: Side,
+  sorts: readonly string[],
+  expiresAt: Instant,
+): Promise<void> {
   const head = headKey(run);
-  const keys = sorts
-    .map((sk) => ({ pk: runPartition(run, current), sk }))
-    .filter(({ pk, sk }) => pk !== head.pk || sk !== head.sk);
+  const keys = sorts.map((sk) => ({ pk: runPartition(run, side), sk })).filter(({ pk, sk }) => pk !== head.pk || sk !== head.sk);
   for (let first = 0; first < keys.length; first += maxConcurrentUpdates) {
     const batch = keys.slice(first, first + maxConcurrentUpdates);
     await Promise.all(batch.map((key) => extendItem(table, key, expiresAt)));
   }
-  const last = sorts.at(-1);
-  if (last !== undefined && sorts.length === limit) return `${current} ${last}`;
-  const next = sides[sides.indexOf(current) + 1];
-  return next === undefined ? undefined : `${next} `;
-}
-
-/** @returns the side, and the sort key of its last item that was handled; undefined: from the first one */
-function splitPosition(position: string): readonly [Side, string | undefined] {
-  const sort = position.slice(position.indexOf(' ') + 1);
-  return [position.startsWith('code ') ? 'code' : 'platform', sort === '' ? undefined : sort];
 }
 
 /** Where the item exists and expires earlier. An item without an expiry stays. */

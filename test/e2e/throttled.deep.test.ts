@@ -9,7 +9,7 @@ const accountConcurrency = 3;
 /** In AWS a throttled message stays invisible for its visibility timeout, which the template sets to 960 s. */
 const throttledVisibilityMs = 2_000;
 
-const script = { code: 'const until = Date.now() + 20; while (Date.now() < until); return ctx.input.at' };
+const script = { code: 'const until = Date.now() + 100; while (Date.now() < until); return ctx.input.at' };
 const workflow = {
   name: 'burst',
   nodes: [
