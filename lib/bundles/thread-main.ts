@@ -62,11 +62,20 @@ async function handleRequest(request: ThreadRequest): Promise<FromThread> {
   }
   sendMessage({ kind: 'loaded', id });
   try {
-    return { kind: 'responded', id, ...(await call(post, request)) };
+    const response = await call(post, request);
+    return Reflect.has(globalThis, devKitWorld)
+      ? { kind: 'unloadable', id, message: ownWorld }
+      : { kind: 'responded', id, ...response };
   } catch (error) {
     return { kind: 'threw', id, message: errorText(error) };
   }
 }
+
+/** Here the Workflow DevKit keeps the World that it has made. The platform made none. */
+const devKitWorld = Symbol.for('@workflow/world//cache');
+const ownWorld =
+  'the bundle keeps its runs in a World of the Workflow DevKit that it made itself, in files of the function, so the run would never end; ' +
+  'this version of Stepwell runs no apps of the Workflow DevKit';
 
 port.on('message', (request: ThreadRequest) => {
   Object.assign(process.env, request.credentialVariables);

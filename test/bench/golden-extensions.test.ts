@@ -21,6 +21,7 @@ import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } 
 import type { Emulator } from '../contract/emulators/emulator-process.ts';
 import { commit, creation, freshRun, noon } from '../contract/samples.ts';
 import { overrideMethods } from '../service/override-methods.ts';
+import { inTier } from '../tier.ts';
 
 const golden = z
   .record(z.string(), z.record(z.string(), z.number()))
@@ -100,7 +101,9 @@ async function requestsOf(commits: number): Promise<Record<string, number>> {
   return counts;
 }
 
-test.each([1, 100, 3_000])(
+const sizes = [1, 100, 3_000] as const;
+
+test.each(sizes.slice(0, inTier({ quick: 2, deep: 3 })))(
   'an extension of a run of %i commits costs the golden requests',
   { timeout: 120_000 },
   async (commits) => {

@@ -232,6 +232,21 @@ describe('code that crashes its thread', () => {
 });
 
 describe('an artifact that cannot be loaded', () => {
+  test('a bundle that keeps its runs in a World of its own fails its first message with the reason', async () => {
+    const host = hostOf();
+    const manifest = await host.deploy(
+      'own-world',
+      `export async function POST() {
+        globalThis[Symbol.for('@workflow/world//cache')] = {};
+        return Response.json({});
+      }`,
+    );
+    expect(await host.ask(manifest)).toEqual({
+      kind: 'unloadable',
+      message: expect.stringMatching(/World of the Workflow DevKit that it made itself.*runs no apps/),
+    });
+  });
+
   test.each([
     ['exports no POST', `export const GET = 1;`, 'TypeError: the bundle exports no function POST'],
     ['does not parse', `export const = 1;`, expect.stringMatching(/^SyntaxError: /)],

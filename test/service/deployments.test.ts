@@ -107,6 +107,39 @@ describe('creating a deployment', () => {
   });
 });
 
+describe('an app of the Workflow DevKit', () => {
+  const sdk = 'var WorldCache = Symbol.for("@workflow/world//cache");';
+  it.each([
+    ['4.8.9', `${sdk} register("step//workflow@4.8.9//fetch");`, /contains Workflow DevKit 4\.8\.9,.*docs\/SDK\.md/],
+    ['a beta', `${sdk} register("step//workflow@5.0.0-beta.35//fetch");`, /Workflow DevKit 5\.0\.0-beta\.35,/],
+    ['no version', sdk, /Workflow DevKit of an unknown version,/],
+  ])('is refused with the version that its bundle shows: %s', async (_what, flow, message) => {
+    const { ports } = createTestEnv();
+    const { manifest, archive } = await packedDeployment('dep_1', { files: { [bundlePaths.workflow]: flow } });
+    expect(await createDeployment(ports, scope, manifest, { by: null, archive })).toEqual({
+      kind: 'artifact_invalid',
+      errors: [{ code: 'devkit_unsupported', path: bundlePaths.workflow, message: expect.stringMatching(message) }],
+    });
+  });
+
+  it('is found in the module that newer builders write, beside the missing bundle', async () => {
+    const { ports } = createTestEnv();
+    const path = '.well-known/workflow/v1/flow.mjs';
+    const { manifest, archive } = await packedDeployment('dep_1', { files: { [path]: sdk } });
+    expect(await createDeployment(ports, scope, manifest, { by: null, archive })).toMatchObject({
+      kind: 'artifact_invalid',
+      errors: [{ code: 'bundle_missing' }, { code: 'devkit_unsupported', path }],
+    });
+  });
+
+  it('is not meant by a file elsewhere in the archive that mentions it', async () => {
+    const { ports } = createTestEnv();
+    const files = { [bundlePaths.workflow]: 'export const POST = () => 0;', 'lib/notes.js': sdk };
+    const { manifest, archive } = await packedDeployment('dep_1', { files });
+    expect(await createDeployment(ports, scope, manifest, { by: null, archive })).toMatchObject({ kind: 'created' });
+  });
+});
+
 describe('the event bus', () => {
   const noticesOf = (env: Awaited<ReturnType<typeof createWithDeployments>>['env']) =>
     env.ports.notices.deploymentChanges.map(({ deploymentId: id, change }) => `${id} ${change}`);

@@ -1,5 +1,6 @@
 /** Verifies that an archive matches its manifest and is safe to unpack. */
 import { validateArchive, sha256 } from '../../artifact/archive-rules.ts';
+import { findDevKit } from '../../artifact/devkit.ts';
 import { readArchive } from '../../artifact/read-archive.ts';
 import type { DeploymentId, Scope } from '../../engine/ids.ts';
 import { bundlePaths } from '../../ports/bundles.ts';
@@ -33,7 +34,11 @@ export async function checkArtifact(manifest: Manifest, archive: Uint8Array): Pr
   if (isMismatch) return { kind: 'artifact_digest_mismatch' };
   const read = await readArchive(archive);
   if (read.kind === 'refused') return { kind: 'artifact_invalid', errors: [read] };
-  const errors = [...validateArchive(read.files, manifest.files), ...missingBundles(manifest, read.files)];
+  const errors = [
+    ...validateArchive(read.files, manifest.files),
+    ...missingBundles(manifest, read.files),
+    ...unsupportedSdk(manifest, read.files),
+  ];
   return errors.length === 0 ? undefined : { kind: 'artifact_invalid', errors };
 }
 
@@ -54,6 +59,18 @@ function missingBundles(
           : 'the archive does not contain the bundle that handles messages for the workflows or steps of the manifest',
       path,
     }));
+}
+
+/** Without this error, an app of the Workflow DevKit would keep its runs in files of the function, and they would stay open. */
+function unsupportedSdk({ runtime }: Manifest, files: ReadonlyMap<string, Uint8Array>): readonly ArtifactError[] {
+  const found = runtime === 'bundle' ? findDevKit(files) : undefined;
+  if (found === undefined) return [];
+  const { path, version } = found;
+  const message =
+    `the bundle contains Workflow DevKit ${version ?? 'of an unknown version'}, and this version of Stepwell runs no apps of the ` +
+    'Workflow DevKit: write the workflows with the SDK of Stepwell (docs/SDK.md), or answer the messages in a bundle without the ' +
+    'DevKit (docs/DEPLOYMENTS.md)';
+  return [{ code: 'devkit_unsupported', message, path }];
 }
 
 /** Verifies the uploaded archive and records the result. One verification is enough, because the upload URL is bound to the digest. */
