@@ -64,7 +64,7 @@ const messageJobIdentity = (job: MessageJob): MessageIdentity => {
 };
 
 /** Workflow tasks of a run share a group. A redispatched task has another group, so two tasks may then run at once. */
-const workflowTaskJobIdentity = (job: WorkflowTaskJob): MessageIdentity => ({
+export const workflowTaskJobIdentity = (job: WorkflowTaskJob): MessageIdentity => ({
   group: `${job.run.runId}${job.resend === 0 ? '' : `#r${job.resend}`}`,
   deduplication: digest('workflow_task', ...attemptParts(job), job.resend),
 });
