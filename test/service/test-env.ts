@@ -164,7 +164,8 @@ export function createTestEnv(
       else if (job.kind === 'workflow_task') {
         const how = { isRedelivered, mustEndAt: mustEndAt(), ...(drainSignal === undefined ? {} : { drainSignal }) };
         await runWorkflowTask({ ...taker, programs }, job, how);
-      } else if (job.kind === 'devkit') await deliverDevKitMessage({ ...taker, apps }, job, { isRedelivered, mustEndAt: mustEndAt() });
+      } else if (job.kind === 'devkit')
+        await deliverDevKitMessage({ ...taker, apps }, job, { isRedelivered, mustEndAt: mustEndAt() });
       else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
     },
     collect: async (results, taker = newWorker()) => {
@@ -172,7 +173,12 @@ export function createTestEnv(
     },
     settle: async () => {
       for (;;) {
-        const jobs: readonly Job[] = [...ports.jobs.takeSent(), ...ports.jobs.takeMessages(), ...ports.jobs.takeDevKitMessages(), ...ports.jobs.takeDue()];
+        const jobs: readonly Job[] = [
+          ...ports.jobs.takeSent(),
+          ...ports.jobs.takeMessages(),
+          ...ports.jobs.takeDevKitMessages(),
+          ...ports.jobs.takeDue(),
+        ];
         for (const job of jobs) await self.take(job, { worker });
         const results = ports.jobs.takeResults();
         await self.collect(byRun(results.map((result) => ({ result, isRedelivered: false }))));
