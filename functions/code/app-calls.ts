@@ -9,6 +9,8 @@ import {
   publicInternet,
 } from '../../lib/egress/destination.ts';
 import { between } from '../../lib/engine/time.ts';
+import { settingsFrom } from '../../lib/aws/environment.ts';
+import { networkAccessOf } from '../../lib/egress/private-destinations.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import type { AppCalls, AppRequest, AppResponse } from '../../lib/ports/devkit.ts';
 
@@ -47,6 +49,10 @@ export class HttpAppCalls implements AppCalls {
     }
   }
 }
+
+/** With the destinations of the installation's setting. */
+export const createAppCalls = (clock: Pick<Clock, 'now'>): HttpAppCalls =>
+  new HttpAppCalls(networkAccessOf(settingsFrom(process.env).privateDestinations), clock);
 
 const failed = (reason: string): AppResponse => ({ kind: 'failed', reason });
 

@@ -10,11 +10,10 @@ import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
 import { ThreadSlots, heapShare } from '../../lib/bundles/thread-slots.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
-import { networkAccessOf } from '../../lib/egress/private-destinations.ts';
 import type { WorkQueue } from '../../lib/ports/work-queue.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';
-import { HttpAppCalls } from './app-calls.ts';
+import { type HttpAppCalls, createAppCalls } from './app-calls.ts';
 
 export interface CodeHostOptions {
   /** of the process */
@@ -40,7 +39,7 @@ export function createCodeRuntimes(
     variables: storedSetting('codeVariables', codeVariables),
     readCredentialVariables: role === undefined ? undefined : (deploymentId: DeploymentId) => role.variables(deploymentId),
   });
-  const apps = new HttpAppCalls(networkAccessOf(settingsFrom(process.env).privateDestinations), ports.clock);
+  const apps = createAppCalls(ports.clock);
   return { bundles: new LocalBundles(host), programs: new ThreadPrograms(host), apps };
 }
 

@@ -25,10 +25,15 @@ export interface DevKitEnv {
   readonly app: DeploymentId;
   /** what the application received */
   readonly received: AppRequest[];
-  answerWith(answer: (request: AppRequest) => AppResponse): void;
-  newRun(): RunAddress;
-  start(specVersion?: number): Promise<RunAddress>;
-  ask(run: RunAddress, request: WorldRequest, params?: EventParams, world?: World): Promise<WorldResult<EventResult>>;
+  readonly answerWith: (answer: (request: AppRequest) => AppResponse) => void;
+  readonly newRun: () => RunAddress;
+  readonly start: (specVersion?: number) => Promise<RunAddress>;
+  readonly ask: (
+    run: RunAddress,
+    request: WorldRequest,
+    params?: EventParams,
+    world?: World,
+  ) => Promise<WorldResult<EventResult>>;
 }
 
 export async function createDevKitEnv(options: { readonly wrap?: (deps: Deps) => Deps } = {}): Promise<DevKitEnv> {

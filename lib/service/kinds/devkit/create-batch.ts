@@ -6,7 +6,7 @@ import type { RunAddress } from '../../../engine/ids.ts';
 import type { JsonObject } from '../../../engine/json.ts';
 import type { Commit } from '../../../engine/log/commit.ts';
 import { enforceDeadline, isPastDeadline } from '../../commit/deadline.ts';
-import { recordDecided } from './create-event.ts';
+import { recordDecided } from './record-decided.ts';
 import { runOf } from './entities.ts';
 import { entityOf } from './event-result.ts';
 import { placedIn, viewsOf } from './read-events.ts';

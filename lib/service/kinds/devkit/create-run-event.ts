@@ -1,18 +1,14 @@
 /** Creates a run of the Workflow DevKit by the event of its start. The same event a second time finds the run, whoever sends it. */
-import { createHash } from 'node:crypto';
-import { type WorldRequest, decideCreation } from '../../../engine/devkit/decide.ts';
-import { runIdError } from '../../../engine/devkit/run-id.ts';
-import { textIn } from '../../../engine/devkit/fold.ts';
 import { openDecision } from '../../../engine/decision.ts';
-import { deploymentId, deploymentIdPattern } from '../../../engine/ids.ts';
-import { inline } from '../../../engine/json.ts';
+import { decideCreation } from '../../../engine/devkit/decide.ts';
+import { runIdError } from '../../../engine/devkit/run-id.ts';
 import { emptyState } from '../../../engine/log/fold.ts';
-import { after } from '../../../engine/time.ts';
 import { defaultDeadline } from '../../../engine/log/head.ts';
-import type { ResolvedDevKit } from '../../new-run.ts';
+import { after } from '../../../engine/time.ts';
 import { createRun, isCreated } from '../../runs/create-run.ts';
 import type { CreateEventRequest } from './create-event.ts';
 import { type EventResult, resultOf } from './event-result.ts';
+import { hashOf, resolvedOf } from './resolve-world-run.ts';
 import { type World, withRun } from './world.ts';
 import { type WorldResult, errorOf, noRun, refused } from './world-error.ts';
 
@@ -43,23 +39,3 @@ export async function createRunOf(
   const result = await withRun(world, run, true, (fold) => resultOf(world, fold, request, params, decided, created.commit));
   return result ?? noRun(run.runId);
 }
-
-function resolvedOf(request: WorldRequest): ResolvedDevKit | ReturnType<typeof refused> {
-  const workflowName = textIn(request, 'workflowName');
-  const deployment = textIn(request, 'deploymentId');
-  if (workflowName === undefined || deployment === undefined || !deploymentIdPattern.test(deployment))
-    return refused('invalid_request', 'a run is created with a workflowName, a deploymentId and an input');
-  return {
-    kind: 'found',
-    runtime: 'devkit',
-    workflowName,
-    deploymentId: deploymentId(deployment),
-    input: null,
-    request: { ...request, payload: request.payload ?? inline(null) },
-  };
-}
-
-const hashOf = ({ data, payload }: WorldRequest): string =>
-  createHash('sha256')
-    .update(JSON.stringify([data ?? null, payload ?? null]))
-    .digest('hex');

@@ -19,7 +19,7 @@ import { loadPayload } from '../../run-log/payloads.ts';
 import type { Delivery, DevKitDeliverer } from '../../worker.ts';
 import { failRun } from './fail-run.ts';
 import { newMessageId } from './jobs.ts';
-import { sendMessage } from './publish-devkit-message.ts';
+import { sendMessage } from './queued-message.ts';
 
 /** The Workflow DevKit gives a message up at its 49th delivery, and then ends the run itself. */
 export const maxDevKitDeliveries = 60;

@@ -1,8 +1,9 @@
 /** The calls of the World about events. An event that no item holds is refused by its size; the run goes on. */
 import type { JsonObject } from '../../../engine/json.ts';
 import { type BatchRequest, createBatch } from './create-batch.ts';
-import { type CreateEventRequest, createEvent, isTooLarge } from './create-event.ts';
+import { type CreateEventRequest, createEvent } from './create-event.ts';
 import type { EventResult } from './event-result.ts';
+import { isTooLarge } from './record-decided.ts';
 import type { World } from './world.ts';
 import { type WorldResult, refused } from './world-error.ts';
 

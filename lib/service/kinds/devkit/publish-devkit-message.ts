@@ -2,20 +2,18 @@
  * Publishes a message of the Workflow DevKit to the code of a run. The message goes to the queue only. It may carry what its run is
  * created from, because a start sends both at once: the run is created first, and the message then carries its name alone.
  */
-import { createHash } from 'node:crypto';
 import { defined } from '../../../base/defined.ts';
 import { parseQueueName } from '../../../engine/bundle/message.ts';
 import type { WorldRequest } from '../../../engine/devkit/decide.ts';
 import { type DeploymentId, type Scope, firstAttempt, runId, runIdPattern } from '../../../engine/ids.ts';
-import { type JsonObject, type JsonValue, type Payload, inline, isJsonObject } from '../../../engine/json.ts';
+import { type JsonObject, inline, isJsonObject } from '../../../engine/json.ts';
 import { type DevKitHead, creationOf } from '../../../engine/log/head.ts';
-import { type DurationMs, after } from '../../../engine/time.ts';
+import type { DurationMs } from '../../../engine/time.ts';
 import type { DevKitJob } from '../../../ports/jobs.ts';
-import { sendJobAt } from '../../commit/schedule-message.ts';
 import type { Deps } from '../../deps.ts';
-import { blobPrefixOf } from '../../run-log/payloads.ts';
 import { createRunOf } from './create-run-event.ts';
 import { newMessageId } from './jobs.ts';
+import { offloadMessage, sendMessage } from './queued-message.ts';
 import type { World } from './world.ts';
 import { type WorldResult, answer, noRun, refused } from './world-error.ts';
 
@@ -31,9 +29,6 @@ export interface PublishRequest {
 export interface Published {
   readonly messageId: string;
 }
-
-/** SQS takes 256 KB; the rest is for what the run was created from. */
-export const maxQueuedMessageBytes = 200_000;
 
 /** @param head of the message's run, which may be new; undefined: it does not exist */
 export async function publishDevKitMessage(
@@ -97,17 +92,6 @@ async function send(deps: Deps, head: DevKitHead, request: PublishRequest, messa
   return answer({ messageId });
 }
 
-/** Sends the message now or after a delay. */
-export async function sendMessage(
-  deps: Pick<Deps, 'clock' | 'jobs' | 'timers'>,
-  job: DevKitJob,
-  delay: DurationMs | undefined,
-): Promise<void> {
-  if (delay === undefined || delay <= 0) return deps.jobs.send([job]);
-  const notBefore = after(deps.clock.now(), delay);
-  return sendJobAt(deps, notBefore, { ...job, notBefore });
-}
-
 async function publishHealthCheck(deps: Deps, { scope, queueName, message, deploymentId }: PublishRequest) {
   if (deploymentId === undefined) return refused('deployment_not_found', 'a health check names the deployment that it checks');
   const now = deps.clock.now();
@@ -127,16 +111,3 @@ async function publishHealthCheck(deps: Deps, { scope, queueName, message, deplo
   ]);
   return answer({ messageId });
 }
-
-type MessageOwner = Pick<DevKitHead, 'address' | 'expiresAt' | 'kind'>;
-
-async function offloadMessage(deps: Pick<Deps, 'blobs'>, head: MessageOwner, message: JsonValue): Promise<Payload> {
-  const text = JSON.stringify(message);
-  if (escapedBytes(text) <= maxQueuedMessageBytes) return inline(message);
-  const key = `${blobPrefixOf(head)}message-${createHash('sha256').update(text).digest('hex')}`;
-  await deps.blobs.put(head.address, key, message, head.expiresAt);
-  return { ref: `blob:${key}`, bytes: Buffer.byteLength(text) };
-}
-
-/** The bodies of messages escape characters beyond U+FFFF: two units of six bytes each. */
-const escapedBytes = (text: string): number => Buffer.byteLength(text.replaceAll(/[\ud800-\udfff]/g, '______'));
