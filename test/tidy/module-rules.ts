@@ -69,6 +69,8 @@ const moduleRules = {
   },
   // The guard of an application whose runs execute elsewhere. It runs inside that application, so it imports nothing else.
   'app-host': { modules: [], packages: ['zod'], node: ['crypto', 'http'] },
+  // The World of the Workflow DevKit over the API. It runs inside an application, so it imports nothing else.
+  world: { modules: [], packages: ['zod'], node: ['crypto', 'fs', 'module', 'path'] },
   // Checks that traffic reaches the host that executes the runs, from a configuration and HTTP responses.
   ownership: { modules: ['app-host'], packages: ['zod'], node: [] },
   // The command line over the client. It also builds the archives of deployments.
