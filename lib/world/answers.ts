@@ -12,10 +12,8 @@ const chunksAnswer = z.object({
   hasMore: z.boolean(),
   done: z.boolean(),
 });
-export type StreamChunks = z.infer<typeof chunksAnswer>;
 
 const infoAnswer = z.object({ tailIndex: z.int().min(-1), done: z.boolean() });
-export type StreamInfo = z.infer<typeof infoAnswer>;
 
 const publishAnswer = z.object({ messageId: z.string().nullable() });
 const deploymentAnswer = z.object({ deploymentId: z.string() });

@@ -12,7 +12,7 @@ export const deliveryHeaders = {
 } as const;
 
 /** The maximum age of a signature, and how far the clocks of both sides may differ. */
-export const signatureToleranceSeconds = 300;
+const signatureToleranceSeconds = 300;
 
 export interface Delivery extends DeliveryMeta {
   readonly body: string;

@@ -142,8 +142,8 @@ function requestOf(
   }
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(method === 'deploymentId' ? { app, ...body } : body))
-    if (value !== undefined && value !== null && !inPath.has(name)) query.set(name, String(value));
-  return { url: `${baseUrl}${path}${query.size === 0 ? '' : `?${query}`}`, init: { method: 'GET', headers } };
+    if (typeof value === 'string' && !inPath.has(name)) query.set(name, value);
+  return { url: `${baseUrl}${path}${query.size === 0 ? '' : `?${query.toString()}`}`, init: { method: 'GET', headers } };
 }
 
 function readAnswer(status: number, headers: Headers, text: string): CallResult {

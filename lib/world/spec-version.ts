@@ -69,7 +69,7 @@ function importFile(path: string): unknown {
 /** Every release of version 4 has 3. For the betas of version 5 see their `spec-version.ts`. */
 function versionByRelease(folder: string): number {
   const { version } = packageShape.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
-  if (/^4\./.test(version)) return 3;
+  if (version.startsWith('4.')) return 3;
   throw specVersionError(
     `The spec version of @workflow/world ${version} in ${folder} cannot be read on Node ${process.versions.node}: ` +
       `use Node 22.12 or newer, or set ${variables.specVersion}`,

@@ -4,7 +4,7 @@ import { parseAnswer } from './answers.ts';
 import type { Ask } from './storage.ts';
 import type { Chunk, ChunkOptions, ChunkPage, FlatStreamer, StreamPosition, WorldStreams } from './types.ts';
 
-export const pollIntervals = {
+const pollIntervals = {
   /** after a page with chunks */
   firstMs: 50,
   maxMs: 500,

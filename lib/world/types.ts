@@ -2,7 +2,7 @@
  * The World of the Workflow DevKit as this package offers it: the union of what its version lines call. Entities and events pass through
  * as the service sends them, so their types are the SDK's.
  */
-export interface Pagination {
+interface Pagination {
   readonly limit?: number;
   readonly cursor?: string;
   readonly sortOrder?: 'asc' | 'desc';
@@ -12,7 +12,7 @@ export interface ReadOptions {
   readonly resolveData?: 'all' | 'none';
 }
 
-export interface ListOptions extends ReadOptions {
+interface ListOptions extends ReadOptions {
   readonly runId?: string;
   readonly pagination?: Pagination;
 }
@@ -37,13 +37,13 @@ export interface StreamPosition {
   readonly done: boolean;
 }
 
-export interface BatchEvent {
+interface BatchEvent {
   readonly event: object;
   readonly occurredAt?: Date;
   readonly computeInstanceId?: string;
 }
 
-export interface PublishOptions {
+interface PublishOptions {
   readonly deploymentId?: string;
   readonly idempotencyKey?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -105,10 +105,14 @@ export interface FlatStreamer {
   getStreamInfo(name: string, runId: string): Promise<StreamPosition>;
 }
 
-export interface WorldQueue {
-  getDeploymentId(): Promise<string>;
-  queue(queueName: string, message: object, options?: PublishOptions): Promise<{ readonly messageId: string | null }>;
-  createQueueHandler(prefix: string, handler: MessageHandler): (request: Request) => Promise<Response>;
+interface WorldQueue {
+  readonly getDeploymentId: () => Promise<string>;
+  readonly queue: (
+    queueName: string,
+    message: object,
+    options?: PublishOptions,
+  ) => Promise<{ readonly messageId: string | null }>;
+  readonly createQueueHandler: (prefix: string, handler: MessageHandler) => (request: Request) => Promise<Response>;
 }
 
 export interface WorldCapabilities {

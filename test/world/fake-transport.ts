@@ -27,7 +27,7 @@ export class FakeTransport implements WorldTransport {
   }
 }
 
-export const plainHost: WorldHost = {
+const plainHost: WorldHost = {
   capabilities: { hookResumeDedup: true },
   deploymentId: () => undefined,
   runtimeDeadline: () => undefined,

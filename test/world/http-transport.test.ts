@@ -27,7 +27,7 @@ const json =
 
 async function started(respond: Respond, app?: string) {
   const received: Received[] = [];
-  const server = createServer(async (request, response) => {
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     received.push({
       method: request.method,
       url: request.url,
@@ -35,7 +35,8 @@ async function started(respond: Respond, app?: string) {
       body: await text(request),
     });
     respond(response, received.length, request);
-  }).listen(0, '127.0.0.1');
+  };
+  const server = createServer((request, response) => void receive(request, response)).listen(0, '127.0.0.1');
   closers.push(() => server.close().closeAllConnections());
   await once(server, 'listening');
   const { port } = z.object({ port: z.int() }).parse(server.address());
