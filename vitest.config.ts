@@ -59,7 +59,7 @@ export const projects: readonly Project[] = [
   ['bench', ['test/bench/**/*.test.ts'], { ...withoutThose, testTimeout: 300_000, hookTimeout: 300_000 }],
   [
     'e2e',
-    ['test/e2e/**/*.test.ts', ...onTheProduct],
+    ['test/e2e/**/*.test.ts', 'test/devkit/**/*.test.ts', ...onTheProduct],
     {
       globalSetup: './test/e2e/synthesize-once.ts',
       testTimeout: 300_000,
