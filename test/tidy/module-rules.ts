@@ -87,7 +87,7 @@ const moduleRules = {
     node: 'any',
   },
   // Executes deployed code: artifacts on disk, bundles and workflow tasks on threads.
-  bundles: { modules: ['engine', 'ports', 'artifact', 'codec', 'program'], packages: ['zod'], node: 'any' },
+  bundles: { modules: ['engine', 'ports', 'artifact', 'codec', 'program', 'world'], packages: ['zod'], node: 'any' },
   memory: { modules: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
   // Runs authors' workflows in their tests: the service on stores in memory, with virtual time.
   testing: {
