@@ -31,7 +31,7 @@ export function findSpecVersion(folder: string, env: Environment): number {
 }
 
 /** The folder of the last package, found from each package's own folder as Node does it. */
-function findPackage(folder: string, names: readonly string[]): string | undefined {
+export function findPackage(folder: string, names: readonly string[]): string | undefined {
   let found: string | undefined = folder;
   for (const name of names) found = found === undefined ? undefined : findAbove(found, name);
   return found;

@@ -76,7 +76,7 @@ const moduleRules = {
   // The command line over the client. It also builds the archives of deployments.
   cli: {
     // A worker is a process of its own (`functions/code/process.ts`), which the command line starts and does not import.
-    modules: ['client', 'api', 'app-host', 'artifact', 'aws', 'contract', 'engine', 'ownership', 'ports', 'sdk'],
+    modules: ['client', 'api', 'app-host', 'artifact', 'aws', 'contract', 'engine', 'ownership', 'ports', 'sdk', 'world'],
     packages: ['commander', '@bomb.sh/tab', '@clack/prompts', '@modelcontextprotocol/server', 'esbuild', 'zod'],
     node: 'any',
   },

@@ -195,6 +195,7 @@ const deploymentSummaryFields = {
   runtime: z.string(),
   workflows: versionedNames,
   steps: names,
+  devkit,
   artifact: z.strictObject({ sha256: z.string(), bytes: z.int() }),
 };
 export const deploymentList = page(z.strictObject(deploymentSummaryFields).meta({ id: 'DeploymentSummary' }));
