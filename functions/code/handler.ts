@@ -1,7 +1,7 @@
 /** Runs deployed code: handles messages and workflow tasks from the code queue, one at a time. */
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseJob } from '../../lib/codec/jobs.ts';
-import { processEachMessage, isRedelivered, logKeysOf } from '../batch.ts';
+import { processEachMessage, isRedelivered, logKeysOf, receivesOf } from '../batch.ts';
 import { codeDeciderOf, invocationDeadlineOf, loggerOf } from '../wiring.ts';
 import { type CodeRunner, handleCodeJob } from './handle-code-job.ts';
 import { createCodeRuntimes } from './wiring.ts';
@@ -24,5 +24,5 @@ async function handleRecord(record: SQSRecord, context: Context): Promise<void> 
   const job = parseJob(record.body);
   logger.appendKeys(logKeysOf(job));
   const mustEndAt = invocationDeadlineOf(context, decider.deps.clock.now());
-  await handleCodeJob(runner, job, { isRedelivered: isRedelivered(record), mustEndAt });
+  await handleCodeJob(runner, job, { isRedelivered: isRedelivered(record), receives: receivesOf(record), mustEndAt });
 }

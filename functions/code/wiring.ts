@@ -10,9 +10,11 @@ import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
 import { ThreadSlots, heapShare } from '../../lib/bundles/thread-slots.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
+import { networkAccessOf } from '../../lib/egress/private-destinations.ts';
 import type { WorkQueue } from '../../lib/ports/work-queue.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';
+import { HttpAppCalls } from './app-calls.ts';
 
 export interface CodeHostOptions {
   /** of the process */
@@ -27,7 +29,7 @@ export interface CodeHostOptions {
 export function createCodeRuntimes(
   ports: Pick<Deps, 'artifacts' | 'clock'>,
   { memoryMb, folder, print }: CodeHostOptions,
-): { readonly bundles: LocalBundles; readonly programs: ThreadPrograms } {
+): { readonly bundles: LocalBundles; readonly programs: ThreadPrograms; readonly apps: HttpAppCalls } {
   const { codeRoleArn } = settingsFrom(process.env);
   const role = codeRoleArn === undefined ? undefined : new AssumedRole(sessionClient(), codeRoleArn, ports.clock);
   const host = defined({
@@ -38,7 +40,8 @@ export function createCodeRuntimes(
     variables: storedSetting('codeVariables', codeVariables),
     readCredentialVariables: role === undefined ? undefined : (deploymentId: DeploymentId) => role.variables(deploymentId),
   });
-  return { bundles: new LocalBundles(host), programs: new ThreadPrograms(host) };
+  const apps = new HttpAppCalls(networkAccessOf(settingsFrom(process.env).privateDestinations), ports.clock);
+  return { bundles: new LocalBundles(host), programs: new ThreadPrograms(host), apps };
 }
 
 export { settingsErrorOf };

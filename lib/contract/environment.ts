@@ -87,6 +87,7 @@ export const functionNames = [
   'dead-letter',
   'code',
   'webhooks',
+  'world',
   'sockets',
   'broadcaster',
   'traces',

@@ -7,6 +7,7 @@ import type { MemoryClock } from './clock.ts';
 import { type MemoryAudit, memoryControl } from './control.ts';
 import { memoryCoordination } from './coordination.ts';
 import { type MemoryArtifacts, memoryDeployments } from './deployments.ts';
+import { memoryDevKit } from './devkit.ts';
 import type { MemoryExternalRuns } from './external-runs.ts';
 import { type MemoryJobs, type MemoryTimers, memoryMessaging } from './jobs.ts';
 import { memoryRunRecords } from './run-records.ts';
@@ -60,6 +61,7 @@ export const memoryPorts = ({ seed = 1, startAt = defaultStart }: { seed?: numbe
     ...memorySchedules(system.clock),
     ...memoryDefinitions(),
     ...deployed,
+    ...memoryDevKit(),
     ...memoryControl(),
     ...memoryWatching(),
   };
