@@ -8,7 +8,7 @@ import { type InProcessCloud, startInProcessCloud } from '../e2e/in-process-clou
 export function registerSuite(): void {
   let served: InProcessCloud;
   beforeAll(async () => {
-    served = await startInProcessCloud();
+    served = await startInProcessCloud({ 'stepwell:allowLocalhost': true });
     process.env['STEPWELL_URL'] = served.url;
     process.env['STEPWELL_API_KEY'] = served.apiKey;
     process.env['PATH'] = [dirname(process.execPath), process.env['PATH']].join(delimiter);
