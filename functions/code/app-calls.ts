@@ -1,7 +1,13 @@
 /** Sends messages to applications, behind the guard of the http node. The whole URL is fixed, so no redirect is followed. */
 import { fetch } from 'undici';
 import type { JsonValue } from '../../lib/engine/json.ts';
-import { type NetworkAccess, destinationOf, forbiddenMessage, pinnedAgent, publicInternet } from '../../lib/egress/destination.ts';
+import {
+  type NetworkAccess,
+  destinationOf,
+  forbiddenMessage,
+  pinnedAgent,
+  publicInternet,
+} from '../../lib/egress/destination.ts';
 import { between } from '../../lib/engine/time.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import type { AppCalls, AppRequest, AppResponse } from '../../lib/ports/devkit.ts';
@@ -22,7 +28,9 @@ export class HttpAppCalls implements AppCalls {
     const url = new URL(request.url);
     const destination = await destinationOf(url.hostname, this.#access);
     if ('refused' in destination)
-      return failed(destination.refused === 'forbidden' ? forbiddenMessage(url.hostname) : `the name ${url.hostname} has no address`);
+      return failed(
+        destination.refused === 'forbidden' ? forbiddenMessage(url.hostname) : `the name ${url.hostname} has no address`,
+      );
     const isPublic = destination.addresses.some(({ address }) => publicInternet.isAllowed(address, url.hostname));
     if (url.protocol === 'http:' && isPublic) return failed(`${url.origin} is on the internet, so its address begins with https`);
     const agent = pinnedAgent(destination.addresses);

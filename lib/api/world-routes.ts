@@ -4,6 +4,8 @@ import { ok, smallLimitBytes, type Route } from './route.ts';
 import { appQuery } from './schemas/parts.ts';
 import * as world from './schemas/world.ts';
 
+/** A message to a bundle run is stored in the log of its run, or offloaded to the bucket. */
+export const messageLimitBytes = 262_144;
 /** Lambda takes 6 MB, with what the gateway adds. */
 export const worldLimitBytes = 5_500_000;
 
@@ -227,14 +229,7 @@ export const worldRoutes = [
     body: { schema: world.publishBody, limitBytes: worldLimitBytes },
     action: 'world.queue.publish',
     responses: { 200: ok('The message will be delivered', world.publishedMessageResponse) },
-    errors: [
-      ...worldErrors,
-      'run_terminal',
-      'idempotency_conflict',
-      'takes_no_messages',
-      'deployment_mismatch',
-      'unknown_queue',
-    ],
+    errors: [...worldErrors, 'run_terminal', 'idempotency_conflict', 'takes_no_messages', 'deployment_mismatch', 'unknown_queue'],
   },
   {
     ...get,

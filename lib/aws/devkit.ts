@@ -124,7 +124,10 @@ const streamPartition = ({ runId, name, ...scope }: StreamName): string =>
   runId === undefined ? namePartition(scope, 'stream', name) : runPartition({ ...scope, runId }, 'devkit');
 
 const flushItem = itemSchema('chunks of a stream', {
-  first: keyPart('sk', z.string().transform((sort) => Number(sort.slice(sort.lastIndexOf('#') + 1)))),
+  first: keyPart(
+    'sk',
+    z.string().transform((sort) => Number(sort.slice(sort.lastIndexOf('#') + 1))),
+  ),
   count: named('c', anyNumber),
   chunks: named('j', jsonOf(payload)),
   isLast: named('l', optional(anyFlag)),

@@ -19,13 +19,7 @@ import type { ScheduleFire } from '../ports/schedules.ts';
 import type { Watch, Watches } from '../ports/sockets.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { callService } from './call-service.ts';
-import {
-  type MessageIdentity,
-  codeJobIdentity,
-  nodeJobIdentity,
-  resultIdentity,
-  watchIdentity,
-} from './message-identity.ts';
+import { type MessageIdentity, codeJobIdentity, nodeJobIdentity, resultIdentity, watchIdentity } from './message-identity.ts';
 
 export interface QueueUrls {
   readonly nodes: string;

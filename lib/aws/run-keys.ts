@@ -24,7 +24,10 @@ export const runPartition = (run: RunAddress, side: Side = 'platform'): string =
 
 export const headKey = (run: RunAddress): Key => ({ pk: runPartition(run), sk: 'head' });
 /** The projection of a run whose records are beside its head. Only an extension of the deadline updates the head of such a run. */
-export const projectionKey = (run: RunAddress, side: Exclude<Side, 'platform'>): Key => ({ pk: runPartition(run, side), sk: 'head' });
+export const projectionKey = (run: RunAddress, side: Exclude<Side, 'platform'>): Key => ({
+  pk: runPartition(run, side),
+  sk: 'head',
+});
 
 /** Eight digits: a run has less than 100 million commits. */
 const digits = 8;

@@ -286,6 +286,7 @@ const members = {
 } satisfies { [Type in RunEventType]: z.ZodType<Extract<RunEvent, { type: Type }>> };
 
 export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
+  members.DEVKIT,
   members.INPUT_SET,
   members.SYSTEM_SET,
   members.RUN_STARTED,

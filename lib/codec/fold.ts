@@ -1,13 +1,7 @@
 /** A stored fold. Only folds of the current schema are read; a fold of another schema is ignored. */
 import * as z from 'zod';
 import { devKitEvents } from '../engine/devkit/events.ts';
-import type {
-  DevKitHook,
-  DevKitResumption,
-  DevKitStep,
-  DevKitWait,
-  StoredDevKit,
-} from '../engine/devkit/state.ts';
+import type { DevKitHook, DevKitResumption, DevKitStep, DevKitWait, StoredDevKit } from '../engine/devkit/state.ts';
 import type { NodeRef } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Admission, RunProgress, BudgetUsage, CodeState, ContextWrite } from '../engine/log/fold.ts';

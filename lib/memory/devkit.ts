@@ -66,7 +66,10 @@ export class MemoryDevKitStreams implements DevKitStreams {
   async append(stream: StreamName, flush: StreamFlush, _expiresAt: Instant): Promise<boolean> {
     const written = this.#flushes.get(streamName(stream)) ?? [];
     if (written.some(({ first }) => first === flush.first)) return false;
-    this.#flushes.set(streamName(stream), [...written, frozenCopy(flush)].toSorted((one, other) => one.first - other.first));
+    this.#flushes.set(
+      streamName(stream),
+      [...written, frozenCopy(flush)].toSorted((one, other) => one.first - other.first),
+    );
     return true;
   }
 

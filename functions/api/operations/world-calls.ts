@@ -42,7 +42,8 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
   async createWorldEvent({ decider: world }, { scope, body: { runId, data, params } }) {
     // A run without an id of its own gets one here.
     const id = runId ?? (data.event === 'run_created' ? world.deps.ids.runId(world.deps.clock.now()) : '');
-    if (!runIdPattern.test(id)) return worldResponse(runId === null ? refused('invalid_request', 'the event names no run') : noRun(id));
+    if (!runIdPattern.test(id))
+      return worldResponse(runId === null ? refused('invalid_request', 'the event names no run') : noRun(id));
     const call = { run: { ...scope, runId: toRunId(id) }, request: withParams(data, params), params: paramsOf(params) };
     return worldResponse(await events.createWorldEvent(world, call));
   },

@@ -1,6 +1,6 @@
 /** The routes that the World of the Workflow DevKit uses. */
 import { bodyHash } from '../../../lib/api/idempotency.ts';
-import { worldRoutes } from '../../../lib/api/world-routes.ts';
+import { messageLimitBytes, worldRoutes } from '../../../lib/api/world-routes.ts';
 import { defined } from '../../../lib/base/defined.ts';
 import { runId } from '../../../lib/engine/ids.ts';
 import { seconds } from '../../../lib/engine/time.ts';
@@ -22,7 +22,8 @@ const worldOperations: Operations<'world', WorldTools> = {
     const named = runIdIn(message);
     const isHealthCheck = message['__healthCheck'] === true;
     const audit = { resource: `queue/${queueName}`, facts: named === undefined ? {} : { runId: named } };
-    if (named === undefined && !isHealthCheck) return { ...refuse('not_found', { message: 'The message contains no run id.' }), audit };
+    if (named === undefined && !isHealthCheck)
+      return { ...refuse('not_found', { message: 'The message contains no run id.' }), audit };
     const head = named === undefined ? undefined : await world.deps.log.head({ ...scope, runId: runId(named) });
     const { idempotencyKey: key, delaySeconds, deploymentId } = opts;
     const delay = delaySeconds === undefined ? undefined : seconds(delaySeconds);
@@ -32,6 +33,7 @@ const worldOperations: Operations<'world', WorldTools> = {
       return { ...worldResponse(published), audit };
     }
     if (named === undefined) return { ...refuse('not_found'), audit };
+    if (Buffer.byteLength(JSON.stringify(message)) > messageLimitBytes) return { ...refuse('payload_too_large'), audit };
     const result = await publishMessage(
       world,
       defined({

@@ -10,7 +10,10 @@ import { json, jsonObject } from './parts.ts';
 
 /** A time with its tag. Plain text passes too. */
 const date = z
-  .union([z.strictObject({ $date: z.iso.datetime({ offset: true }) }).transform(({ $date }) => $date), z.iso.datetime({ offset: true })])
+  .union([
+    z.strictObject({ $date: z.iso.datetime({ offset: true }) }).transform(({ $date }) => $date),
+    z.iso.datetime({ offset: true }),
+  ])
   .transform((text): Instant => instant(Date.parse(text)))
   .meta({ override: { type: 'object', description: 'a time: `{ "$date": "<ISO 8601>" }`' } });
 
@@ -175,4 +178,3 @@ export function withParams(request: WorldRequest, params: WorldEventParams): Wor
     resumeDigest: isResumption ? (resumePayloadDigest ?? undefined) : undefined,
   });
 }
-

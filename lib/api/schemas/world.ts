@@ -54,7 +54,12 @@ export const runParams = z.strictObject({ runId: id });
 export const stepParams = z.strictObject({ stepId: id });
 export const hookParams = z.strictObject({ hookId: id });
 /** A token is arbitrary text. */
-export const tokenParams = z.strictObject({ token: z.string().min(1).max(maxNameLength * 4) });
+export const tokenParams = z.strictObject({
+  token: z
+    .string()
+    .min(1)
+    .max(maxNameLength * 4),
+});
 
 const maxChunks = 1_000;
 export const writeStreamBody = z

@@ -17,7 +17,8 @@ export function attributeError(
   const keys = new Set<string>();
   for (const { key, value } of changes) {
     if (key.length === 0 || key.length > maxKeyLength) return `an attribute's key has 1 to ${maxKeyLength} characters`;
-    if (!allowsReserved && key.startsWith(reservedPrefix)) return `the key ${key} begins with ${reservedPrefix}, which is reserved`;
+    if (!allowsReserved && key.startsWith(reservedPrefix))
+      return `the key ${key} begins with ${reservedPrefix}, which is reserved`;
     if (keys.has(key)) return `the key ${key} appears twice`;
     keys.add(key);
     if (value !== null && bytesIn(value) > maxValueBytes) return `the value of ${key} has more than ${maxValueBytes} bytes`;

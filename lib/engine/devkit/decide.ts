@@ -237,7 +237,9 @@ function decideHook(draft: Decision, { hooks, resumptions }: DevKitState, reques
   }
   if (hook === undefined) return refuse('hook_not_found', `hook ${id} does not exist`);
   if (hook.isDisposed === true)
-    return request.event === 'hook_disposed' ? conflict(`hook ${id} is disposed already`) : refuse('hook_not_found', `hook ${id} is disposed`);
+    return request.event === 'hook_disposed'
+      ? conflict(`hook ${id} is disposed already`)
+      : refuse('hook_not_found', `hook ${id} is disposed`);
   if (isTerminal(draft.state.progress)) return refuse('hook_not_found', `hook ${id} ended with its run`);
   record(draft, request);
   return accepted(draft);

@@ -102,8 +102,7 @@ function applyEnd({ devkit, event, stamp, id, state }: Change, endRun: (progress
   devkit.run = { ...devkit.run, endedBy: id };
   // The run needs no later deadline any more, so what it has stored expires as if it had not waited.
   if (state.deadlineExtension !== undefined) state.deadlineExtension = { deadlineAt: stamp.at, at: stamp.at };
-  if (event.event === 'run_completed')
-    return endRun({ status: 'completed', endedAt, output: event.payload ?? inline(null) });
+  if (event.event === 'run_completed') return endRun({ status: 'completed', endedAt, output: event.payload ?? inline(null) });
   if (event.event === 'run_cancelled')
     return endRun(defined({ status: 'cancelled', endedAt, reason: textIn(event, 'cancelReason') }));
   devkit.run = { ...devkit.run, ...defined({ error: event.payload, errorCode: textIn(event, 'errorCode') }) };
@@ -195,7 +194,13 @@ function applyStep(change: Change): void {
   const { retryAfter: _before, ...step } = requireStep(change);
   if (event.event === 'step_started') {
     const number = step.attempt + 1;
-    devkit.steps.set(step.stepId, { ...step, status: 'running', attempt: number, startedAt: step.startedAt ?? at, updatedAt: at });
+    devkit.steps.set(step.stepId, {
+      ...step,
+      status: 'running',
+      attempt: number,
+      startedAt: step.startedAt ?? at,
+      updatedAt: at,
+    });
     return openStepNode(change, number);
   }
   if (event.event === 'step_retrying') {

@@ -86,7 +86,15 @@ const payloadOf = (event: RunEvent): JsonObject => {
 };
 
 /** Plain fields that readers understand. A token opens its hook to everyone, and payloads are serialized by the code. */
-const shownData = ['stepName', 'workflowName', 'deploymentId', 'errorCode', 'cancelReason', 'conflictingRunId', 'changes'] as const;
+const shownData = [
+  'stepName',
+  'workflowName',
+  'deploymentId',
+  'errorCode',
+  'cancelReason',
+  'conflictingRunId',
+  'changes',
+] as const;
 
 function payloadOfDevKit({ event, correlationId, data = {}, until, payload }: DevKitEvent): JsonObject {
   const shown = Object.fromEntries(shownData.flatMap((name) => (data[name] === undefined ? [] : [[name, data[name]]])));

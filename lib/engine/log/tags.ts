@@ -106,14 +106,21 @@ export class TagReader {
   }
 
   #tagsOfDevKit({ event, correlationId }: DevKitEvent): readonly TagDraft[] {
-    if (isTerminalRunEvent(event))
-      return [...this.#nodes.values()].filter(({ isOpen }) => isOpen).map(cancelledTag);
+    if (isTerminalRunEvent(event)) return [...this.#nodes.values()].filter(({ isOpen }) => isOpen).map(cancelledTag);
     if (correlationId === undefined || !nodeIdPattern.test(correlationId)) return [];
     const ref = { nodeId: nodeId(correlationId), iteration: topLevel };
     const known = this.#nodes.get(nodeKey(ref));
     const started = known?.isStarted === true ? known.attempt : 0;
     const observe = (facts: Partial<ObservedNode>): void =>
-      this.#store(nodeKey(ref), { attempt: firstAttempt, isStarted: false, isOpen: true, hasFailed: false, ...known, ...facts, ...ref });
+      this.#store(nodeKey(ref), {
+        attempt: firstAttempt,
+        isStarted: false,
+        isOpen: true,
+        hasFailed: false,
+        ...known,
+        ...facts,
+        ...ref,
+      });
     switch (event) {
       case 'step_created':
       case 'hook_created':

@@ -71,7 +71,8 @@ export function effectsOf(kind: Pick<RunKind, 'jobOf' | 'signals'>, fold: RunFol
   else {
     const extension = fold.state.devkit === undefined ? undefined : fold.state.deadlineExtension;
     if (commit.events.some(needsCheck)) effects.push({ kind: 'mark-due', fold });
-    if (extension?.at === commit.at || commit.events.some(({ type }) => type === 'DEADLINE_EXTENDED')) effects.push({ kind: 'extend-retention', fold });
+    if (extension?.at === commit.at || commit.events.some(({ type }) => type === 'DEADLINE_EXTENDED'))
+      effects.push({ kind: 'extend-retention', fold });
     const isStart = commit.events.some(isStartEvent);
     if (isStart) effects.push({ kind: 'notify-start', fold });
   }

@@ -188,4 +188,10 @@ const endFromEvent = (event: RunEvent): RunStatus | undefined => {
 };
 
 const endOfDevKit = (event: DevKitEventName): RunStatus | undefined =>
-  event === 'run_completed' ? 'completed' : event === 'run_failed' ? 'failed' : event === 'run_cancelled' ? 'cancelled' : undefined;
+  event === 'run_completed'
+    ? 'completed'
+    : event === 'run_failed'
+      ? 'failed'
+      : event === 'run_cancelled'
+        ? 'cancelled'
+        : undefined;

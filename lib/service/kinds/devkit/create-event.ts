@@ -37,7 +37,8 @@ export async function createEvent(world: World, call: CreateEventRequest): Promi
   const recorded = request.event === 'run_created' ? undefined : await record(true);
   if (recorded !== undefined) return recorded;
   // The message of a start may come before its run: it carries what the run is created from.
-  if (request.event !== 'run_created' && (request.event !== 'run_started' || request.payload === undefined)) return noRun(run.runId);
+  if (request.event !== 'run_created' && (request.event !== 'run_started' || request.payload === undefined))
+    return noRun(run.runId);
   const created = await createRunOf(world, call);
   if (created.kind !== 'exists') return created;
   if (request.event === 'run_created') return refused('entity_conflict', `the run ${run.runId} exists already`);
@@ -96,7 +97,8 @@ export async function recordDecided(world: World, fold: DevKitFold, decide: Deci
     return draft.events;
   };
   const appended = await appendOrThrow(world, fold, events);
-  if (appended.kind === 'nothing' && !isFresh && (await readTail(deps, fold)) > 0) return recordDecided(world, fold, decide, true);
+  if (appended.kind === 'nothing' && !isFresh && (await readTail(deps, fold)) > 0)
+    return recordDecided(world, fold, decide, true);
   if (appended.kind === 'nothing') return { decided, commit: undefined };
   measureCommit(deps, fold, appended.commit);
   await dispatchEffects(world, fold, appended.commit);
@@ -118,4 +120,3 @@ export const isTooLarge = (error: unknown): error is Error => error instanceof E
 
 /** The event of an accepted or a known request. */
 export const eventIdOf = (decided: Decided): EventId | undefined => (decided.kind === 'refused' ? undefined : decided.eventId);
-

@@ -40,9 +40,7 @@ export async function createRunOf(
       ? refused('deployment_not_found', `no deployment or application is registered as ${resolved.deploymentId}`)
       : noRun(run.runId);
   }
-  const result = await withRun(world, run, true, (fold) =>
-    resultOf(world, fold, request, params, decided, created.commit),
-  );
+  const result = await withRun(world, run, true, (fold) => resultOf(world, fold, request, params, decided, created.commit));
   return result ?? noRun(run.runId);
 }
 
@@ -65,4 +63,3 @@ const hashOf = ({ data, payload }: WorldRequest): string =>
   createHash('sha256')
     .update(JSON.stringify([data ?? null, payload ?? null]))
     .digest('hex');
-

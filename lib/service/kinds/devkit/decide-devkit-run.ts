@@ -26,7 +26,10 @@ export const devKitDecision = ({ deps }: Decider, fold: RunFold): Decision<Fact>
 
 function requestOf(fact: Fact, { head }: RunFold, specVersion: number, now: number): WorldRequest | undefined {
   if (fact.kind === 'cancel-requested')
-    return defined({ event: 'run_cancelled', data: fact.reason === undefined ? undefined : { cancelReason: fact.reason.slice(0, maxReason) } });
+    return defined({
+      event: 'run_cancelled',
+      data: fact.reason === undefined ? undefined : { cancelReason: fact.reason.slice(0, maxReason) },
+    });
   if (fact.kind === 'deadline-passed' && now >= head.deadlineAt)
     return failureRequest(specVersion, deadlineExceeded.message, 'deadline_exceeded');
   return undefined;

@@ -59,7 +59,11 @@ export async function stepsOf(
         : valueOf(deps, fold.head, step.input));
       const outcome = await valueIn(step.outcomeIn, step.stepId, (event) => outcomes.has(event));
       const isCompleted = step.status === 'completed';
-      return stepView(address, step, defined({ input, output: isCompleted ? outcome : undefined, error: isCompleted ? undefined : outcome }));
+      return stepView(
+        address,
+        step,
+        defined({ input, output: isCompleted ? outcome : undefined, error: isCompleted ? undefined : outcome }),
+      );
     }),
   );
 }

@@ -117,7 +117,9 @@ async function seenEvents(
   if (isStart || (request.event === 'hook_received' && preloadEvents === true)) return allEvents(deps, fold, resolveData);
   if (sinceCursor !== undefined) {
     const page = await listEvents(deps, fold, { cursor: sinceCursor }, resolveData, commit);
-    return page.kind === 'refused' ? page : answer({ events: page.value.data, cursor: page.value.cursor, hasMore: page.value.hasMore });
+    return page.kind === 'refused'
+      ? page
+      : answer({ events: page.value.data, cursor: page.value.cursor, hasMore: page.value.hasMore });
   }
   if (eventCount === undefined || eventCount < 1 || placed === undefined || placed.id <= eventCount + 1) return answer({});
   const cursor = slotId(eventId(eventCount));

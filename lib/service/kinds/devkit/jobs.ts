@@ -15,11 +15,8 @@ export const newMessageId = ({ ids, clock }: Pick<Deps, 'ids' | 'clock'>): strin
  * The message that makes the code of a run look at its log again. It names the run and nothing else.
  * @param reason a repeated message with the same reason is dropped by the queue
  */
-export const flowJob = (
-  deps: Pick<Deps, 'ids' | 'clock'>,
-  creation: RunCreation,
-  reason: string,
-): readonly DevKitJob[] => (creation.kind === 'devkit' ? [flowJobOf(deps, creation, reason)] : []);
+export const flowJob = (deps: Pick<Deps, 'ids' | 'clock'>, creation: RunCreation, reason: string): readonly DevKitJob[] =>
+  creation.kind === 'devkit' ? [flowJobOf(deps, creation, reason)] : [];
 
 export const flowJobOf = (
   deps: Pick<Deps, 'ids' | 'clock'>,

@@ -64,7 +64,8 @@ export const runIdIn = ({ runId: flowRunId, workflowRunId }: JsonObject): string
 };
 
 function creationIn(runInput: JsonObject, deploymentId: DeploymentId | undefined): WorldRequest {
-  const { input, specVersion, workflowName, executionContext, attributes, allowReservedAttributes, encryptionPublicKey } = runInput;
+  const { input, specVersion, workflowName, executionContext, attributes, allowReservedAttributes, encryptionPublicKey } =
+    runInput;
   const ownDeployment = runInput['deploymentId'] ?? deploymentId;
   const fields = { workflowName, executionContext, attributes, allowReservedAttributes, encryptionPublicKey };
   return defined({
@@ -75,12 +76,7 @@ function creationIn(runInput: JsonObject, deploymentId: DeploymentId | undefined
   });
 }
 
-async function send(
-  deps: Deps,
-  head: DevKitHead,
-  request: PublishRequest,
-  message: JsonObject,
-): Promise<WorldResult<Published>> {
+async function send(deps: Deps, head: DevKitHead, request: PublishRequest, message: JsonObject): Promise<WorldResult<Published>> {
   const { queueName, deploymentId = head.deploymentId, idempotencyKey, delay } = request;
   const messageId = newMessageId(deps);
   const { stepId } = message;
@@ -144,4 +140,3 @@ async function offloadMessage(deps: Pick<Deps, 'blobs'>, head: MessageOwner, mes
 
 /** The bodies of messages escape characters beyond U+FFFF: two units of six bytes each. */
 const escapedBytes = (text: string): number => Buffer.byteLength(text.replaceAll(/[\ud800-\udfff]/g, '______'));
-

@@ -163,8 +163,7 @@ export async function listByCorrelation(
   const all = await eventsBetween(deps, fold, 0, lastEventOf(fold));
   const isDescending = pagination.sortOrder === 'desc';
   const ordered = isDescending ? all.toReversed() : all;
-  const isAfter = ({ id }: PlacedEvent): boolean =>
-    position === undefined || (isDescending ? id < position : id > position);
+  const isAfter = ({ id }: PlacedEvent): boolean => position === undefined || (isDescending ? id < position : id > position);
   const matching = ordered.filter((placed) => placed.event.correlationId === correlationId && isAfter(placed));
   return answer(await pageOf(deps, fold, matching.slice(0, limit), resolveData, matching.length > limit, pagination.cursor));
 }

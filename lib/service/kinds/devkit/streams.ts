@@ -51,7 +51,8 @@ export async function writeStream(
     // What is written after the end is dropped, as nobody reads it.
     if (last?.isLast === true) return answer({});
     const first = last === undefined ? 0 : last.first + last.count;
-    if (first === 0 && stream.runId !== undefined) await deps.devKitStreams.nameStream({ ...stream, runId: stream.runId }, stream.name, expiresAt);
+    if (first === 0 && stream.runId !== undefined)
+      await deps.devKitStreams.nameStream({ ...stream, runId: stream.runId }, stream.name, expiresAt);
     const flush: StreamFlush = { first, count: chunks.length, chunks: stored, ...(isLast ? { isLast } : {}) };
     if (await deps.devKitStreams.append(stream, flush, expiresAt)) return answer({});
   }
@@ -62,7 +63,10 @@ export async function writeStream(
 export const closeStream = (deps: StreamDeps, request: StreamRequest): Promise<WorldResult<JsonObject>> =>
   writeStream(deps, request, [], true);
 
-async function writableStream(deps: StreamDeps, { scope, runId, name }: StreamRequest): Promise<Stream | ReturnType<typeof refused>> {
+async function writableStream(
+  deps: StreamDeps,
+  { scope, runId, name }: StreamRequest,
+): Promise<Stream | ReturnType<typeof refused>> {
   const detached = { stream: { ...scope, name }, expiresAt: after(deps.clock.now(), detachedLifetime) };
   if (name.startsWith(healthCheckPrefix)) return detached;
   if (runId === undefined || !runIdPattern.test(runId)) return refused('invalid_request', 'a stream has a run');
@@ -105,7 +109,9 @@ export async function readChunks(
     const room = limit - data.length;
     if (room <= 0 || bytes > maxPageBytes) break;
     const chunks = await chunksOf(deps, request.scope, flush);
-    const placed = chunks.map((chunk, index) => ({ index: flush.first + index, data: chunk })).filter(({ index }) => index >= from);
+    const placed = chunks
+      .map((chunk, index) => ({ index: flush.first + index, data: chunk }))
+      .filter(({ index }) => index >= from);
     bytes += Buffer.byteLength(JSON.stringify(placed));
     data.push(...placed.slice(0, room));
   }

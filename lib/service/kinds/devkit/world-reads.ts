@@ -73,7 +73,12 @@ function pageOf<Entry>(
 
 const noHook = (id: string) => refused('hook_not_found', `hook ${id} does not exist`);
 
-export async function getHook(world: World, scope: Scope, hookId: string, resolveData: ResolveData): Promise<WorldResult<JsonObject>> {
+export async function getHook(
+  world: World,
+  scope: Scope,
+  hookId: string,
+  resolveData: ResolveData,
+): Promise<WorldResult<JsonObject>> {
   const owner = await world.deps.hookTokens.runOfHook(scope, hookId);
   if (owner === undefined) return noHook(hookId);
   return onRun(world, scope, owner, async (fold) => {
@@ -82,7 +87,12 @@ export async function getHook(world: World, scope: Scope, hookId: string, resolv
   });
 }
 
-export async function getHookByToken(world: World, scope: Scope, token: string, resolveData: ResolveData): Promise<WorldResult<JsonObject>> {
+export async function getHookByToken(
+  world: World,
+  scope: Scope,
+  token: string,
+  resolveData: ResolveData,
+): Promise<WorldResult<JsonObject>> {
   const claim = await world.deps.hookTokens.find(scope, token);
   if (claim === undefined) return refused('hook_not_found', 'no hook has this token');
   const found = await onRun(world, scope, claim.runId, async (fold) => {
@@ -110,7 +120,12 @@ export async function listHooks(
   });
 }
 
-async function listAllHooks(world: World, scope: Scope, pagination: Pagination, resolveData: ResolveData): Promise<WorldResult<Page>> {
+async function listAllHooks(
+  world: World,
+  scope: Scope,
+  pagination: Pagination,
+  resolveData: ResolveData,
+): Promise<WorldResult<Page>> {
   const runs = await listWorldRuns(world, scope, { statuses: ['pending', 'running'] }, pagination, 'none');
   if (runs.kind === 'refused') return runs;
   const data: JsonObject[] = [];
