@@ -124,6 +124,7 @@ const moduleRules = {
       'models',
       'ports',
       'webhooks',
+      'world',
     ],
     packages: ['@aws-lambda-powertools/*', '@middy/*', 'aws-lambda', 'zod'],
     node: 'any',
