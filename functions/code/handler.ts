@@ -3,6 +3,7 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { processEachMessage, isRedelivered, logKeysOf, receivesOf } from '../batch.ts';
 import { codeDeciderOf, invocationDeadlineOf, loggerOf } from '../wiring.ts';
+import { codeWorldOf } from './code-world.ts';
 import { type CodeRunner, handleCodeJob } from './handle-code-job.ts';
 import { createCodeRuntimes } from './wiring.ts';
 
@@ -14,6 +15,7 @@ const hostOptions = {
   memoryMb: Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? minMemoryMb),
   // Output of deployed code is logged under a fixed message, so that it cannot imitate a log line of the product.
   print: (line: object) => logger.info('output of deployed code', { ...line }),
+  world: codeWorldOf(decider, logger),
 };
 const runner: CodeRunner = { ...decider, ...createCodeRuntimes(decider.deps, hostOptions) };
 

@@ -11,6 +11,7 @@ import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
 import { ThreadSlots, heapShare } from '../../lib/bundles/thread-slots.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
 import type { WorkQueue } from '../../lib/ports/work-queue.ts';
+import type { WorldCalls } from '../../lib/ports/world-calls.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';
 import { type HttpAppCalls, createAppCalls } from './app-calls.ts';
@@ -22,12 +23,14 @@ export interface CodeHostOptions {
   readonly folder?: string;
   /** takes what code prints */
   readonly print: (line: object) => void;
+  /** serves apps of the Workflow DevKit */
+  readonly world: WorldCalls;
 }
 
 /** Both runtimes share the thread slots and the artifact directories. */
 export function createCodeRuntimes(
   ports: Pick<Deps, 'artifacts' | 'clock'>,
-  { memoryMb, folder, print }: CodeHostOptions,
+  { memoryMb, folder, print, world }: CodeHostOptions,
 ): { readonly bundles: LocalBundles; readonly programs: ThreadPrograms; readonly apps: HttpAppCalls } {
   const { codeRoleArn } = settingsFrom(process.env);
   const role = codeRoleArn === undefined ? undefined : new AssumedRole(sessionClient(), codeRoleArn, ports.clock);
@@ -36,6 +39,7 @@ export function createCodeRuntimes(
     clock: ports.clock,
     memoryMb: Math.floor(memoryMb * heapShare),
     print,
+    world,
     variables: storedSetting('codeVariables', codeVariables),
     readCredentialVariables: role === undefined ? undefined : (deploymentId: DeploymentId) => role.variables(deploymentId),
   });

@@ -25,7 +25,7 @@ export interface Deliverer extends Decider {
 }
 
 /** Delivers messages of the Workflow DevKit. */
-export interface DevKitDeliverer extends Decider {
+export interface DevKitDeliverer extends Deliverer {
   readonly apps: AppCalls;
 }
 

@@ -10,6 +10,7 @@ import { deliveryKey } from '../../../engine/devkit/next-look.ts';
 import { attempt } from '../../../engine/ids.ts';
 import { type JsonValue, isJsonObject } from '../../../engine/json.ts';
 import { type DurationMs, type Instant, durationMs, instant, seconds } from '../../../engine/time.ts';
+import type { BundleResult } from '../../../ports/bundles.ts';
 import type { AppResponse, RegisteredApp } from '../../../ports/devkit.ts';
 import type { DevKitJob } from '../../../ports/jobs.ts';
 import { Unavailable } from '../../../ports/unavailable.ts';
@@ -35,15 +36,19 @@ export async function deliverDevKitMessage(deliverer: DevKitDeliverer, job: DevK
   if (job.notBefore !== undefined && job.notBefore > deps.clock.now()) return sendJobAt(deps, job.notBefore, job);
   const number = job.attempt + (delivery.receives ?? 1) - 1;
   const app = await deps.registeredApps.app(job.run, job.deploymentId);
-  const response: AppResponse =
+  const deliver = (): Promise<Delivered> =>
     app === undefined
-      ? { kind: 'failed', reason: `no application is registered as ${job.deploymentId}` }
-      : await withHeartbeats(deps, job, () => post(deliverer, app, job, number, delivery.mustEndAt));
-  await settle(deliverer, job, number, response);
+      ? runBundle(deliverer, job, number, delivery.mustEndAt)
+      : post(deliverer, app, job, number, delivery.mustEndAt);
+  await settle(deliverer, job, number, await withHeartbeats(deps, job, deliver));
 }
 
-async function settle(deliverer: DevKitDeliverer, job: DevKitJob, number: number, response: AppResponse): Promise<void> {
+/** `unloadable`: no other delivery can succeed */
+type Delivered = AppResponse | Extract<BundleResult, { readonly kind: 'unloadable' }>;
+
+async function settle(deliverer: DevKitDeliverer, job: DevKitJob, number: number, response: Delivered): Promise<void> {
   const { deps } = deliverer;
+  if (response.kind === 'unloadable') return failRun(deliverer, job, response.message);
   const body = response.kind === 'responded' && response.status === ok ? response.body : undefined;
   const requestedSeconds = isJsonObject(body) ? body['timeoutSeconds'] : undefined;
   if (typeof requestedSeconds === 'number' && requestedSeconds >= 0) {
@@ -73,6 +78,34 @@ async function retry(deps: Deps, { notBefore: _past, ...job }: DevKitJob, number
   await sendMessage(deps, next, durationMs(Math.floor(wait)));
 }
 
+/** Runs the bundle of the deployment on a thread of this process. */
+async function runBundle(
+  { deps, bundles }: DevKitDeliverer,
+  job: DevKitJob,
+  number: number,
+  mustEndAt: Instant,
+): Promise<Delivered> {
+  const { run, deploymentId, queueName, message } = job;
+  const deployment = await deps.deployments.deployment(run, deploymentId);
+  if (deployment === undefined)
+    return { kind: 'unloadable', message: `no deployment and no registered application is named ${deploymentId}` };
+  const body: JsonValue = 'ref' in message ? await loadPayload(deps, run, message.ref) : message.value;
+  const request = { queueName, headers: { ...headersOf(job, number), 'x-workflow-run-id': run.runId }, body };
+  const limits = { endsAt: instant(mustEndAt - reserve), signal: new AbortController().signal };
+  const result = await bundles.deliver(run, deployment.manifest, request, limits);
+  if (result.kind === 'crashed') return { kind: 'failed', reason: result.message };
+  return result.kind === 'timed_out' ? { kind: 'failed', reason: 'the code took longer than the function may run' } : result;
+}
+
+const headersOf = ({ queueName, messageId, trace }: DevKitJob, number: number): Readonly<Record<string, string>> =>
+  defined({
+    'content-type': 'application/json',
+    'x-vqs-queue-name': queueName,
+    'x-vqs-message-id': messageId,
+    'x-vqs-message-attempt': String(number),
+    traceparent: trace?.traceparent,
+  });
+
 async function post(
   { deps, apps }: DevKitDeliverer,
   { baseUrl, secret }: RegisteredApp,
@@ -86,15 +119,11 @@ async function post(
   const endpoint = laneOf(queueName) === 'step' ? 'step' : 'flow';
   const timestamp = String(Math.floor(deps.clock.now() / 1_000));
   const signed = `${timestamp}.${queueName}.${messageId}.${number}.${body}`;
-  const headers = defined({
-    'content-type': 'application/json',
-    'x-vqs-queue-name': queueName,
-    'x-vqs-message-id': messageId,
-    'x-vqs-message-attempt': String(number),
+  const headers = {
+    ...headersOf(job, number),
     'x-stepwell-timestamp': timestamp,
     'x-stepwell-signature': `v1=${createHmac('sha256', secret).update(signed).digest('hex')}`,
-    traceparent: job.trace?.traceparent,
-  });
+  };
   const url = `${baseUrl}/.well-known/workflow/v1/${endpoint}`;
   return apps.post({ url, headers, body }, { endsAt: instant(mustEndAt - reserve) });
 }
