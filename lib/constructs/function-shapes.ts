@@ -36,7 +36,7 @@ const advanceRunPermissions: readonly PermissionName[] = [
 export const commonEnvironment: readonly EnvironmentName[] = ['retentionDays', 'idempotencyHours', 'requireHttps', 'metrics'];
 
 /** Every function that advances runs can also advance or end runs of deployed code. */
-const advanceCodeRunPermissions: readonly PermissionName[] = ['send code messages', 'unpin deployments', 'release hook tokens'];
+const advanceCodeRunPermissions: readonly PermissionName[] = ['send code messages', 'unpin deployments'];
 
 /** Default timeout of the worker and of the code function; settings override it. */
 export const defaultWorkerTimeoutSeconds = 900;
@@ -72,6 +72,8 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'publish workflows',
       'request deletions',
       'issue tickets',
+      // A rerun of a DevKit run.
+      'find registered applications',
     ],
   },
   events: {
