@@ -48,11 +48,7 @@ export const broadcasterTimeoutSeconds = 120;
 export const tracesTimeoutSeconds = 60;
 
 /** Starting a run: record its idempotency key and pin its deployment. */
-const startRunPermissions: readonly PermissionName[] = [
-  'record idempotency keys',
-  'pin deployments',
-  'find registered applications',
-];
+const startRunPermissions: readonly PermissionName[] = ['record idempotency keys', 'pin deployments'];
 
 export const functionShapes: Record<FunctionName, FunctionShape> = {
   api: {

@@ -10,17 +10,17 @@ import type { AppCalls, AppRequest, AppResponse } from '../ports/devkit.ts';
 const maxAnswerLength = 65_536;
 
 export class HttpAppCalls implements AppCalls {
-  readonly #access: NetworkAccess;
+  readonly #access: () => NetworkAccess;
   readonly #clock: Pick<Clock, 'now'>;
 
-  constructor(access: NetworkAccess, clock: Pick<Clock, 'now'>) {
+  constructor(access: () => NetworkAccess, clock: Pick<Clock, 'now'>) {
     this.#access = access;
     this.#clock = clock;
   }
 
   async post(request: AppRequest, { endsAt }: Parameters<AppCalls['post']>[1]): Promise<AppResponse> {
     const url = new URL(request.url);
-    const destination = await destinationOf(url.hostname, this.#access);
+    const destination = await destinationOf(url.hostname, this.#access());
     if ('refused' in destination)
       return failed(
         destination.refused === 'forbidden' ? forbiddenMessage(url.hostname) : `the name ${url.hostname} has no address`,
