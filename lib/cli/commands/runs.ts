@@ -95,12 +95,14 @@ const addControlCommands: Register = (runs, createHandler) => {
       'running',
     ]),
   )
+    .option('--children', 'include runs that another run called; without it, they end with their caller')
     .option('--reason <text>', 'a reason, stored with the run')
     .action(createHandler(async () => (await import('../actions/bulk-runs.ts')).cancelRuns));
 
   addBulkOptions(
     addFilterOptions(runs.command('rerun [runId]').description('rerun a run as a new run, or all runs that match the filters')),
   )
+    .option('--children', 'include runs that another run called; without it, their caller calls them again')
     .option('--input <json>', 'use this input instead')
     .option('--input-file <file>', 'use this input instead, from a JSON file')
     .option('--workflow-version <n>', 'use this version of the workflow')
