@@ -330,6 +330,56 @@ if (readFileSync(path, 'utf8') !== ${JSON.stringify(other)}) writeFileSync(path,
     expect(active?.deploymentId).toBe((await build()).deploymentId);
   });
 
+  describe('where a change removes a workflow that an open run uses', () => {
+    /** Deploys `a` and `c`, starts a run of `c`, and deletes `c` while `dev` runs. @returns the deployments that were activated */
+    const removeWhileOpen = async (
+      { isEmbedded = false, ...given }: Parameters<CliEnvironment['cliWithScopes']>[1] & { readonly isEmbedded?: boolean },
+      args: readonly string[],
+      isDecided: (cli: TestCli, activations: number) => boolean,
+    ) => {
+      project({ 'flows/a.ts': sdk + workflow('a'), 'flows/c.ts': sdk + workflow('c') });
+      const here = createCliEnvironment();
+      const local = JSON.stringify({ url, apiKey: await here.api.key(['admin'], { rateLimitPerMinute: null }) });
+      if (isEmbedded) write(root, { '.stepwell/local.json': local });
+      const projectCli = await admin(here, { sleep: hasStarted, ...given, env: isEmbedded ? { STEPWELL_URL: '' } : {} });
+      const activations = () => here.api.world.notices.activations.length;
+      const watching = projectCli.type('dev', ...args);
+      await expect.poll(activations, { timeout: 30_000 }).toBe(1);
+      const key = await here.api.key(['admin']);
+      const headers = { 'Idempotency-Key': 'one' };
+      const run = await here.api.call('POST', '/v1/runs', { key, headers, body: { workflowName: 'c' } });
+      expect(run).toMatchObject({ status: 202 });
+      rmSync(join(root, 'flows/c.ts'));
+      await expect.poll(() => isDecided(projectCli, activations()), { timeout: 30_000 }).toBe(true);
+      projectCli.interrupt();
+      return { ...(await watching), activations: activations(), questions: projectCli.questions };
+    };
+    /** A third deployment is sent once the second one, which removes the workflow, has its answer. */
+    const wasAnswered = ({ sent }: TestCli): boolean => {
+      const activated = new Set(sent.map(({ path }) => path).filter((path) => path.endsWith('/activate')));
+      if (activated.size === 2 && !existsSync(join(root, 'flows/d.ts'))) write(root, { 'flows/d.ts': sdk + workflow('d') });
+      return activated.size === 3;
+    };
+
+    test('of another installation, it asks, and an answer of no keeps the workflow', async () => {
+      const given = { isInteractive: true, answer: false };
+      const { activations, questions, err } = await removeWhileOpen(given, [], ({ questions: asked }) => asked.length > 0);
+      expect(questions[0]).toMatch(/ c: [^]*Remove them all the same\?$/);
+      expect([activations, err.includes('Nothing was activated.')]).toEqual([1, true]);
+    });
+    test('of another installation in a non-interactive terminal, it names --yes', async () => {
+      const { activations, err } = await removeWhileOpen({}, [], wasAnswered);
+      expect([activations, err.includes('add --yes')]).toEqual([1, true]);
+    });
+    test('--yes removes it', async () => {
+      expect(await removeWhileOpen({}, ['--yes'], (_cli, activations) => activations === 2)).toMatchObject({ questions: [] });
+    });
+    test('of the embedded cloud, it is removed without a question', async () => {
+      const removed = await removeWhileOpen({ isEmbedded: true }, [], (_cli, activations) => activations === 2);
+      expect(removed).toMatchObject({ questions: [], activations: 2 });
+    });
+  });
+
   test('does not use the current profile', async () => {
     project({ 'flows/a.ts': sdk + workflow('a') });
     const home = createFolder();

@@ -26,6 +26,7 @@ export const registerProject: Register = (program, createHandler) => {
     .option('--allow-localhost', 'let nodes and models of a cloud that this command starts send requests to this machine')
     .option('--port <n>', 'first port to try for the API of a cloud that this command starts; 0: any free one')
     .option('--no-start', 'fail if no embedded cloud runs')
+    .option('--yes', 'with --url or --profile: remove workflows without asking, also if open runs or schedules use them')
     .action(createHandler(async () => (await import('../project/build.ts')).dev));
 };
 

@@ -53,6 +53,7 @@ const devOptions = z.object({
   port: integerBetween(0, 65_535).optional(),
   allowLocalhost: z.boolean().default(false),
   start: z.boolean().default(true),
+  yes: z.boolean().default(false),
   url: z.string().optional(),
   profile: z.string().optional(),
 });
@@ -71,7 +72,10 @@ export const dev: Action = async (commandLine, context) => {
     const client = await context.client({ isEmbedded: true });
     const { url } = await context.connection();
     context.print(`API ${url}/v1, of ${project.root}. Ctrl-C ends.`);
-    const working = Promise.all([deployChanges(context, client, project), printRunLines(context, client)]);
+    const working = Promise.all([
+      deployChanges(context, client, project, isEmbedded || options.yes),
+      printRunLines(context, client),
+    ]);
     await Promise.race([working, ...(cloud === undefined ? [] : [cloud.ended])]);
   } finally {
     await cloud?.stop();
@@ -80,8 +84,16 @@ export const dev: Action = async (commandLine, context) => {
   return { data: {}, text: '' };
 };
 
-/** Builds and deploys the project at every change, until the signal is aborted. */
-async function deployChanges(context: CommandContext, client: StepwellClient, project: Project): Promise<void> {
+/**
+ * Builds and deploys the project at every change, until the signal is aborted.
+ * @param allowsRemoval removes a workflow that the author renames or deletes without asking, also if open runs or schedules use it
+ */
+async function deployChanges(
+  context: CommandContext,
+  client: StepwellClient,
+  project: Project,
+  allowsRemoval: boolean,
+): Promise<void> {
   let lastFingerprint = '';
   let built: BuiltProject | undefined;
   while (!context.signal.aborted) {
@@ -96,11 +108,7 @@ async function deployChanges(context: CommandContext, client: StepwellClient, pr
       if (fingerprintFiles(project, sources) !== fingerprint) continue;
       built = newBuild;
       if (built.manifest.deploymentId === previousDeploymentId) continue;
-      const { text } = await deployArtifact(context, client, built, {
-        shouldActivate: true,
-        // A workflow that the author renames or deletes is removed, as on every save.
-        allowsRemoval: true,
-      });
+      const { text } = await deployArtifact(context, client, built, { shouldActivate: true, allowsRemoval });
       context.print(text);
     } catch (error) {
       if (context.signal.aborted) break;
