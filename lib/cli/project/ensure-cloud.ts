@@ -46,6 +46,7 @@ export async function ensureCloud(context: CommandContext, options: CloudOptions
   ended.catch(() => undefined);
   try {
     await Promise.race([waitUntilRunning(context, child), ended]);
+    context.signal.throwIfAborted();
   } catch (error) {
     await stop();
     throw error;
@@ -53,11 +54,16 @@ export async function ensureCloud(context: CommandContext, options: CloudOptions
   return { ended, stop };
 }
 
-async function waitUntilRunning(context: CommandContext, child: ChildProcess): Promise<void> {
+/** @returns false if the signal was aborted first */
+export async function waitUntilRunning(
+  context: Pick<CommandContext, 'env' | 'cwd' | 'sleep' | 'signal'>,
+  child: ChildProcess,
+): Promise<boolean> {
   while (findRunning(context)?.pid !== child.pid) {
+    if (context.signal.aborted) return false;
     await context.sleep(pollIntervalMs, context.signal);
-    context.signal.throwIfAborted();
   }
+  return !context.signal.aborted;
 }
 
 /** `dev --no-start` needs a cloud that runs. @throws CliError */
