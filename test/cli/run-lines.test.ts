@@ -65,9 +65,20 @@ test('a step has its name, and a line for each line that it printed', () => {
     linesOf([
       event(0, 'node.queued', { nodeId: 's1', step: { key: 'charge' } }),
       event(1, 'node.completed', { nodeId: 's1', attempt: 1, printed: ['one', 'two'] }),
-      event(2, 'node.retried', { nodeId: 'script', attempt: 1, printed: ['three'], failure: { message: 'no' } }),
+      event(2, 'node.retried', {
+        nodeId: 'script',
+        attempt: 1,
+        printed: ['three'],
+        failure: { message: 'no', details: { line: 2 } },
+      }),
     ]),
-  ).toEqual(['· charge  one', '· charge  two', '✓ completed  charge  1 s', '· script  three', '✗ failed  script  no  retried']);
+  ).toEqual([
+    '· charge  one',
+    '· charge  two',
+    '✓ completed  charge  1 s',
+    '· script  three',
+    '✗ failed  script  no, at line 2 of its script  retried',
+  ]);
 });
 
 /** Publishes the graphs, and starts runs of the first one with a client that is not limited. */

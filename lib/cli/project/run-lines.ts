@@ -1,6 +1,7 @@
 /** Prints what runs do while `stepwell start` or `stepwell dev` runs: a line for each start and end of a run, for each node or step, and for each line that it printed. */
 import * as z from 'zod';
 import type { CommandContext } from '../command.ts';
+import { evidenceIn } from '../actions/failure-evidence.ts';
 import { failureMessage } from '../actions/format-run.ts';
 import { formatDuration, formatStatus } from '../format.ts';
 import { ComputeClientError, type RunEvent, type RunSummary, type StepwellClient } from '../../client/index.ts';
@@ -54,6 +55,12 @@ export function describeRunEvent(context: LineContext, run: RunState, event: Run
   return [...printed, ...(described === undefined ? [] : [described])];
 }
 
+/** With the author's line, if the failure has one. */
+function describeFailure(failure: unknown): string {
+  const { at } = evidenceIn(failure);
+  return `${failureMessage(failure)}${at === undefined ? '' : `, at ${at}`}`;
+}
+
 const durationSince = (begunAt: number | undefined, timestamp: string): string =>
   begunAt === undefined ? '' : formatDuration(Date.parse(timestamp) - begunAt);
 
@@ -64,7 +71,7 @@ function describeOfRun(context: LineContext, run: RunState, { type, timestamp, p
     return joined(formatStatus(context, 'running'), context.colorize('bold', 'run started'));
   }
   if (!endedStatuses.has(status)) return undefined;
-  const failure = failureMessage(payload['failure'] ?? payload['error']);
+  const failure = describeFailure(payload['failure'] ?? payload['error']);
   return joined(formatStatus(context, status), context.colorize('bold', 'run'), durationSince(run.startedAt, timestamp), failure);
 }
 
@@ -74,7 +81,7 @@ function describeOfNode(
   node: string,
   { type, timestamp, payload }: RunEvent,
 ): string | undefined {
-  const failure = failureMessage(payload['failure'] ?? payload['error']);
+  const failure = describeFailure(payload['failure'] ?? payload['error']);
   const begin = (): void => void run.begunAt.set(node, Date.parse(timestamp));
   switch (type) {
     case 'node.queued':
