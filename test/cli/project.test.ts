@@ -380,6 +380,40 @@ if (readFileSync(path, 'utf8') !== ${JSON.stringify(other)}) writeFileSync(path,
     });
   });
 
+  describe('with an embedded cloud that runs in the project', () => {
+    /** What `dev` prints from a folder below the project, until it has deployed. */
+    const devBelow = async (local: object, ...args: readonly string[]) => {
+      project({ 'flows/a.ts': sdk + workflow('a'), 'flows/parts/b.ts': 'export const b = 1;' });
+      const here = createCliEnvironment();
+      const apiKey = await here.api.key(['admin'], { rateLimitPerMinute: null });
+      write(root, { '.stepwell/local.json': JSON.stringify({ url, apiKey, ...local }) });
+      const env = { STEPWELL_URL: '', HOME: createFolder() };
+      const below = await admin(here, { sleep: hasStarted, env, cwd: join(root, 'flows', 'parts') });
+      const watching = below.type('dev', ...args);
+      await expect.poll(() => here.api.world.notices.activations.length, { timeout: 30_000 }).toBe(1);
+      below.interrupt();
+      return watching;
+    };
+    test('it deploys to that cloud from a folder below, and starts no other', async () => {
+      const { out, err } = await devBelow({});
+      expect(out).toContain(`API ${url}/v1, of ${root}.`);
+      expect(err).not.toContain('Starting the embedded cloud');
+      expect(existsSync(join(root, 'flows', 'parts', '.stepwell'))).toBe(false);
+    });
+    test.each([[[]], [['--no-start']]])(
+      'that was started without --allow-localhost, %j --allow-localhost warns',
+      async (args) => {
+        expect((await devBelow({ allowsLocalhost: false }, '--allow-localhost', ...args)).err).toMatch(
+          /^warning: .* runs without --allow-localhost: .* start it with stepwell start --allow-localhost\.$/m,
+        );
+      },
+    );
+    test('that was started with --allow-localhost, nothing is warned of', async () => {
+      expect((await devBelow({ allowsLocalhost: true }, '--allow-localhost')).err).not.toContain('without --allow');
+      expect((await devBelow({ allowsLocalhost: false })).err).not.toContain('without --allow');
+    });
+  });
+
   test('does not use the current profile', async () => {
     project({ 'flows/a.ts': sdk + workflow('a') });
     const home = createFolder();

@@ -66,7 +66,7 @@ export const dev: Action = async (commandLine, context) => {
   const options = parseOptions(commandLine, devOptions);
   const project = await readProject(context);
   const isEmbedded = !namesInstallation(options, context);
-  if (isEmbedded && !options.start) requireCloud(context);
+  if (isEmbedded && !options.start) requireCloud(context, options);
   const cloud = isEmbedded && options.start ? await ensureCloud(context, options) : undefined;
   try {
     const client = await context.client({ isEmbedded: true });

@@ -6,7 +6,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import type { Action } from '../command.ts';
-import { configNames } from './project.ts';
+import { configNames } from '../project-folder.ts';
 
 const config = `import { defineConfig } from 'stepwell/sdk';
 
