@@ -78,7 +78,7 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
 export const addLogsCommand: Register = (parent, createHandler) => {
   parent
     .command('logs <runId>')
-    .description('print what the scripts and steps of a run printed, with --json one line each')
+    .description('print what the scripts, the steps and the code of a run printed, with --json one line each')
     .option('--follow', 'continue until the run ends')
     .option(
       '--functions',
