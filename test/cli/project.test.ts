@@ -396,7 +396,7 @@ if (readFileSync(path, 'utf8') !== ${JSON.stringify(other)}) writeFileSync(path,
     };
     test('it deploys to that cloud from a folder below, and starts no other', async () => {
       const { out, err } = await devBelow({});
-      expect(out).toContain(`API ${url}/v1, of ${root}.`);
+      expect(out).toContain(`API ${url}/v1, of ${root}. Ctrl-C ends.\nRoutes ${url}/v1/openapi.json\n`);
       expect(err).not.toContain('Starting the embedded cloud');
       expect(existsSync(join(root, 'flows', 'parts', '.stepwell'))).toBe(false);
     });

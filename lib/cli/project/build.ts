@@ -62,6 +62,9 @@ const devOptions = z.object({
 const namesInstallation = ({ url, profile }: z.output<typeof devOptions>, { env }: Pick<CommandContext, 'env'>): boolean =>
   [url, profile, env['STEPWELL_URL'], env['STEPWELL_PROFILE']].some((value) => value !== undefined && value !== '');
 
+/** The page that `dev` shows to the author: the description of the API. It is JSON, so no browser opens by itself. */
+const developmentPage = (url: string): string => `${url}/v1/openapi.json`;
+
 export const dev: Action = async (commandLine, context) => {
   const options = parseOptions(commandLine, devOptions);
   const project = await readProject(context);
@@ -72,6 +75,7 @@ export const dev: Action = async (commandLine, context) => {
     const client = await context.client({ isEmbedded: true });
     const { url } = await context.connection();
     context.print(`API ${url}/v1, of ${project.root}. Ctrl-C ends.`);
+    context.print(`Routes ${developmentPage(url)}`);
     const working = Promise.all([
       deployChanges(context, client, project, isEmbedded || options.yes),
       printRunLines(context, client),
