@@ -475,7 +475,7 @@ describe('init', () => {
     expect(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).toEqual({
       ...manifest,
       type: 'module',
-      scripts: { test: 'node --test "tests/*.test.ts"', build: 'tsc' },
+      scripts: { test: 'node --import tsx --test tests/*.test.ts', build: 'tsc' },
     });
     expect((await build()).workflows).toEqual([{ name: 'greet', file: 'workflows/greet.ts' }]);
     install();

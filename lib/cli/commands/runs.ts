@@ -146,7 +146,12 @@ const addInspectionCommands: Register = (runs, createHandler) => {
     .option('--into <folder>', 'output folder', 'tests')
     .option('--name <name>', 'base name of the two files; default: the workflow name and the end of the run id')
     .option('--import <module>', 'module of the workflow, relative to that folder; default: ../workflows/<workflow>.ts')
-    .addOption(new Option('--runner <runner>', 'the test runner').choices(['vitest', 'node']).default('vitest'))
+    .addOption(
+      new Option('--runner <runner>', 'the test runner; default: vitest if the package asks for it, else node').choices([
+        'vitest',
+        'node',
+      ]),
+    )
     .action(createHandler(async () => (await import('../actions/export-test.ts')).exportTest));
 
   runs
