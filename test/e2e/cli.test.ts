@@ -40,7 +40,8 @@ test('the whole session succeeds, with the output of the page', async () => {
   expect(stdout).toContain('Usage: stepwell runs start [options] <workflow>');
   expect(stdout).toMatch(/^✓ ok {4}embedded cloud: running at http/m);
   expect(stdout).toContain('✓ examples/order-total/workflow.json is valid\norder-total@1\n');
-  expect(stdout).toMatch(/^ +14 {2}\S+ {2}run\.completed\n✓ completed {2}wrun_\w+\n\{\n {2}"due": 135\n\}$/m);
+  // 14 events; on a busy machine also a `node.started` for each attempt of more than a second.
+  expect(stdout).toMatch(/^ +1[4-9] {2}\S+ {2}run\.completed\n✓ completed {2}wrun_\w+\n\{\n {2}"due": 135\n\}$/m);
   expect(stdout).toMatch(
     /run\.completed\n✓ completed {2}(wrun_\w+)\n\{\n {2}"due": 7\n\}\nwrun_\w+ and all of its data are deleted\.$/m,
   );

@@ -23,7 +23,7 @@ const under = (heading: string): readonly string[] =>
     .map(({ lines }) => lines.trimEnd());
 /** The files that the guide asks its reader to save, by name. */
 const files = new Map(
-  [...readFileSync(join(root, guide), 'utf8').matchAll(/^.*[Ss]ave this as `([^`]+)`.*\n\n```(?:ts|json)\n(.*?)```/gms)].map(
+  [...readFileSync(join(root, guide), 'utf8').matchAll(/Save this as `([^`]+)`.*\n\n```(?:ts|json)\n([^]*?)```/g)].map(
     ([, name = '', text = '']) => [name, text],
   ),
 );
