@@ -1,15 +1,16 @@
 /**
  * Events of a stream that follow from the log and are not in it: the lines that an attempt printed, each node that the end of its run, or
- * the begin of a rollback, cancelled, and the start of a step of code. They cost no write (docs/decisions/derived-events.md).
+ * the begin of a rollback, cancelled, and the start of a step of code or of a node in a wide fan-out. They cost no write (docs/decisions/derived-events.md).
  */
 import { defined } from '../../base/defined.ts';
-import { type Attempt, type NodeRef, nodeKey, topLevel } from '../ids.ts';
+import { type Attempt, type NodeKey, type NodeRef, nodeKey, topLevel } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import { isWorkflowTaskNode } from '../durable/step.ts';
 import { type Instant, after, iso, seconds } from '../time.ts';
 import { type DerivedEventName, type PublicEventName, derivedEventNames, mapEngineEventToSse } from './event-names.ts';
 import { openNodes } from './fold.ts';
-import { withStepStart } from './open-nodes.ts';
+import type { Heartbeat } from './heartbeat-timeout.ts';
+import { withRecordedStart, withStepStart } from './open-nodes.ts';
 import { type MappedEvent, type PublicEvent, type RunIdentity, envelopeOf } from './public-event.ts';
 import type { RunState } from './run-state.ts';
 
@@ -52,23 +53,36 @@ export function derivedEvents(state: RunState, { event, logEvent }: MappedEvent)
   }
 }
 
-/** A step of code is announced after this time. For a shorter one, the event of its outcome has the start. */
+/** A start is announced after this time. For a shorter attempt, the event of its outcome has the start. */
 const announceAfter = seconds(1);
 
+/** What a stream knows when it announces starts. */
+export interface AnnouncedStarts {
+  readonly now: Instant;
+  /** the id of the last event of the state */
+  readonly last: number;
+  /** the attempts that this stream has announced, by `attemptName`; `unrecordedStarts` adds to them */
+  readonly announced: Set<string>;
+  /** the heartbeats of the nodes of wide fan-outs, as of the last read */
+  readonly heartbeats: ReadonlyMap<NodeKey, Heartbeat>;
+}
+
+export const attemptName = (node: NodeRef & { readonly attempt: Attempt }): string => `${nodeKey(node)}#${node.attempt}`;
+
 /**
- * The start of each step function that has run for a second. No commit records it: the dispatch is the start.
- * @param last the id of the last event of the state
- * @param announced the attempts that this stream has announced; the function adds to them
+ * The start of each attempt that has run for a second and whose start no commit records. For a step function the dispatch is the start.
+ * A node of a wide fan-out has it in its heartbeat.
  */
-export function stepStarts(
+export function unrecordedStarts(
   run: RunIdentity,
   state: RunState,
-  { now, last, announced }: { readonly now: Instant; readonly last: number; readonly announced: Set<string> },
+  { now, last, announced, heartbeats }: AnnouncedStarts,
 ): readonly DerivedEvent[] {
   return openNodes(state).flatMap((open) => {
-    const node = open.status === 'queued' ? withStepStart(open, now) : undefined;
+    if (open.status !== 'queued') return [];
+    const node = withRecordedStart(withStepStart(open, now), heartbeats.get(nodeKey(open)));
     if (node?.status !== 'running' || after(node.startedAt, announceAfter) > now) return [];
-    const name = `${nodeKey(node)}#${node.attempt}`;
+    const name = attemptName(node);
     if (announced.has(name)) return [];
     announced.add(name);
     const payload = { ...attemptFields(node), startedAt: iso(node.startedAt) };
