@@ -1,16 +1,17 @@
 /**
- * Events of a stream that follow from the log and are not in it: the lines that an attempt printed, each node that the end of its run, or
+ * Events that follow from the log and are not in it: the lines that an attempt printed, each node that the end of its run, or
  * the begin of a rollback, cancelled, and the start of a step of code or of a node in a wide fan-out. They cost no write (docs/decisions/derived-events.md).
  */
 import { defined } from '../../base/defined.ts';
 import { type Attempt, type NodeKey, type NodeRef, nodeKey, topLevel } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import { isWorkflowTaskNode } from '../durable/step.ts';
+import type { RunEvent } from './events.ts';
 import { type Instant, after, iso, seconds } from '../time.ts';
 import { type DerivedEventName, type PublicEventName, derivedEventNames, mapEngineEventToSse } from './event-names.ts';
 import { openNodes } from './fold.ts';
 import type { Heartbeat } from './heartbeat-timeout.ts';
-import { withRecordedStart, withStepStart } from './open-nodes.ts';
+import { hasStepFunction, withRecordedStart, withStepStart } from './open-nodes.ts';
 import { type MappedEvent, type PublicEvent, type RunIdentity, envelopeOf } from './public-event.ts';
 import type { RunState } from './run-state.ts';
 
@@ -21,7 +22,23 @@ export interface DerivedEvent extends Omit<PublicEvent, 'eventId' | 'sequence' |
   readonly type: DerivedEventName | PublicEventName;
 }
 
-/** @param state the fold of the run, which includes the event */
+/** Whether `derivedEvents` needs the fold for this event. */
+export const mayCancelNodes = ({ type }: RunEvent): boolean => cancellingEvents.has(type);
+
+const cancellingEvents: ReadonlySet<RunEvent['type']> = new Set([
+  'RUN_COMPLETED',
+  'RUN_FAILED',
+  'RUN_TIMED_OUT',
+  'RUN_CANCELLED',
+  'ROLLBACK_STARTED',
+]);
+
+/** Whether the event dispatches an attempt whose start no commit may record. */
+export const mayStartUnrecorded = (event: RunEvent): boolean =>
+  (event.type === 'NODE_DISPATCHED' && (event.via === 'collect' || hasStepFunction(event.step?.kind))) ||
+  event.type === 'NODE_RETRIED';
+
+/** @param state the fold of the run, which includes the event; any state where `mayCancelNodes` is false */
 export function derivedEvents(state: RunState, { event, logEvent }: MappedEvent): readonly DerivedEvent[] {
   const position = event.eventId - 1;
   const derived = (type: DerivedEventName, payload: JsonObject): DerivedEvent => ({

@@ -36,7 +36,7 @@ export function withRecordedStart(node: NodeState | undefined, heartbeat: Heartb
   return { ...dispatched, status: 'running', startedAt };
 }
 
-const hasStepFunction = (kind: StepKind | undefined): boolean => kind === 'function' || kind === 'rollback';
+export const hasStepFunction = (kind: StepKind | undefined): boolean => kind === 'function' || kind === 'rollback';
 
 /** A node that sleeps. A queued node with a later start does not: a retry or the run's start delays it. */
 export type Sleeper = Extract<WaitingNode, { for: 'time' }>;
