@@ -73,6 +73,11 @@ export function derivedEvents(state: RunState, { event, logEvent }: MappedEvent)
 /** A start is announced after this time. For a shorter attempt, the event of its outcome has the start. */
 const announceAfter = seconds(1);
 
+/** Whether the derived event is a start, which belongs to no later event. */
+export const isStart = ({ type }: DerivedEvent): boolean => type === startedName;
+
+const startedName = mapEngineEventToSse({ type: 'NODE_STARTED' });
+
 /** What a stream knows when it announces starts. */
 export interface AnnouncedStarts {
   readonly now: Instant;
@@ -103,8 +108,7 @@ export function unrecordedStarts(
     if (announced.has(name)) return [];
     announced.add(name);
     const payload = { ...attemptFields(node), startedAt: iso(node.startedAt) };
-    const type = mapEngineEventToSse({ type: 'NODE_STARTED' });
-    return [{ eventId: last, sequence: last, type, ...envelopeOf(run, node.startedAt), payload }];
+    return [{ eventId: last, sequence: last, type: startedName, ...envelopeOf(run, node.startedAt), payload }];
   });
 }
 
