@@ -5,8 +5,7 @@ import { socketActions, socketMessageLimitBytes } from '../../lib/api/schemas/so
 import { deltaEventName, derivedEventNames, heartbeatEventName } from '../../lib/engine/log/event-names.ts';
 import { nodeUpdateName, statusUpdateName } from '../../lib/engine/log/socket-update.ts';
 import { maxJoinedRuns } from '../../lib/service/watching/join-run.ts';
-import { maxDerivedFrames } from '../../lib/service/watching/derived-frames.ts';
-import { maxFrameValueBytes } from '../../lib/service/watching/socket-frames.ts';
+import { maxDerivedFrames, maxFrameValueBytes } from '../../lib/service/watching/socket-frames.ts';
 import { quotedIn, read, rowsIn } from './documents.ts';
 
 const text = read('docs/SOCKETS.md');

@@ -7,10 +7,7 @@ import type { MappedEvent } from '../../engine/log/public-event.ts';
 import type { RunState } from '../../engine/log/run-state.ts';
 import { nodeUpdateName } from '../../engine/log/socket-update.ts';
 import type { Deps } from '../deps.ts';
-import { type SocketFrame, frameOf, withDocumentedNames } from './socket-frames.ts';
-
-/** The end of a run may cancel thousands of nodes. Each frame is a post, and a broadcaster has a limited time. */
-export const maxDerivedFrames = 500;
+import { type SocketFrame, frameOf, maxDerivedFrames, withDocumentedNames } from './socket-frames.ts';
 
 /**
  * The frame of a derived event has no `eventId`, because clients drop ids that they have seen. A cancelled node and a start have the

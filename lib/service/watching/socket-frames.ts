@@ -26,6 +26,8 @@ import { readRunFold } from '../run-log/read-run-fold.ts';
 export const maxFrameBytes = 131_072;
 /** A larger output or context is omitted and its size is given, because the rest of the frame needs room too. */
 export const maxFrameValueBytes = 98_304;
+/** The end of a run may cancel thousands of nodes. Each frame is a post, and a broadcaster has a limited time. */
+export const maxDerivedFrames = 500;
 /** Maximum length of an error message if the whole error does not fit. */
 const maxMessageLength = 4_096;
 

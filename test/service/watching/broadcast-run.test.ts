@@ -7,8 +7,7 @@ import { after, between, hours, minutes, seconds } from '../../../lib/engine/tim
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
 import { maxJoinedRuns } from '../../../lib/service/watching/join-run.ts';
-import { maxDerivedFrames } from '../../../lib/service/watching/derived-frames.ts';
-import { maxFrameBytes, maxFrameValueBytes } from '../../../lib/service/watching/socket-frames.ts';
+import { maxDerivedFrames, maxFrameBytes, maxFrameValueBytes } from '../../../lib/service/watching/socket-frames.ts';
 import { maxPosts } from '../../../lib/service/watching/socket-subscriber.ts';
 import {
   replaceBroadcaster,
