@@ -60,6 +60,26 @@ describe('an open run', () => {
       { state: 'retrying', attempt: 1, since: at(-9), until: at(4), lastFailure: 'http_503: it answered 503' },
     ],
     [
+      'with a step that is retried, at the line of its code',
+      run({ nodes: [node({ type: 'function', attempt: 2 })] }),
+      [
+        event('node.retried', -9, {
+          attempt: 1,
+          failure: { ...failure, details: { name: 'RangeError', at: 'workflows/order.ts:12:7' } },
+          retryAt: at(4),
+        }),
+      ],
+      `Node work (function) is retried, attempt 2 at ${at(4)} (in 4 min). The previous attempt failed: http_503: it answered 503, at workflows/order.ts:12:7.`,
+      {
+        state: 'retrying',
+        attempt: 2,
+        since: at(-9),
+        until: at(4),
+        lastFailure: 'http_503: it answered 503',
+        lastAttempt: { at: 'workflows/order.ts:12:7' },
+      },
+    ],
+    [
       'running a second attempt',
       run({ nodes: [node({ status: 'running', startedAt: at(-2), attempt: 2 })] }),
       [event('node.retried', -9, { attempt: 1, failure, retryAt: at(-4) })],

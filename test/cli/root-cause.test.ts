@@ -1,9 +1,11 @@
 /** `explain` and `runs get` name the root cause of a failed run. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import * as z from 'zod';
 import { findRootCause, formatRootCause } from '../../lib/cli/actions/root-cause.ts';
+import { seconds } from '../../lib/engine/time.ts';
 import { threadSandbox } from '../../lib/nodes/sandbox/thread-sandbox.ts';
 import { OtherSide, reachOf } from '../nodes/other-side.ts';
-import { type CliEnvironment, type TestCli, createCliEnvironment } from './test-cli.ts';
+import { type CliEnvironment, type TestCli, createCliEnvironment, dataIn } from './test-cli.ts';
 
 const server = new OtherSide();
 beforeAll(() => server.start());
@@ -105,6 +107,43 @@ test('in a called run, the failed node of that run is the root cause', async () 
     /Root cause: node charge, called run wrun_\w{26} \(pay\): the server returned status 402/,
   );
 });
+
+test('while a node is retried, explain and runs get show what the last attempt sent and received', async () => {
+  server.answers((_request, response) => {
+    response.writeHead(503, { 'content-type': 'application/json' });
+    response.end('{"error":"overloaded"}');
+  });
+  const patient = {
+    id: 'charge',
+    type: 'http',
+    config: { method: 'POST', url: server.url('/charge'), retry: { attempts: 3, backoffMs: 60_000, maxBackoffMs: 60_000 } },
+  };
+  await publish('order', [start, patient, end], 'start>charge charge>end');
+  const run = (await admin.type('runs', 'start', 'order')).out.trim();
+  const { clock } = environment.api.world;
+  await environment.runToEnd(clock.sleep(seconds(20), new AbortController().signal));
+  const failure =
+    'failed: http_status: the server returned status 503. The server answered: {"error":"overloaded"}. The request was POST http://api.test:';
+  const explained = await admin.type('explain', run);
+  expect(explained.out).toMatch(/^Node charge \(http\) is retried, attempt 2 at /);
+  expect(explained.out).toContain(`The previous attempt ${failure}`);
+  expect((await admin.type('runs', 'get', run)).out).toContain(`The previous attempt of charge ${failure}`);
+  const { nodes } = dataIn(await admin.type('--json', 'explain', run), z.object({ nodes: z.array(z.looseObject({})) }));
+  expect(nodes).toMatchObject([{ lastAttempt: { status: 503, body: '{"error":"overloaded"}', request: { method: 'POST' } } }]);
+});
+
+test.each([['result'], ['watch']])(
+  'runs %s ends with the root cause of a failed run and the command that explains it',
+  async (command) => {
+    const note = { id: 'note', type: 'javascript', config: { code: 'return 1;' } };
+    await publish('order', [start, charge(), note, end, refused], 'start>charge charge>end charge/error>note note>refused');
+    const run = (await admin.type('runs', 'start', 'order')).out.trim();
+    const { out, err } = await environment.runToEnd(admin.type('runs', command, run));
+    expect(out + err).toMatch(
+      /failed.*ended_in_error.*\nRoot cause: node charge: the server returned status 402.*\nMore: stepwell explain wrun_\w+\n$/,
+    );
+  },
+);
 
 test('in a loop, the failed node of the failed item is the root cause, with the line of its script', async () => {
   const script = {

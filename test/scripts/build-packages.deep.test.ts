@@ -244,7 +244,7 @@ it('npx stepwell is the command line where it is installed, on Node 20, 22 and 2
   expect(existsSync(join(project.folder, 'node_modules', '.bin', 'node'))).toBe(false);
 });
 
-it.each(['20', '22'])('a project is installed, initialized, deployed and run on Node %s', async (major) => {
+it.each(['20', '22'])('a project is installed, initialized, tested, deployed and run on Node %s', async (major) => {
   const nodeFolder = olderNodes.get(major) ?? '';
   const app = await createApplication(packed.folder, `project-on-${major}`);
   const { stdout, stderr } = await app.run('npm', ['install', packed.archive('stepwell'), packed.archive('stepwell-cli')], {
@@ -253,6 +253,8 @@ it.each(['20', '22'])('a project is installed, initialized, deployed and run on 
   expect(stdout + stderr).not.toContain('EBADENGINE');
   const stepwell = (...args: readonly string[]) => app.run('npx', ['--no-install', 'stepwell', ...args], { nodeFolder });
   await stepwell('init');
+  await app.run('npm', ['install', '--save-dev', 'typescript', '@types/node', 'tsx'], { nodeFolder });
+  expect((await app.run('npm', ['test'], { nodeFolder })).stdout).toMatch(/pass 1\b/);
   const dev = spawn(join(app.folder, 'node_modules', '.bin', 'stepwell'), ['dev', '--port', '0'], {
     cwd: app.folder,
     env: app.env(nodeFolder),
