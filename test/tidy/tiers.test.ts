@@ -17,7 +17,9 @@ test('every file of both tiers exists', () => {
 });
 
 test('a file whose tests differ between the tiers runs in both', () => {
-  const differing = files.filter(({ text }) => /\b(inTier\(|dynamoImplementations\b)/.test(text)).map(({ path }) => path);
+  const differing = files
+    .filter(({ text }) => /\b(inTier\(|dynamoImplementations\b|isSlow: true\b)/.test(text))
+    .map(({ path }) => path);
   expect(differing.filter((path) => path !== 'test/tidy/tiers.test.ts' && !both.includes(path))).toEqual([]);
 });
 
