@@ -34,6 +34,7 @@ const together = { isolate: false, setupFiles: './test/nothing-left-behind.ts' }
 const onTheProduct = [
   'test/scripts/{build-packages,trial}.deep.test.ts',
   'test/bench/golden-{counts,lists,loops}.test.ts',
+  'test/bench/golden-{counts,loops}.deep.test.ts',
   'test/bench/peers.deep.test.ts',
 ];
 const withoutThose = { exclude: onTheProduct };
