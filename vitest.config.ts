@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
+import LongFilesFirst from './test/long-files-first.ts';
 import { inBothTiers, tier, tierVariable } from './test/tier.ts';
 
 const deepFiles = '**/*.deep.test.ts';
@@ -76,6 +77,7 @@ export default defineConfig({
     globalSetup: ['./test/temporary-folder.ts', './test/compile-cache.ts'],
     // Node loads what is tested as it loads the product: through vitest's own runner it takes up to a third longer.
     experimental: { viteModuleRunner: false, nodeLoader: false },
+    sequence: { sequencer: LongFilesFirst },
     reporters: ['default', './test/progress.ts'],
     projects: projects.map(projectOf),
     coverage: { provider: 'v8', include: ['lib/engine/**'] },

@@ -25,21 +25,26 @@ export interface Packed {
   readonly remove: () => void;
 }
 
-/** npm without audits and advertisements; its cache is the machine's own. */
-const npmEnvironment = { ...process.env, npm_config_audit: 'false', npm_config_fund: 'false' };
+/** npm without audits and advertisements; its cache is the machine's own, and what is in it is not asked for again. */
+const npmEnvironment = {
+  ...process.env,
+  npm_config_audit: 'false',
+  npm_config_fund: 'false',
+  npm_config_prefer_offline: 'true',
+};
 
 export async function packAll(): Promise<Packed> {
   const folder = mkdtempSync(join(tmpdir(), 'stepwell-packed-'));
   const run = promisify(execFile);
   await run('npm', ['run', '--silent', 'build', '--', folder], { cwd: root, env: npmEnvironment });
-  const archives = new Map<PackageName, string>();
-  for (const name of packageNames) {
+  const packing = packageNames.map(async (name) => {
     const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], {
       cwd: join(folder, name),
       env: npmEnvironment,
     });
-    archives.set(name, join(folder, stdout.trim()));
-  }
+    return [name, join(folder, stdout.trim())] as const;
+  });
+  const archives = new Map<PackageName, string>(await Promise.all(packing));
   return {
     folder,
     built: (name) => join(folder, name),
