@@ -14,6 +14,7 @@ export const tier: Tier = process.env[tierVariable] === 'deep' ? 'deep' : 'quick
 
 /** The files that the deep tier runs too, by project: with more seeds (`inTier`), or on other emulators. */
 export const inBothTiers: Readonly<Record<string, readonly string[]>> = {
+  conformance: ['test/conformance/topologies.test.ts'],
   simulation: [
     'test/simulation/concurrency-slots.test.ts',
     'test/simulation/corpus-chaos.test.ts',
