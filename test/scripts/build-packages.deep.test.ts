@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { functionNames } from '../../lib/contract/environment.ts';
 import { environmentNames } from '../../lib/contract/environment.ts';
@@ -40,8 +40,6 @@ beforeAll(async () => {
   // Most of an installation is waiting.
   await Promise.all([installOnOlderNodes(), installProject(), installInfrastructure()]);
 });
-afterAll(() => packed.remove());
-
 async function installOnOlderNodes(): Promise<void> {
   const nodes = await createApplication(packed.folder, 'nodes');
   const install = async (major: string): Promise<void> => {
