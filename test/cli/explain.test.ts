@@ -42,7 +42,7 @@ describe('an open run', () => {
       'queued',
       run({ nodes: [node({})] }),
       [event('node.queued', -3, { attempt: 1 })],
-      `Node work (http) is in the queue since ${at(-3)} (3 min ago); no worker has started it yet.`,
+      `Node work (http) is in the queue since ${at(-3)} (3 min ago); no worker has recorded a start yet.`,
       { state: 'queued', attempt: 1, since: at(-3) },
     ],
     [

@@ -168,6 +168,55 @@ test('of a script, the context values that it read are shown', async () => {
   );
 });
 
+test.each([
+  [
+    'a call that was refused',
+    {
+      id: 'call',
+      type: 'subflow',
+      config: { workflowName: 'gone', version: 2, input: { order: '{{ctx.input.id}}', apiKey: 'k' } },
+    },
+    { id: 7 },
+    '{"workflow":"gone","version":2,"input":{"order":7,"apiKey":"[hidden]"}}',
+  ],
+  [
+    'a call whose input is no object',
+    { id: 'call', type: 'subflow', config: { workflowName: 'gone', input: '{{ctx.input.list}}' } },
+    { list: [1] },
+    '{"workflow":"gone","input":[1]}',
+  ],
+  [
+    'an expired wait',
+    { id: 'wait', type: 'signal', config: { name: 'paid', correlation: '{{ctx.input.order}}', expiresInSeconds: 1 } },
+    { order: 'o-7' },
+    '{"signal":"paid","correlation":"o-7"}',
+  ],
+  [
+    'a wait that cannot begin',
+    { id: 'wait', type: 'signal', config: { name: 'paid', correlation: '{{ctx.input.order}}' } },
+    { order: [7] },
+    '{"signal":"paid","correlation":[7]}',
+  ],
+  [
+    'a delay',
+    { id: 'nap', type: 'delay', config: { delayType: 'dynamic', delayVariable: '{{ctx.input.wait}}' } },
+    { wait: 'soon' },
+    '{"delay":"soon"}',
+  ],
+])('of %s, what it saw after templates is shown', async (_what, node, input, shown) => {
+  await publish('order', [start, node, end], `start>${node.id} ${node.id}>end`);
+  const run = await failedRun('order', input);
+  expect((await admin.type('explain', run)).out).toContain(`Its input was ${shown}`);
+});
+
+test('of a loop with too many items, the beginning of its list is shown', async () => {
+  const body = { id: 'body', type: 'javascript', config: { code: 'return 1;' } };
+  const each = { id: 'each', type: 'loop', config: { sourceVariable: '{{ctx.input.list}}', maxIterations: 2 } };
+  await publish('order', [start, each, body, end], 'start>each each/loop>body each/done>end');
+  const run = await failedRun('order', { list: ['a', 'b', 'c'] });
+  expect((await admin.type('explain', run)).out).toContain('Its input was {"source":["a","b","c"],"items":3}');
+});
+
 test('an input in the details of an author’s own error is not shown as what the attempt saw', async () => {
   const error = { code: 'error', cause: 'error', message: 'no', details: { input: { ctx: {}, mine: 1 } } };
   const run = { ...failedCodeRun, error, rootCause: { nodeId: 's1', attempt: 1, error } };

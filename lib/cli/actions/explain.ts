@@ -269,7 +269,7 @@ function queuedNode({ node, fields, lastEventOf, attemptSuffix, failureSuffix, n
       until: notBefore,
       summary: `${nodeLabel(node)} does not start before ${formatTime(notBefore, now)}.`,
     };
-  const summary = `${nodeLabel(node)} is in the queue${attemptSuffix}${formatSince(since, now)}; no worker has started it yet.${failureSuffix}`;
+  const summary = `${nodeLabel(node)} is in the queue${attemptSuffix}${formatSince(since, now)}; no worker has recorded a start yet.${failureSuffix}`;
   return { ...queuedFields, state: 'queued', summary };
 }
 

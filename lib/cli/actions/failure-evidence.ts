@@ -1,8 +1,9 @@
 /** What an attempt left about its failure: the HTTP response, what the attempt sent or saw, and the author's line. */
 import * as z from 'zod';
 import { defined } from '../../base/defined.ts';
-import type { JsonObject } from '../../engine/json.ts';
+import type { JsonObject, JsonValue } from '../../engine/json.ts';
 
+const jsonValue: z.ZodType<JsonValue> = z.json();
 export const jsonObject = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
 
 const httpRequest = z.object({
@@ -23,6 +24,10 @@ const shownInput = z.union([
     prompt: z.string().exactOptional(),
     values: jsonObject.exactOptional(),
   }),
+  z.strictObject({ workflow: z.string(), version: z.int().exactOptional(), input: jsonValue }),
+  z.strictObject({ signal: jsonValue, correlation: jsonValue.exactOptional() }),
+  z.strictObject({ source: jsonValue, items: z.int() }),
+  z.strictObject({ delay: jsonValue }),
 ]);
 
 export interface FailureEvidence {
@@ -32,7 +37,7 @@ export interface FailureEvidence {
   readonly body?: string;
   /** what the failed attempt sent; secrets are masked, and the body has at most 1,000 characters */
   readonly request?: HttpRequest;
-  /** what a script, a lens or a query saw after templates; secrets are masked, and long values are cut */
+  /** what the node saw after templates; secrets are masked, and long values are cut */
   readonly input?: JsonObject;
   /** the line in the author's script or source file */
   readonly at?: string;
