@@ -237,7 +237,9 @@ app.synth();
   write(infrastructure, file, program);
   for (const [major, nodeFolder] of nodeFolders()) {
     const outdir = `${file}-${major}.out`;
-    await infrastructure.run('node', [file, outdir], { nodeFolder });
+    // The CDK's own rules take half of a synthesis, and the template is the same on each Node.
+    const env = olderNodes.has(major) ? { CDK_VALIDATION: 'false' } : {};
+    await infrastructure.run('node', [file, outdir], { nodeFolder, env });
     const { Resources } = templateShape.parse(readJson(join(infrastructure.folder, outdir, 'Mine.template.json')));
     const functions = Object.values(Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
     // Without settings nothing sends traces.
