@@ -165,7 +165,7 @@ export function createTestEnv(
         const how = { isRedelivered, mustEndAt: mustEndAt(), ...(drainSignal === undefined ? {} : { drainSignal }) };
         await runWorkflowTask({ ...taker, programs }, job, how);
       } else if (job.kind === 'devkit')
-        await deliverDevKitMessage({ ...taker, apps }, job, { isRedelivered, mustEndAt: mustEndAt() });
+        await deliverDevKitMessage({ ...taker, apps, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
       else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
     },
     collect: async (results, taker = newWorker()) => {
