@@ -35,18 +35,18 @@ describe.each([
     expect(body).toMatchObject({
       runtime: 'devkit',
       devkit: { sdkVersion, ...build, nodeVersion: process.versions.node },
-      workflows: [{ name: 'workflow//./workflows/order//order' }],
+      workflows: [{ name: 'workflow//./workflows/order//greet' }, { name: 'workflow//./workflows/order//order' }],
     });
   });
 
-  test('completes a run with a sleep, a retried step, a stream, a hook and parallel steps', async () => {
+  test('completes a run with a sleep, a retried step, a stream, a hook, parallel steps and a run of its own', async () => {
     const env = { STEPWELL_URL: served.url, STEPWELL_API_KEY: served.apiKey };
     const lines = (await app.run('node', ['client.mjs', 'complete', `tea-${build.specVersion}`], env)).trim().split('\n');
     const { runId } = started.parse(JSON.parse(lines[0] ?? ''));
     const item = `tea-${build.specVersion}`;
     const receipt = 'receipt-50-2';
     expect(JSON.parse(lines[1] ?? '')).toEqual({
-      value: { item, price: 50, receipt, by: 'ada', parts: [1, 2, 3].map((part) => `${item}-${part}`) },
+      value: { item, price: 50, receipt, by: 'ada', parts: [1, 2, 3].map((part) => `${item}-${part}`), greeting: 'hello ada' },
       line: `charged ${receipt}`,
     });
     const { body } = await served.call('GET', `/v1/runs/${runId}`);
