@@ -86,10 +86,6 @@ export class DynamoHookTokens implements HookTokens {
     return (await this.#table.update(key, { expression, names, values }, isClaim(from.nonce))) !== undefined;
   }
 
-  async release(scope: Scope, token: string, claim: Nonce): Promise<void> {
-    await this.#table.delete(nameKey(scope, 'token', token), isClaim(claim));
-  }
-
   async releaseOf(run: RunAddress, token: string, hookId: string): Promise<void> {
     await this.#table.delete(nameKey(run, 'token', token), {
       expression: '#runId = :runId AND #hookId = :hookId',

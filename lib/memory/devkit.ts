@@ -1,5 +1,5 @@
 /** Tokens, streams and registered applications of the Workflow DevKit in memory. Every call is atomic. */
-import type { DeploymentId, Nonce, RunAddress, RunId, Scope } from '../engine/ids.ts';
+import type { DeploymentId, RunAddress, RunId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type {
   DevKitPorts,
@@ -31,10 +31,6 @@ export class MemoryHookTokens implements HookTokens {
     if (this.#claims.get(nameIn(scope, token))?.nonce !== from.nonce) return false;
     this.#claims.set(nameIn(scope, token), frozenCopy(to));
     return true;
-  }
-
-  async release(scope: Scope, token: string, nonce: Nonce): Promise<void> {
-    if (this.#claims.get(nameIn(scope, token))?.nonce === nonce) this.#claims.delete(nameIn(scope, token));
   }
 
   async releaseOf(run: RunAddress, token: string, hookId: string): Promise<void> {

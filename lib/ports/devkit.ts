@@ -17,8 +17,6 @@ export interface HookTokens {
   claim(scope: Scope, token: string, claim: TokenClaim, expiresAt: Instant): Promise<TokenClaim>;
   /** Replaces the claim, if it is still in force. */
   replace(scope: Scope, token: string, from: TokenClaim, to: TokenClaim, expiresAt: Instant): Promise<boolean>;
-  /** Frees the token if the claim is still in force. */
-  release(scope: Scope, token: string, nonce: Nonce): Promise<void>;
   /** Frees the token if a hook of this run claims it. */
   releaseOf(run: RunAddress, token: string, hookId: string): Promise<void>;
   find(scope: Scope, token: string): Promise<TokenClaim | undefined>;
