@@ -10,7 +10,10 @@ import type { Job, ResultMessage } from '../lib/ports/jobs.ts';
 import { hopLimiter } from './wiring.ts';
 
 /** Another receive came before this one and did not delete the message. */
-export const isRedelivered = (record: SQSRecord): boolean => Number(record.attributes.ApproximateReceiveCount) > 1;
+export const isRedelivered = (record: SQSRecord): boolean => receivesOf(record) > 1;
+
+/** This receive included. */
+export const receivesOf = (record: SQSRecord): number => Number(record.attributes.ApproximateReceiveCount);
 
 const hopsOf = ({ messageAttributes }: SQSRecord): Hops => parseHops(messageAttributes[hopsAttribute]?.stringValue);
 

@@ -1,11 +1,12 @@
 /** Dispatches the jobs of the code queue: messages to deployed code, and workflow tasks. */
 import { InvariantViolation, invariant } from '../../lib/engine/invariant.ts';
-import type { WorkflowTaskJob, Job, MessageJob } from '../../lib/ports/jobs.ts';
-import type { Deliverer, Delivery, WorkflowTaskWorker } from '../../lib/service/worker.ts';
+import type { RunCreation } from '../../lib/engine/log/head.ts';
+import type { DevKitJob, WorkflowTaskJob, Job, MessageJob } from '../../lib/ports/jobs.ts';
+import type { Deliverer, Delivery, DevKitDeliverer, WorkflowTaskWorker } from '../../lib/service/worker.ts';
 
-export interface CodeRunner extends Deliverer, WorkflowTaskWorker {
+export interface CodeRunner extends Deliverer, DevKitDeliverer, WorkflowTaskWorker {
   /** stores the head that each message carries for its run */
-  readonly messageHeads: { record(creation: MessageJob['creation'] | WorkflowTaskJob['creation']): void };
+  readonly messageHeads: { record(creation: RunCreation): void };
 }
 
 export async function handleCodeJob(runner: CodeRunner, job: Job, delivery: Delivery): Promise<void> {
@@ -16,12 +17,17 @@ export async function handleCodeJob(runner: CodeRunner, job: Job, delivery: Deli
     case 'workflow_task':
       record(runner, job);
       return runner.kinds.code.execute(runner, job, delivery);
+    case 'devkit':
+      if (job.creation !== undefined) record(runner, { run: job.run, creation: job.creation });
+      return runner.kinds.devkit.execute(runner, job, delivery);
     default:
       throw new InvariantViolation(`the code queue contains a job of kind ${job.kind}`);
   }
 }
 
-function record({ messageHeads }: CodeRunner, { run, creation }: MessageJob | WorkflowTaskJob): void {
+type Message = Pick<MessageJob | WorkflowTaskJob, 'run' | 'creation'> | Required<Pick<DevKitJob, 'run' | 'creation'>>;
+
+function record({ messageHeads }: CodeRunner, { run, creation }: Message): void {
   const { projectId, environment, runId } = creation.address;
   const isSameRun = projectId === run.projectId && environment === run.environment && runId === run.runId;
   invariant(isSameRun, `a message for run ${run.runId} carries the head of run ${runId}`);

@@ -1,10 +1,11 @@
 /** Runs deployed code: handles messages and workflow tasks from the code queue, one at a time. */
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseJob } from '../../lib/codec/jobs.ts';
-import { processEachMessage, isRedelivered, logKeysOf } from '../batch.ts';
+import { processEachMessage, isRedelivered, logKeysOf, receivesOf } from '../batch.ts';
 import { codeDeciderOf, invocationDeadlineOf, loggerOf } from '../wiring.ts';
+import { codeWorldOf } from './code-world.ts';
 import { type CodeRunner, handleCodeJob } from './handle-code-job.ts';
-import { createCodeRuntimes } from './wiring.ts';
+import { createCodeRuntimes, worldFunction } from './wiring.ts';
 
 const logger = loggerOf('code');
 const decider = codeDeciderOf('code');
@@ -14,6 +15,7 @@ const hostOptions = {
   memoryMb: Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? minMemoryMb),
   // Output of deployed code is logged under a fixed message, so that it cannot imitate a log line of the product.
   print: (line: object) => logger.info('output of deployed code', { ...line }),
+  world: codeWorldOf(decider, logger, worldFunction()),
 };
 const runner: CodeRunner = { ...decider, ...createCodeRuntimes(decider.deps, hostOptions) };
 
@@ -24,5 +26,5 @@ async function handleRecord(record: SQSRecord, context: Context): Promise<void> 
   const job = parseJob(record.body);
   logger.appendKeys(logKeysOf(job));
   const mustEndAt = invocationDeadlineOf(context, decider.deps.clock.now());
-  await handleCodeJob(runner, job, { isRedelivered: isRedelivered(record), mustEndAt });
+  await handleCodeJob(runner, job, { isRedelivered: isRedelivered(record), receives: receivesOf(record), mustEndAt });
 }

@@ -3,7 +3,6 @@ import type { Route } from './route.ts';
 import { runRoutes, signalRoutes, tagRoutes, testRunRoutes, ticketRoutes } from './run-routes.ts';
 import { healthRoutes } from './service-routes.ts';
 import { workflowRoutes } from './workflow-routes.ts';
-import { worldRoutes } from './world-routes.ts';
 
 export const apiRoutes = [
   ...healthRoutes,
@@ -13,5 +12,4 @@ export const apiRoutes = [
   ...signalRoutes,
   ...tagRoutes,
   ...testRunRoutes,
-  ...worldRoutes,
 ] as const satisfies readonly Route[];

@@ -361,6 +361,44 @@ export const errorCatalogue = {
     message: 'The service had an internal error.',
     recovery: 'Report the correlation id.',
   },
+  entity_conflict: {
+    status: 409,
+    category: 'caller',
+    message: 'The run, step, hook or wait is not in the state that the event requires.',
+    recovery: 'Read the entity: another request has changed it already.',
+  },
+  run_expired: { status: 410, category: 'caller', message: 'The run has ended.' },
+  too_early: {
+    status: 425,
+    category: 'temporary',
+    message: 'The step may not start yet.',
+    recovery: 'Repeat the request after the number of seconds in "retryAfter".',
+  },
+  run_not_found: { status: 404, category: 'caller', message: 'The run does not exist.' },
+  hook_not_found: { status: 404, category: 'caller', message: 'The hook does not exist, is disposed, or ended with its run.' },
+  step_not_found: { status: 404, category: 'caller', message: 'The step does not exist.' },
+  wait_not_found: { status: 404, category: 'caller', message: 'The wait does not exist.' },
+  event_not_found: { status: 404, category: 'caller', message: 'The event does not exist.' },
+  run_not_supported: {
+    status: 422,
+    category: 'caller',
+    message: 'The run has a spec version that this version of Stepwell does not store.',
+    recovery: 'Update Stepwell, or start the run with an earlier version of the Workflow DevKit.',
+  },
+  event_not_supported: { status: 422, category: 'caller', message: 'Runs of this spec version have no events of this type.' },
+  attributes_invalid: { status: 422, category: 'caller', message: 'The attributes exceed a limit, or have a reserved name.' },
+  event_limit: {
+    status: 422,
+    category: 'caller',
+    message: 'The run has the maximum number of events.',
+    recovery: 'Call another workflow from the run, so that each has fewer events.',
+  },
+  world_deployment_not_found: {
+    status: 404,
+    category: 'caller',
+    message: 'No deployment and no application is registered under this id.',
+    recovery: 'Deploy the application, or register its address: POST /v1/world/apps.',
+  },
   unavailable: {
     status: 503,
     category: 'temporary',
@@ -388,6 +426,8 @@ export interface ErrorResponseFields {
   /** the missing scope */
   readonly required?: string;
   readonly errors?: readonly ErrorDetail[];
+  /** seconds after which the request may succeed */
+  readonly retryAfter?: number;
 }
 
 export interface ErrorEnvelope {
@@ -397,6 +437,7 @@ export interface ErrorEnvelope {
   readonly recovery?: string;
   readonly correlationId: string;
   readonly errors?: readonly ErrorDetail[];
+  readonly retryAfter?: number;
 }
 
 /** Maximum number of error details, so that a response stays small. */
@@ -412,5 +453,6 @@ export const createErrorEnvelope = (code: ErrorCode, correlationId: string, deta
     recovery: entry.recovery,
     correlationId,
     errors: details.errors === undefined ? undefined : details.errors.slice(0, maxErrorDetails),
+    retryAfter: details.retryAfter,
   });
 };

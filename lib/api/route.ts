@@ -12,7 +12,7 @@ export interface Route {
   /** allowed over plain HTTP even if HTTPS is required; for health probes, without any data */
   readonly allowsPlainHttp?: true;
   /** the Lambda function that serves it */
-  readonly servedBy: 'api' | 'events' | 'deployments' | 'library' | 'test-runs' | 'webhooks';
+  readonly servedBy: 'api' | 'events' | 'deployments' | 'library' | 'test-runs' | 'webhooks' | 'world';
   /** null: no key is required */
   readonly scope: KeyScope | null;
   readonly params?: z.ZodObject;

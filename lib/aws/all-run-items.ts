@@ -7,13 +7,13 @@ import { nonce as nonceSchema } from '../codec/ids.ts';
 import * as z from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
 import { tombstoneCommit, tombstoneNonce, isTombstone } from '../engine/log/commit.ts';
-import type { Head, RetentionProgress } from '../engine/log/head.ts';
+import type { Head, RetentionProgress, Side } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import { type Item, expiry, number, text, stringOf, named, keyPart, itemSchema, partSchema } from './item-schema.ts';
 import { encodeRetentionProgress, headDeadlineNames } from './head-item.ts';
 import { nonceIn, commitItem, commitSlot } from './run-items.ts';
-import { type Side, headKey, isLogSort, runPartition } from './run-keys.ts';
+import { headKey, isLogSort, runPartition } from './run-keys.ts';
 import { type Table, firstOf, ifExists, partitionName } from './table.ts';
 
 export const isTombstoneItem = (item: Item): boolean => isTombstone({ nonce: nonceIn(item) });
@@ -22,16 +22,16 @@ const sortItem = partSchema('an item of a run', { sort: keyPart('sk', z.string()
 const tombstoneItem = itemSchema('the tombstone of a run', {
   nonce: named('n', stringOf(nonceSchema)),
   /** The side of the log. */
-  kind: named('k', stringOf(z.enum(['graph', 'code']))),
+  kind: named('k', stringOf(z.enum(['graph', 'code', 'devkit']))),
 });
 
 /** @param side the side of the run's log */
 export async function deleteRunItems(table: Table, run: RunAddress, side: Side, expiresAt: Instant): Promise<void> {
   const head = headKey(run);
-  if (side === 'code') await deletePartition(table, runPartition(run, side), expiresAt);
+  if (side !== 'platform') await deletePartition(table, runPartition(run, side), expiresAt);
   await deletePartition(table, head.pk, expiresAt, head.sk);
   // Last: while the head exists, the deletion can be repeated. The tombstone keeps the side of the log.
-  const tombstone = { nonce: tombstoneNonce, kind: side === 'code' ? 'code' : 'graph' } as const;
+  const tombstone = { nonce: tombstoneNonce, kind: side === 'platform' ? 'graph' : side } as const;
   await table.put(head, tombstoneItem.encode(tombstone, expiresAt));
 }
 
@@ -75,8 +75,8 @@ export async function extendRunItems(
   expiresAt: Instant,
   { after, limit }: Page,
 ): Promise<string | undefined> {
-  const sides: readonly Side[] = side === 'code' ? ['code', 'platform'] : ['platform'];
-  const position = after === undefined ? undefined : splitPosition(after);
+  const sides: readonly Side[] = side === 'platform' ? ['platform'] : [side, 'platform'];
+  const position = after === undefined ? undefined : splitPosition(after, side);
   let room = limit;
   for (const current of sides.slice(position === undefined ? 0 : sides.indexOf(position.side))) {
     const sorts = await sortsAfter(
@@ -94,8 +94,8 @@ export async function extendRunItems(
 }
 
 /** @returns the side, and the sort key of its last item that was handled */
-function splitPosition(position: string): { readonly side: Side; readonly sort: string } {
-  return { side: position.startsWith('code ') ? 'code' : 'platform', sort: position.slice(position.indexOf(' ') + 1) };
+function splitPosition(position: string, side: Side): { readonly side: Side; readonly sort: string } {
+  return { side: position.startsWith(`${side} `) ? side : 'platform', sort: position.slice(position.indexOf(' ') + 1) };
 }
 
 /** @param after the last sort key that was handled; undefined: from the first one */

@@ -3,6 +3,7 @@ import { lazyProperties } from '../base/lazy.ts';
 import type { Ports } from '../ports/ports.ts';
 import { controlPorts } from './control.ts';
 import { deploymentPorts } from './deployments.ts';
+import { devKitPorts } from './devkit.ts';
 import type { Settings } from './environment.ts';
 import { coordinationPorts, messagingPorts } from './messaging.ts';
 import { metricsOf } from './metrics.ts';
@@ -41,6 +42,7 @@ export const awsPorts = (settings: Settings, wrappers = noWrappers, choices: Por
     ...schedulePorts(resources),
     ...definitionPorts(resources),
     ...deploymentPorts(resources),
+    ...devKitPorts(resources),
     ...controlPorts(resources),
     ...watchingPorts(resources),
   });

@@ -7,7 +7,7 @@ import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { Scope, KeyId } from '../engine/ids.ts';
 import { type Instant, after, hours, iso } from '../engine/time.ts';
-import type { Reservation, Reservations, RateWindows, ControlPorts } from '../ports/control.ts';
+import type { RateLane, Reservation, Reservations, RateWindows, ControlPorts } from '../ports/control.ts';
 import { DynamoAudit } from './audit.ts';
 import { expiry, number, text, numberAttribute, anyString, anyInstant, stringOf, itemSchema } from './item-schema.ts';
 import { DynamoKeys } from './keys.ts';
@@ -74,9 +74,9 @@ export class DynamoRateWindows implements RateWindows {
     this.#table = table;
   }
 
-  async take(keyId: KeyId, windowStart: Instant, count: number): Promise<number> {
+  async take(keyId: KeyId, windowStart: Instant, count: number, lane?: RateLane): Promise<number> {
     const changed = await this.#table.update(
-      { pk: partitionOf('rate', keyId), sk: iso(windowStart) },
+      { pk: partitionOf('rate', keyId), sk: lane === undefined ? iso(windowStart) : `${iso(windowStart)}#${lane}` },
       {
         expression: 'ADD taken :count SET #expiry = :expiry',
         names: { '#expiry': controlTableKeys.expiry },

@@ -67,7 +67,7 @@ export const encodeRetentionProgress = (progress: RetentionProgress) => packed(p
 
 const headItem = itemSchema('a head', {
   address: keyPart('pk', z.string().transform(runIn)),
-  kind: named('k', stringOf(z.enum(['graph', 'bundle', 'code']))),
+  kind: named('k', stringOf(z.enum(['graph', 'bundle', 'code', 'devkit']))),
   name: named('w', anyString),
   version: named('wv', optional(anyNumber)),
   /** the version that the author of the code chose */
@@ -119,7 +119,7 @@ const pinnedTo = ({ kind, name, version, codeVersion, deploymentId, isTest }: Pi
   if (kind === 'graph' && version !== undefined) {
     return defined({ kind, workflow: { name, version }, deploymentId: null, isTest: isTest === true ? isTest : undefined });
   }
-  if (kind === 'bundle' && deploymentId !== null) return { kind, workflow: { name }, deploymentId };
+  if ((kind === 'bundle' || kind === 'devkit') && deploymentId !== null) return { kind, workflow: { name }, deploymentId };
   if (kind === 'code' && deploymentId !== null) {
     return { kind, workflow: defined({ name, version: codeVersion }), deploymentId };
   }

@@ -19,14 +19,7 @@ import type { ScheduleFire } from '../ports/schedules.ts';
 import type { Watch, Watches } from '../ports/sockets.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { callService } from './call-service.ts';
-import {
-  type MessageIdentity,
-  workflowTaskJobIdentity,
-  messageJobIdentity,
-  nodeJobIdentity,
-  resultIdentity,
-  watchIdentity,
-} from './message-identity.ts';
+import { type MessageIdentity, codeJobIdentity, nodeJobIdentity, resultIdentity, watchIdentity } from './message-identity.ts';
 
 export interface QueueUrls {
   readonly nodes: string;
@@ -56,7 +49,7 @@ export class SqsJobs implements Jobs {
     const nodes = jobs.flatMap((job) => (job.kind === 'node' ? [{ job, identity: nodeJobIdentity(job, this.#shares()) }] : []));
     const forCode = jobs.flatMap((job) => {
       if (job.kind === 'node') return [];
-      return [{ job, identity: job.kind === 'message' ? messageJobIdentity(job) : workflowTaskJobIdentity(job) }];
+      return [{ job, identity: codeJobIdentity(job) }];
     });
     if (nodes.length > 0) await this.#sendTo(this.#urls.nodes, nodes, hops);
     if (forCode.length > 0) await this.#sendTo(this.#urls.code, forCode, hops);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { isStepMessage } from '../engine/bundle/message.ts';
 import { type FairShares, regularLaneGroup } from '../engine/fair-shares.ts';
 import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
-import type { WorkflowTaskJob, MessageJob, NodeJob, ResultMessage } from '../ports/jobs.ts';
+import type { DevKitJob, WorkflowTaskJob, MessageJob, NodeJob, ResultMessage } from '../ports/jobs.ts';
 import type { Watch } from '../ports/sockets.ts';
 import { runPartition } from './run-keys.ts';
 
@@ -54,7 +54,7 @@ const groupOfProject = ({ projectId, environment }: RunAddress, kind: 'first' | 
   `${projectId}#${environment}#${kind}#${lane}`;
 
 /** Workflow messages of a run share a group, each step message has its own. A redispatched message has another group. */
-export const messageJobIdentity = (job: MessageJob): MessageIdentity => {
+const messageJobIdentity = (job: MessageJob): MessageIdentity => {
   const resend = job.resend === 0 ? '' : `#r${job.resend}`;
   const lane = isStepMessage(job.nodeId) ? `#${digest(nodeKey(job))}` : '';
   return {
@@ -68,6 +68,24 @@ export const workflowTaskJobIdentity = (job: WorkflowTaskJob): MessageIdentity =
   group: `${job.run.runId}${job.resend === 0 ? '' : `#r${job.resend}`}`,
   deduplication: digest('workflow_task', ...attemptParts(job), job.resend),
 });
+
+/** Messages of a lane share a group: a second copy of a message waits for the first one. */
+const devKitJobIdentity = ({ run, lane, deduplication }: DevKitJob): MessageIdentity => ({
+  group: lane === undefined ? run.runId : `${run.runId}#${digest(lane)}`,
+  deduplication: digest('devkit', run.projectId, run.environment, run.runId, deduplication),
+});
+
+/** The identity of a job on the code queue. */
+export function codeJobIdentity(job: MessageJob | WorkflowTaskJob | DevKitJob): MessageIdentity {
+  switch (job.kind) {
+    case 'message':
+      return messageJobIdentity(job);
+    case 'workflow_task':
+      return workflowTaskJobIdentity(job);
+    case 'devkit':
+      return devKitJobIdentity(job);
+  }
+}
 
 /** Results of a run share a group, so that one collector commits many at once. */
 export const resultIdentity = (result: ResultMessage): MessageIdentity => ({

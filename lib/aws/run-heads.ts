@@ -5,12 +5,12 @@
 import * as z from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
-import { type Head, type RunCreation, firstProjection, sideOfKind } from '../engine/log/head.ts';
+import { type Head, type RunCreation, type Side, firstProjection, sideOfKind } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import { isTombstoneItem } from './all-run-items.ts';
 import { headAttributes, headIn, projectionPart } from './head-item.ts';
 import { type Item, anyInstant, stringOf, optional, named, partSchema } from './item-schema.ts';
-import { type Side, headKey, projectionKey, runPartition } from './run-keys.ts';
+import { headKey, projectionKey, runPartition } from './run-keys.ts';
 import { type Put, type Table, ifNotExists, maxKeysPerBatch } from './table.ts';
 
 export interface KnownRun {
@@ -72,23 +72,29 @@ export class StoredHeads implements RunHeads {
   async head(run: RunAddress): Promise<Head | undefined> {
     const item = await this.#item(run);
     const side = item === undefined ? undefined : this.#remember(run, item).side;
-    const projection = side === 'code' ? await this.#table.get(projectionKey(run)) : undefined;
+    const projection = side === undefined || side === 'platform' ? undefined : await this.#table.get(projectionKey(run, side));
     return headOf(item, projection);
   }
 
   /** One request for up to 50 runs: a projection that a code run would have is read with the head, unless the run is known. */
   async heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]> {
-    const guessed = runs.length > maxGuesses ? [] : runs.filter((run) => this.known(run)?.side !== 'platform');
-    const items = await this.#table.getAll([...runs.map(headKey), ...guessed.map(projectionKey)]);
+    const guessed = runs.length > maxGuesses ? [] : runs.filter((run) => (this.known(run)?.side ?? 'code') === 'code');
+    const items = await this.#table.getAll([...runs.map(headKey), ...guessed.map((run) => projectionKey(run, 'code'))]);
     const projections = new Map(guessed.map((run, index) => [runPartition(run), items[runs.length + index]]));
-    const isOfCode = runs.map((run, index) => {
+    const sides = runs.map((run, index) => {
       const item = items[index];
-      return item !== undefined && this.#remember(run, item).side === 'code';
+      return item === undefined ? 'platform' : this.#remember(run, item).side;
     });
-    const missing = runs.filter((run, index) => isOfCode[index] === true && !projections.has(runPartition(run)));
-    const found = missing.length === 0 ? [] : await this.#table.getAll(missing.map(projectionKey));
-    for (const [index, run] of missing.entries()) projections.set(runPartition(run), found[index]);
-    return runs.map((run, index) => headOf(items[index], isOfCode[index] ? projections.get(runPartition(run)) : undefined));
+    const missing = runs.flatMap((run, index) => {
+      const side = sides[index];
+      const isKnown = side === undefined || side === 'platform' || (side === 'code' && projections.has(runPartition(run)));
+      return isKnown ? [] : [{ run, side }];
+    });
+    const found = missing.length === 0 ? [] : await this.#table.getAll(missing.map(({ run, side }) => projectionKey(run, side)));
+    for (const [index, { run }] of missing.entries()) projections.set(runPartition(run), found[index]);
+    return runs.map((run, index) =>
+      headOf(items[index], sides[index] === 'platform' ? undefined : projections.get(runPartition(run))),
+    );
   }
 
   known(run: RunAddress): KnownRun | undefined {
@@ -119,7 +125,7 @@ export class StoredHeads implements RunHeads {
 }
 
 const headSummary = partSchema('a head', {
-  kind: named('k', stringOf(z.enum(['graph', 'bundle', 'code']))),
+  kind: named('k', stringOf(z.enum(['graph', 'bundle', 'code', 'devkit']))),
   createdAt: named('ca', optional(anyInstant)),
   expiresAt: named('x', optional(anyInstant)),
 });
@@ -138,7 +144,7 @@ export class MessageHeads implements RunHeads {
 
   /** Records the head of a message's run. */
   record(creation: RunCreation): void {
-    invariant(sideOfKind[creation.kind] === 'code', `${creation.address.runId} is not a code run`);
+    invariant(sideOfKind[creation.kind] !== 'platform', `${creation.address.runId} is not a run of deployed code`);
     const name = runPartition(creation.address);
     this.#heads.delete(name);
     this.#heads.set(name, { ...creation, projection: firstProjection });
@@ -161,7 +167,7 @@ export class MessageHeads implements RunHeads {
 
   known(run: RunAddress): KnownRun {
     const head = this.#heads.get(runPartition(run));
-    return { side: 'code', lifetime: head && lifetimeOf(head) };
+    return { side: head === undefined ? 'code' : sideOfKind[head.kind], lifetime: head && lifetimeOf(head) };
   }
 
   async load(run: RunAddress): Promise<KnownRun> {

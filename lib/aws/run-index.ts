@@ -32,7 +32,7 @@ import {
   itemVersion,
 } from './item-schema.ts';
 import {
-  type Side,
+  type Writer,
   crashKey,
   crashPartitions,
   dueNoteKey,
@@ -86,14 +86,14 @@ const sweptKey: Key = { pk: partitionOf('sweep'), sk: 'minute' };
 export class DynamoRunIndex implements RunIndex {
   readonly #tables: Tables;
   readonly #log: Pick<RunLog, 'heads'>;
-  readonly #side: Side;
+  readonly #side: Writer;
   readonly #externalRows: ExternalRows | undefined;
 
   /**
    * @param side the side of this process: the code function writes and reads the items of the code side
    * @param externalRows absent in a process that lists no external-worker runs
    */
-  constructor(tables: Tables, log: Pick<RunLog, 'heads'>, side: Side = 'platform', externalRows?: ExternalRows) {
+  constructor(tables: Tables, log: Pick<RunLog, 'heads'>, side: Writer = 'platform', externalRows?: ExternalRows) {
     this.#tables = tables;
     this.#log = log;
     this.#side = side;

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { NodeKey, RunAddress, Scope } from '../engine/ids.ts';
+import type { Side } from '../engine/log/head.ts';
 import { type Instant, instant, iso } from '../engine/time.ts';
 import type { ListedState, ListPosition } from '../ports/run-index.ts';
 import { type RunsKind, partitionOf } from '../contract/record-kinds.ts';
@@ -12,18 +13,21 @@ import { runAddress } from '../codec/jobs.ts';
 import type { Key } from './table.ts';
 
 export const scopeKey = (scope: Scope): string => `${scope.projectId}#${scope.environment}`;
-/** Who may write an item: `platform` functions only, or the `code` function too. */
-export type Side = 'platform' | 'code';
-const runKind = { platform: 'run', code: 'code' } as const satisfies Record<Side, RunsKind>;
-const dueKind = { platform: 'due', code: 'due-code' } as const satisfies Record<Side, RunsKind>;
-const crashKind = { platform: 'crashes', code: 'crashes-code' } as const satisfies Record<Side, RunsKind>;
+/** Which process writes an entry: a function of the platform, or the one that executes deployed code. */
+export type Writer = 'platform' | 'code';
+const runKind = { platform: 'run', code: 'code', devkit: 'devkit' } as const satisfies Record<Side, RunsKind>;
+const dueKind = { platform: 'due', code: 'due-code' } as const satisfies Record<Writer, RunsKind>;
+const crashKind = { platform: 'crashes', code: 'crashes-code' } as const satisfies Record<Writer, RunsKind>;
 
 export const runPartition = (run: RunAddress, side: Side = 'platform'): string =>
   partitionOf(runKind[side], scopeKey(run), run.runId);
 
 export const headKey = (run: RunAddress): Key => ({ pk: runPartition(run), sk: 'head' });
-/** The projection of a code run, a separate item. Only an extension of the deadline updates the head of a code run. */
-export const projectionKey = (run: RunAddress): Key => ({ pk: runPartition(run, 'code'), sk: 'head' });
+/** The projection of a run whose records are beside its head. Only an extension of the deadline updates the head of such a run. */
+export const projectionKey = (run: RunAddress, side: Exclude<Side, 'platform'>): Key => ({
+  pk: runPartition(run, side),
+  sk: 'head',
+});
 
 /** Eight digits: a run has less than 100 million commits. */
 const digits = 8;
@@ -70,13 +74,13 @@ const shardOf = (run: RunAddress): number => createHash('sha256').update(run.run
 
 /** The hour of a due minute. Its entries share partitions, so that a sweep which is behind finds the next due minute in few queries. */
 export const dueHourOf = (minute: number): number => Math.floor(minute / 60);
-const sides: readonly Side[] = ['platform', 'code'];
+const writers: readonly Writer[] = ['platform', 'code'];
 /** The partitions with the due entries of an hour: those of both sides. */
 export const duePartitions = (hour: number): readonly string[] =>
-  sides.flatMap((side) => shards.map((shard) => duePartition(hour, shard, side)));
-const duePartition = (hour: number, shard: number, side: Side): string => partitionOf(dueKind[side], hour, shard);
-/** @param side the writer's side; an entry only makes the sweep check a run */
-export const dueKey = (run: RunAddress, minute: number, side: Side = 'platform'): Key => ({
+  writers.flatMap((writer) => shards.map((shard) => duePartition(hour, shard, writer)));
+const duePartition = (hour: number, shard: number, side: Writer): string => partitionOf(dueKind[side], hour, shard);
+/** @param side the writer's; an entry only makes the sweep check a run */
+export const dueKey = (run: RunAddress, minute: number, side: Writer = 'platform'): Key => ({
   pk: duePartition(dueHourOf(minute), shardOf(run), side),
   sk: `${dueSort(minute)}#${scopeKey(run)}#${run.runId}`,
 });
@@ -89,13 +93,13 @@ export const dueSortsBetween = (first: number, last: number): { readonly first: 
 const dueSort = (minute: number): string => String(minute).padStart(10, '0');
 /** Worker crashes are rare, so a partition covers the ten minutes in which they were noticed. */
 const crashSpanMs = 600_000;
-const crashPartition = (span: number, side: Side): string => partitionOf(crashKind[side], span);
+const crashPartition = (span: number, side: Writer): string => partitionOf(crashKind[side], span);
 const crashSpan = (moment: Instant): number => Math.floor(moment / crashSpanMs);
-export const crashPartitions = (from: Instant, to: Instant, side: Side): readonly string[] =>
+export const crashPartitions = (from: Instant, to: Instant, side: Writer): readonly string[] =>
   Array.from({ length: Math.max(0, crashSpan(to) - crashSpan(from) + 1) }, (_, index) =>
     crashPartition(crashSpan(from) + index, side),
   );
-export const crashKey = (run: RunAddress, side: Side, node: NodeKey, noticedAt: Instant): Key => ({
+export const crashKey = (run: RunAddress, side: Writer, node: NodeKey, noticedAt: Instant): Key => ({
   pk: crashPartition(crashSpan(noticedAt), side),
   sk: `${scopeKey(run)}#${run.runId}#${noticedAt}#${node}`,
 });

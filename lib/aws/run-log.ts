@@ -9,6 +9,7 @@ import {
   type RetentionProgress,
   type RunCreation,
   terminalStatuses,
+  type Side,
   sideOfKind,
 } from '../engine/log/head.ts';
 import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
@@ -20,7 +21,6 @@ import { number, text } from './item-schema.ts';
 import { type RunHeads, StoredHeads } from './run-heads.ts';
 import { nonceIn, commitItem, attachmentItem, heartbeatItem, snapshotItem } from './run-items.ts';
 import {
-  type Side,
   attachmentKey,
   heartbeatKey,
   heartbeatSorts,
@@ -98,13 +98,13 @@ export class DynamoRunLog implements RunLog {
     const isNewer = `#asOf <= :asOf AND NOT #status IN (${terminalStatuses.map((status) => `:${status}`).join(', ')})`;
     const values = Object.fromEntries(terminalStatuses.map((status) => [`:${status}`, text(status)]));
     const names = partitionName;
-    if (known?.side !== 'code') {
+    if (known === undefined || known.side === 'platform') {
       const condition = { expression: `attribute_exists(#pk) AND ${isNewer}`, names, values };
       await this.#table.update(headKey(run), projectionUpdate(run, projection), condition);
     } else if (known.lifetime !== undefined) {
       const condition = { expression: `attribute_not_exists(#pk) OR (${isNewer})`, names, values };
       const lifetime = { ...known.lifetime, expiresAt: expiresAt ?? known.lifetime.expiresAt };
-      await this.#table.update(projectionKey(run), projectionUpdate(run, projection, lifetime), condition);
+      await this.#table.update(projectionKey(run, known.side), projectionUpdate(run, projection, lifetime), condition);
     }
   }
 
@@ -182,7 +182,7 @@ export class DynamoRunLog implements RunLog {
     const known = this.#heads.known(run);
     if (known !== undefined) return read(known.side);
     const [result, loaded] = await Promise.all([read('platform'), this.#heads.load(run)]);
-    return loaded?.side === 'code' ? read('code') : result;
+    return loaded === undefined || loaded.side === 'platform' ? result : read(loaded.side);
   }
 }
 

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { validateArchive, sha256 } from '../artifact/archive-rules.ts';
 import { readArchive } from '../artifact/read-archive.ts';
 import type { Scope } from '../engine/ids.ts';
+import { devKitFolder } from '../ports/bundles.ts';
 import type { Artifacts, Manifest } from '../ports/deployments.ts';
 
 export interface FolderLimits {
@@ -23,6 +24,8 @@ const unloadable = (message: string): OpenedFolder => ({ kind: 'unloadable', mes
 
 /** Node loads a `.js` file as an ES module only if the nearest package.json says so. */
 const packageFile = { path: 'package.json', content: '{"type":"module"}\n' };
+/** Beside the bundles of version 4 of the Workflow DevKit, which are CommonJS. */
+const commonJsPackageFile = { path: `${devKitFolder}/package.json`, content: '{"type":"commonjs"}\n' };
 
 export class ArtifactFolders {
   readonly #artifacts: Artifacts;
@@ -84,7 +87,7 @@ export class ArtifactFolders {
   }
 
   async #load(scope: Scope, manifest: Manifest): Promise<OpenedFolder> {
-    const { deploymentId, artifact, files: manifestFiles } = manifest;
+    const { deploymentId, artifact, files: manifestFiles, devkit } = manifest;
     const bytes = await this.#artifacts.read({ scope, deploymentId, sha256: artifact.sha256 }, artifact.bytes);
     if (bytes === undefined) return unloadable('the artifact is deleted');
     if (bytes === 'too_large') return unloadable('the artifact is larger than its manifest says');
@@ -93,7 +96,11 @@ export class ArtifactFolders {
     if (archive.kind === 'refused') return unloadable(`the artifact cannot be unpacked: ${archive.message}`);
     const [finding] = validateArchive(archive.files, manifestFiles);
     if (finding !== undefined) return unloadable(`the artifact differs from its manifest: ${finding.path}: ${finding.message}`);
-    await this.#serialize(() => this.#unpack(artifact.sha256, archive.files));
+    const files = [packageFile, ...(devkit?.format === 'commonjs' ? [commonJsPackageFile] : [])].map(
+      ({ path, content }) => [path, Buffer.from(content)] as const,
+    );
+    // Those of the archive come last, so that its own package.json counts.
+    await this.#serialize(() => this.#unpack(artifact.sha256, new Map([...files, ...archive.files])));
     return { kind: 'open', folder: this.#folder(artifact.sha256) };
   }
 
@@ -102,8 +109,6 @@ export class ArtifactFolders {
     if (!this.#isClean) await this.#clean();
     const temporary = await mkdtemp(join(this.#root, 'new-'));
     try {
-      // Written first, so that a package.json of the artifact overwrites it.
-      await writeFile(join(temporary, packageFile.path), packageFile.content);
       for (const [path, content] of files) {
         await mkdir(dirname(join(temporary, path)), { recursive: true });
         await writeFile(join(temporary, path), content);

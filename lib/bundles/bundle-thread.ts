@@ -3,13 +3,14 @@ import { defined } from '../base/defined.ts';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { DeploymentId } from '../engine/ids.ts';
+import type { DeploymentId, Scope } from '../engine/ids.ts';
 import type { DurationMs } from '../engine/time.ts';
 import { errorText } from '../engine/error-text.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { findBodyError } from '../engine/validate-json.ts';
 import type { BundleResult, BundleRequest } from '../ports/bundles.ts';
-import { type ThreadRequest, fromThread } from './messages.ts';
+import type { WorldCalls } from '../ports/world-calls.ts';
+import { type DevKitTerms, type ThreadRequest, type WorldAnswered, fromThread } from './messages.ts';
 import { type PrintedLines, printedLines, responseLimits } from './code-output.ts';
 import { environmentOf, bundleThreadFile, threadFile } from './thread-start.ts';
 
@@ -30,6 +31,8 @@ export interface ThreadSettings {
   readonly print: (line: PrintedLine) => void;
   /** environment variables for the code */
   readonly variables: Readonly<Record<string, string>>;
+  /** present: an app of the Workflow DevKit */
+  readonly devKit?: DevKitTerms & { readonly scope: Scope; readonly world: WorldCalls };
 }
 
 export interface BundleCall {
@@ -127,12 +130,16 @@ export class BundleThread {
     });
   }
 
-  #message(id: number, { bundle, request, credentialVariables }: BundleCall): ThreadRequest {
+  #message(id: number, { bundle, request, credentialVariables, timeoutMs }: BundleCall): ThreadRequest {
+    const { devKit } = this.#settings;
     return {
+      kind: 'request',
       id,
+      ...(devKit === undefined ? {} : { devKit: { deploymentId: devKit.deploymentId, specVersion: devKit.specVersion } }),
+      endsAt: Date.now() + timeoutMs,
       credentialVariables,
       bundle: pathToFileURL(join(this.#settings.folder, bundle)).href,
-      url: `http://localhost/${bundle.replace(/\.js$/, '')}`,
+      url: `http://localhost/${bundle.replace(/\.m?js$/, '')}`,
       headers: request.headers,
       body: JSON.stringify(request.body),
     };
@@ -155,11 +162,20 @@ export class BundleThread {
     // The author's code can write to the same port. Messages outside of the protocol are ignored.
     if (message === undefined) return;
     if (message.kind === 'printed') return this.#lines[message.stream].add(message.text);
+    if (message.kind === 'world_call') return void this.#callWorld(message.call, message.method, message.body);
     const pending = this.#pending.get(message.id);
     if (pending === undefined) return;
     if (message.kind === 'loaded') pending.hasLoaded = true;
     else if (message.kind === 'responded') pending.settle(parseBundleResponse(message.status, message.body));
     else pending.settle({ kind: message.kind === 'threw' ? 'crashed' : 'unloadable', message: message.message });
+  }
+
+  /** Makes a call of the World for the thread. The scope is the deployment's, whatever the thread says. */
+  async #callWorld(call: number, method: string, body: string): Promise<void> {
+    const { devKit } = this.#settings;
+    if (devKit === undefined) return;
+    const result = await resultOf(() => devKit.world.call(devKit.scope, method, parseJson(body)));
+    if (this.#isAlive) this.#worker.postMessage({ kind: 'world_answered', call, result } satisfies WorldAnswered);
   }
 
   #printer(stream: PrintedLine['stream']): PrintedLines {
@@ -191,4 +207,17 @@ export function parseBundleResponse(status: number, text: string): BundleResult 
   }
   const finding = findBodyError(body);
   return finding === undefined ? { kind: 'responded', status, body } : invalidResponse(finding.message);
+}
+
+function parseJson(text: string): JsonValue {
+  const body: JsonValue = JSON.parse(text);
+  return body;
+}
+
+async function resultOf(call: () => Promise<WorldAnswered['result']>): Promise<WorldAnswered['result']> {
+  try {
+    return await call();
+  } catch (error) {
+    return { kind: 'failed', reason: 'transport', message: describeError(error) };
+  }
 }

@@ -1,10 +1,11 @@
 /** Runs the HTTP bundles of deployments on threads of this process. */
 import type { DeploymentId, Scope } from '../engine/ids.ts';
 import { type Instant, between } from '../engine/time.ts';
-import { type BundleResult, type BundleRequest, type Bundles, bundlePaths } from '../ports/bundles.ts';
+import { type BundleResult, type BundleRequest, type Bundles, bundlePaths, devKitBundlePaths } from '../ports/bundles.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Manifest } from '../ports/deployments.ts';
-import { BundleThread, type PrintedLine } from './bundle-thread.ts';
+import type { WorldCalls } from '../ports/world-calls.ts';
+import { BundleThread, type PrintedLine, type ThreadSettings } from './bundle-thread.ts';
 import type { DeploymentThread, ThreadSlots } from './thread-slots.ts';
 
 export interface BundleHost {
@@ -17,14 +18,18 @@ export interface BundleHost {
   readonly variables?: () => Promise<Readonly<Record<string, string>>>;
   /** AWS credentials as variables, read before each request or workflow task. Default: none. @throws Unavailable */
   readonly readCredentialVariables?: (deploymentId: DeploymentId) => Promise<Readonly<Record<string, string>>>;
+  /** serves apps of the Workflow DevKit; default: none can be loaded */
+  readonly world?: WorldCalls;
 }
 
 /** Queue names with and without a namespace: `__wkf_workflow_<name>`, `__<namespace>_wkf_workflow_<name>`. */
 const queueName = /^__(?:[a-z][a-z0-9]*_)?wkf_(?<bundle>workflow|step)_./;
 
-const bundleOf = (queue: string): string | undefined => {
+const bundleOf = (queue: string, { devkit }: Manifest): string | undefined => {
   const bundle = queueName.exec(queue)?.groups?.['bundle'];
-  return bundle === 'workflow' || bundle === 'step' ? bundlePaths[bundle] : undefined;
+  const paths: { readonly workflow: string; readonly step?: string } =
+    devkit === undefined ? bundlePaths : devKitBundlePaths[devkit.format];
+  return bundle === 'workflow' || bundle === 'step' ? paths[bundle] : undefined;
 };
 
 const isBundleThread = (thread: DeploymentThread): thread is BundleThread => thread instanceof BundleThread;
@@ -43,7 +48,7 @@ export class LocalBundles implements Bundles {
     request: BundleRequest,
     limits: { readonly endsAt: Instant; readonly signal: AbortSignal },
   ): Promise<BundleResult> {
-    const bundle = bundleOf(request.queueName);
+    const bundle = bundleOf(request.queueName, manifest);
     if (bundle === undefined)
       return { kind: 'unloadable', message: `no bundle handles messages of the queue ${request.queueName}` };
     if (!manifest.files.some(({ path }) => path === bundle)) {
@@ -51,9 +56,12 @@ export class LocalBundles implements Bundles {
     }
     const { threadSlots, clock, memoryMb, print, variables: readVariables, readCredentialVariables } = this.#host;
     const { deploymentId } = manifest;
+    const devKit = this.#devKitOf(scope, manifest);
+    if (devKit === 'not_served') return { kind: 'unloadable', message: 'this process runs no apps of the Workflow DevKit' };
     const credentialVariables = (await readCredentialVariables?.(deploymentId)) ?? {};
     const variables = { ...(await readVariables?.()), ...credentialVariables };
-    const start = (folder: string): BundleThread => new BundleThread({ deploymentId, folder, memoryMb, print, variables });
+    const start = (folder: string): BundleThread =>
+      new BundleThread({ deploymentId, folder, memoryMb, print, variables, ...devKit });
     return threadSlots.use(scope, manifest, { start, isInstance: isBundleThread }, async (thread): Promise<BundleResult> => {
       const timeoutMs = between(clock.now(), limits.endsAt);
       const { importTimeoutMs } = threadSlots.limits;
@@ -69,5 +77,11 @@ export class LocalBundles implements Bundles {
       if (answer.kind === 'unloadable' && thread.isIdle) await thread.end();
       return answer;
     });
+  }
+
+  #devKitOf(scope: Scope, { deploymentId, devkit }: Manifest): Pick<ThreadSettings, 'devKit'> | 'not_served' {
+    const { world } = this.#host;
+    if (devkit === undefined) return {};
+    return world === undefined ? 'not_served' : { devKit: { deploymentId, specVersion: devkit.specVersion, scope, world } };
   }
 }

@@ -4,6 +4,7 @@ import type { History, StepResult, CommandBatchResult } from '../engine/durable/
 import type { DeploymentId } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { WorkflowTask } from '../ports/programs.ts';
+import type { WorldAnswer } from '../ports/world-calls.ts';
 import { responseLimits } from './code-output.ts';
 
 const message = z.string().transform((text) => text.slice(0, responseLimits.message));
@@ -46,9 +47,21 @@ export const fromProgram = z.discriminatedUnion('kind', [
 
 export type FromProgram = z.input<typeof fromProgram>;
 
+/** What a thread needs to know of an app of the Workflow DevKit. */
+export interface DevKitTerms {
+  readonly deploymentId: DeploymentId;
+  /** of the app's SDK */
+  readonly specVersion: number;
+}
+
 /** A request to a thread with HTTP bundles. */
 export interface ThreadRequest {
+  readonly kind: 'request';
   readonly id: number;
+  /** present: the bundle is one of the Workflow DevKit */
+  readonly devKit?: DevKitTerms;
+  /** milliseconds since the epoch; the thread is ended then */
+  readonly endsAt: number;
   /** set in the thread's environment before the bundle is called */
   readonly credentialVariables: Readonly<Record<string, string>>;
   /** the bundle's file URL */
@@ -59,6 +72,16 @@ export interface ThreadRequest {
   readonly body: string;
 }
 
+/** The answer to a call of the World. */
+export interface WorldAnswered {
+  readonly kind: 'world_answered';
+  readonly call: number;
+  /** `failed`: the process could not make the call */
+  readonly result: WorldAnswer | { readonly kind: 'failed'; readonly reason: 'transport'; readonly message: string };
+}
+
+export type ToThread = ThreadRequest | WorldAnswered;
+
 const id = z.int();
 
 export const fromThread = z.discriminatedUnion('kind', [
@@ -68,6 +91,8 @@ export const fromThread = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('responded'), id, status: z.int(), body: z.string() }),
   z.object({ kind: z.literal('threw'), id, message }),
   z.object({ kind: z.literal('unloadable'), id, message }),
+  /** `body` is a JSON text */
+  z.object({ kind: z.literal('world_call'), call: z.int(), method: z.string().max(64), body: z.string() }),
 ]);
 
 export type FromThread = z.input<typeof fromThread>;

@@ -2,7 +2,8 @@
 import { parentPort } from 'node:worker_threads';
 import { invariant } from '../engine/invariant.ts';
 import { errorText } from '../engine/error-text.ts';
-import { type FromThread, type ThreadRequest } from './messages.ts';
+import type { DevKitApp } from './devkit-thread.ts';
+import type { FromThread, ThreadRequest, ToThread } from './messages.ts';
 import { forwardOutput, responseLimits } from './code-output.ts';
 
 const port = parentPort;
@@ -52,8 +53,18 @@ async function call(
   return { status: response.status, body: await textOf(response) };
 }
 
+let devKitApp: DevKitApp | undefined;
+
+/** Only apps of the Workflow DevKit load its World. */
+async function devKitAppOf({ devKit }: ThreadRequest): Promise<DevKitApp | undefined> {
+  if (devKit === undefined) return undefined;
+  const { DevKitApp: App } = await import('./devkit-thread.ts');
+  return (devKitApp ??= new App(devKit, sendMessage));
+}
+
 async function handleRequest(request: ThreadRequest): Promise<FromThread> {
-  const { id } = request;
+  const { id, endsAt } = request;
+  const app = await devKitAppOf(request);
   let post: Post;
   try {
     post = await load(request);
@@ -62,25 +73,28 @@ async function handleRequest(request: ThreadRequest): Promise<FromThread> {
   }
   sendMessage({ kind: 'loaded', id });
   try {
-    const response = await call(post, request);
-    return Reflect.has(globalThis, devKitWorld)
-      ? { kind: 'unloadable', id, message: ownWorld }
-      : { kind: 'responded', id, ...response };
+    const handler = (): Promise<{ readonly status: number; readonly body: string }> => call(post, request);
+    const response = await (app === undefined ? handler() : app.handle(endsAt, handler));
+    const refusal = app === undefined ? ownWorld() : app.refusal;
+    return refusal === undefined ? { kind: 'responded', id, ...response } : { kind: 'unloadable', id, message: refusal };
   } catch (error) {
     return { kind: 'threw', id, message: errorText(error) };
   }
 }
 
-/** Here the Workflow DevKit keeps the World that it has made. The platform made none. */
+/** Here the Workflow DevKit keeps the World that it has made. For a deployment of another runtime the platform made none. */
 const devKitWorld = Symbol.for('@workflow/world//cache');
-const ownWorld =
-  'the bundle keeps its runs in a World of the Workflow DevKit that it made itself, in files of the function, so the run would never end; ' +
-  'this version of Stepwell runs no apps of the Workflow DevKit';
+const ownWorld = (): string | undefined =>
+  Reflect.has(globalThis, devKitWorld)
+    ? 'the bundle keeps its runs in a World of the Workflow DevKit that it made itself, in files of the function, so the run would never ' +
+      'end: deploy it with the runtime devkit (`stepwell deploy` in the folder of the app)'
+    : undefined;
 
-port.on('message', (request: ThreadRequest) => {
-  Object.assign(process.env, request.credentialVariables);
-  void handleRequest(request).then((message) => {
-    sendMessage(message);
+port.on('message', (message: ToThread) => {
+  if (message.kind === 'world_answered') return devKitApp?.answer(message);
+  Object.assign(process.env, message.credentialVariables);
+  void handleRequest(message).then((answer) => {
+    sendMessage(answer);
     // Later output belongs to another message, or to none.
     resetPrintBudget(undefined);
   });

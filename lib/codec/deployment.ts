@@ -16,6 +16,14 @@ export const storedManifest: z.ZodType<Manifest> = z.object({
     z.object({ name: z.string(), version: z.string().exactOptional(), deadlineSeconds: z.number().exactOptional() }),
   ),
   steps: named,
+  devkit: z
+    .object({
+      sdkVersion: z.string(),
+      specVersion: z.number().int(),
+      nodeVersion: z.string(),
+      format: z.enum(['module', 'commonjs']),
+    })
+    .exactOptional(),
   files: z.array(z.object({ path: z.string(), sha256: digest, bytes })),
   artifact: z.object({ sha256: digest, bytes }),
 });

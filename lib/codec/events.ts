@@ -12,6 +12,7 @@ import {
   itemFailurePolicies,
 } from '../engine/log/events.ts';
 import { type StepInfo, type StepRetry, stepKinds } from '../engine/durable/step.ts';
+import { devKitEvents } from '../engine/devkit/events.ts';
 import { failureCauses } from '../engine/retry.ts';
 import { exactly } from './exact.ts';
 import { attempt, durationMs, instant, iterationKey, nodeId, runId, signalId } from './ids.ts';
@@ -97,7 +98,24 @@ export const runOutcome = z.discriminatedUnion('status', [
   ),
 ]);
 
+const devKitEvent = eventSchema<'DEVKIT'>()(
+  z.strictObject({
+    type: z.literal('DEVKIT'),
+    event: z.enum(devKitEvents),
+    correlationId: z.string().exactOptional(),
+    specVersion: z.number(),
+    occurredAt: instant.exactOptional(),
+    resumeId: z.string().exactOptional(),
+    resumeDigest: z.string().exactOptional(),
+    data: jsonObject.exactOptional(),
+    until: instant.exactOptional(),
+    payload: payload.exactOptional(),
+    afterEnd: z.enum(['completed', 'failed', 'cancelled']).exactOptional(),
+  }),
+);
+
 const members = {
+  DEVKIT: devKitEvent,
   INPUT_SET: eventSchema<'INPUT_SET'>()(z.strictObject({ type: z.literal('INPUT_SET'), input: payload })),
   SYSTEM_SET: eventSchema<'SYSTEM_SET'>()(z.strictObject({ type: z.literal('SYSTEM_SET'), key: z.string(), value: payload })),
   RUN_STARTED: eventSchema<'RUN_STARTED'>()(z.strictObject({ type: z.literal('RUN_STARTED') })),
@@ -268,6 +286,7 @@ const members = {
 } satisfies { [Type in RunEventType]: z.ZodType<Extract<RunEvent, { type: Type }>> };
 
 export const runEvent: z.ZodType<RunEvent> = z.discriminatedUnion('type', [
+  members.DEVKIT,
   members.INPUT_SET,
   members.SYSTEM_SET,
   members.RUN_STARTED,

@@ -1,5 +1,7 @@
 /** A stored fold. Only folds of the current schema are read; a fold of another schema is ignored. */
 import * as z from 'zod';
+import { devKitEvents } from '../engine/devkit/events.ts';
+import type { DevKitHook, DevKitResumption, DevKitStep, DevKitWait, StoredDevKit } from '../engine/devkit/state.ts';
 import type { NodeRef } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Admission, RunProgress, BudgetUsage, CodeState, ContextWrite } from '../engine/log/fold.ts';
@@ -187,6 +189,77 @@ const code = exactly<CodeState>()(
   }),
 );
 
+const devKitFields = { specVersion: z.number(), createdAt: instant, updatedAt: instant };
+const devkit = exactly<StoredDevKit>()(
+  z.strictObject({
+    specVersion: z.number(),
+    startedAt: instant.exactOptional(),
+    updatedAt: instant,
+    attributes: z.record(z.string(), z.string()),
+    deadlineAt: instant,
+    lastEvent: z.strictObject({ event: z.enum(devKitEvents), at: instant }),
+    error: payload.exactOptional(),
+    errorCode: z.string().exactOptional(),
+    endedBy: eventId.exactOptional(),
+    steps: z
+      .array(
+        exactly<DevKitStep>()(
+          z.strictObject({
+            ...devKitFields,
+            stepId: z.string(),
+            stepName: z.string(),
+            status: z.enum(['pending', 'running', 'completed', 'failed']),
+            attempt: z.number(),
+            startedAt: instant.exactOptional(),
+            completedAt: instant.exactOptional(),
+            retryAfter: instant.exactOptional(),
+            input: payload.exactOptional(),
+            createdIn: commitNo,
+            outcomeIn: commitNo.exactOptional(),
+          }),
+        ),
+      )
+      .readonly(),
+    hooks: z
+      .array(
+        exactly<DevKitHook>()(
+          z.strictObject({
+            hookId: z.string(),
+            token: z.string(),
+            specVersion: z.number(),
+            createdAt: instant,
+            isWebhook: z.boolean(),
+            isSystem: z.boolean(),
+            metadata: payload.exactOptional(),
+            isDisposed: z.literal(true).exactOptional(),
+          }),
+        ),
+      )
+      .readonly(),
+    waits: z
+      .array(
+        exactly<DevKitWait>()(
+          z.strictObject({
+            ...devKitFields,
+            correlationId: z.string(),
+            status: z.enum(['waiting', 'completed']),
+            resumeAt: instant.exactOptional(),
+            completedAt: instant.exactOptional(),
+          }),
+        ),
+      )
+      .readonly(),
+    resumptions: z
+      .array(
+        exactly<DevKitResumption>()(
+          z.strictObject({ resumeId: z.string(), hookId: z.string(), eventId, digest: z.string().exactOptional() }),
+        ),
+      )
+      .readonly(),
+    attributeWrites: z.array(z.string()).readonly(),
+  }),
+);
+
 const storedFold = exactly<StoredFold>()(
   z.strictObject({
     asOf: commitNo,
@@ -197,6 +270,7 @@ const storedFold = exactly<StoredFold>()(
     lastWaitEndsAt: instant.exactOptional(),
     admission: admission.exactOptional(),
     code: code.exactOptional(),
+    devkit: devkit.exactOptional(),
     nodes: z.array(node).readonly(),
     contextWrites: z
       .array(

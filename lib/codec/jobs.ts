@@ -4,12 +4,13 @@ import type { Outcome } from '../engine/graph/outcome.ts';
 import { type Hops, hops, noHops } from '../engine/hops.ts';
 import { type RunAddress, maxSignalTextLength, firstCommit } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
-import type { CodeCreation, BundleCreation } from '../engine/log/head.ts';
+import type { CodeCreation, BundleCreation, DevKitCreation } from '../engine/log/head.ts';
 import type { Trace } from '../engine/trace.ts';
 import type {
   AttemptResult,
   ChildJob,
   ChildResult,
+  DevKitJob,
   WorkflowTaskJob,
   Job,
   MessageJob,
@@ -82,6 +83,10 @@ const codeCreation = exactly<CodeCreation>()(
     kind: z.literal('code'),
     workflow: z.strictObject({ name: z.string(), version: z.string().exactOptional() }),
   }),
+);
+
+const devKitCreation = exactly<DevKitCreation>()(
+  z.strictObject({ ...commonFields, kind: z.literal('devkit'), workflow: z.strictObject({ name: z.string() }) }),
 );
 
 /** The outcome of an attempt, as a result message carries it. */
@@ -164,6 +169,25 @@ const jobs = {
   workflow_task: exactly<WorkflowTaskJob>()(
     z.strictObject({ kind: z.literal('workflow_task'), ...attemptFields, resend: z.int().min(0), creation: codeCreation }),
   ),
+  devkit: exactly<DevKitJob>()(
+    z.strictObject({
+      kind: z.literal('devkit'),
+      run: runAddress,
+      creation: devKitCreation.exactOptional(),
+      deploymentId,
+      queueName: z.string(),
+      lane: z.string().exactOptional(),
+      messageId: z.string(),
+      deduplication: z.string(),
+      attempt,
+      message: z.union([
+        z.strictObject({ value: jsonValue }),
+        z.strictObject({ ref: z.templateLiteral(['blob:', z.string()]), bytes: z.number() }),
+      ]),
+      notBefore: instant.exactOptional(),
+      ...traced,
+    }),
+  ),
   wake: exactly<WakeJob>()(z.strictObject({ kind: z.literal('wake'), ...attemptFields, resend: z.int().min(1).exactOptional() })),
   recheck: exactly<RecheckJob>()(z.strictObject({ kind: z.literal('recheck'), run: runAddress, ...traced })),
   child: exactly<ChildJob>()(
@@ -206,6 +230,7 @@ const job: z.ZodType<Job> = z.discriminatedUnion('kind', [
   jobs.node,
   jobs.message,
   jobs.workflow_task,
+  jobs.devkit,
   jobs.wake,
   jobs.recheck,
   jobs.child,

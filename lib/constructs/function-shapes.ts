@@ -11,6 +11,8 @@ export interface FunctionShape {
   readonly permissions: readonly PermissionName[];
   /** environment variables besides those of its permissions */
   readonly extraEnvironment?: readonly EnvironmentName[];
+  /** the code function invokes it, so it is a part of the same loops */
+  readonly isInvokedByCode?: true;
   /**
    * The function consumes queues. It also sends messages to queues that invoke it, so it allows recursive loops: by default, Lambda
    * ends a chain of messages after about 16 invocations of one function. (docs/decisions/recursive-loops.md)
@@ -36,7 +38,7 @@ const advanceRunPermissions: readonly PermissionName[] = [
 export const commonEnvironment: readonly EnvironmentName[] = ['retentionDays', 'idempotencyHours', 'requireHttps', 'metrics'];
 
 /** Every function that advances runs can also advance or end runs of deployed code. */
-const advanceCodeRunPermissions: readonly PermissionName[] = ['send code messages', 'unpin deployments'];
+const advanceCodeRunPermissions: readonly PermissionName[] = ['send code messages', 'unpin deployments', 'release hook tokens'];
 
 /** Default timeout of the worker and of the code function; settings override it. */
 export const defaultWorkerTimeoutSeconds = 900;
@@ -48,7 +50,11 @@ export const broadcasterTimeoutSeconds = 120;
 export const tracesTimeoutSeconds = 60;
 
 /** Starting a run: record its idempotency key and pin its deployment. */
-const startRunPermissions: readonly PermissionName[] = ['record idempotency keys', 'pin deployments'];
+const startRunPermissions: readonly PermissionName[] = [
+  'record idempotency keys',
+  'pin deployments',
+  'find registered applications',
+];
 
 export const functionShapes: Record<FunctionName, FunctionShape> = {
   api: {
@@ -195,13 +201,16 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     consumesQueues: true,
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
-    extraEnvironment: ['codeRoleArn'],
+    extraEnvironment: ['codeRoleArn', 'privateDestinations', 'worldFunction'],
     // Unpacked artifacts: up to 400 MB are cached, and a new one is unpacked before an old one is removed.
     diskMb: 1024,
     // Authors' code runs with this role, for every project: docs/decisions/code-function-permissions.md says what each is for.
     permissions: [
       'write runs of code',
+      'write runs of the DevKit',
       'store payloads of code',
+      'store payloads of the DevKit',
+      'find registered applications',
       'read deployments',
       'read code variables',
       'unpin deployments',
@@ -222,6 +231,33 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       ...startRunPermissions,
       'record audit entries',
       'read secrets of webhooks',
+    ],
+  },
+  world: {
+    description: 'Serves the World of the Workflow DevKit',
+    isInvokedByCode: true,
+    extraEnvironment: ['corsOrigins'],
+    memoryMb: 1024,
+    timeoutSeconds: 29,
+    permissions: [
+      'authenticate keys',
+      'read runs',
+      'create runs of the DevKit',
+      'write runs of the DevKit',
+      'write bundle runs',
+      'list runs',
+      'store payloads of the DevKit',
+      'store payloads of code',
+      'register applications',
+      'find registered applications',
+      'record idempotency keys',
+      'read deployments',
+      'pin deployments',
+      'unpin deployments',
+      'send delayed jobs',
+      'send code messages',
+      'set timers',
+      'publish events',
     ],
   },
   sockets: {

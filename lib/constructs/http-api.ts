@@ -43,6 +43,8 @@ const functionsByPath = {
   deployments: 'deployments',
   apps: 'deployments',
   webhooks: 'webhooks',
+  world: 'world',
+  queue: 'world',
   lenses: 'library',
   queries: 'library',
   schedules: 'library',

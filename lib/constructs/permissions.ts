@@ -35,6 +35,9 @@ const payloadsArn = (resources: ProductResources): string => `${resources.bucket
 /** Project and environment names cannot contain `~`, so this prefix is unambiguous. */
 const codePayloadsArn = (resources: ProductResources): string => `${resources.bucketArn}/${payloadPrefix}*/~code/*`;
 
+/** The same for runs of the Workflow DevKit. */
+const devKitPayloadsArn = (resources: ProductResources): string => `${resources.bucketArn}/${payloadPrefix}*/~devkit/*`;
+
 const artifactsArn = (resources: ProductResources): string => `${resources.bucketArn}/${artifactPrefix}*`;
 
 const timerEnvironment = ['delayQueueArn', 'scheduleGroup', 'scheduleRoleArn'] as const;
@@ -47,7 +50,7 @@ const deletionPermissions = {
    */
   'delete runs': {
     environment: ['runsTable', 'bucket'],
-    records: { runs: { run: 'd', code: 'd', due: 'd' } },
+    records: { runs: { run: 'd', code: 'd', devkit: 'd', due: 'd' } },
     statements: (resources) => [
       allow(['s3:DeleteObject'], [`${resources.bucketArn}/${payloadPrefix}*`]),
       allow(['s3:ListBucket'], [resources.bucketArn]),
@@ -59,7 +62,7 @@ const deletionPermissions = {
   'continue deletions': {
     environment: ['runsTable', 'controlTable'],
     records: {
-      runs: { run: 'b', code: 'b' },
+      runs: { run: 'b', code: 'b', devkit: 'b' },
       control: { deletions: 'gqpud', deletion: 'gqpud', workflow: 'qd', workflows: 'u', audit: 'p' },
     },
     statements: ({ storage }) => [
@@ -90,7 +93,7 @@ const socketPermissions = {
 
 export const permissions = {
   /** Heads and logs of all runs: of graphs and of code. */
-  'read runs': { environment: ['runsTable'], records: { runs: { run: 'gq', code: 'gq' } } },
+  'read runs': { environment: ['runsTable'], records: { runs: { run: 'gq', code: 'gq', devkit: 'gq' } } },
   /**
    * The logs of external-worker runs, and their listings among the runs of a project. The functions read only the namespace of the
    * caller's project and environment.
@@ -100,16 +103,27 @@ export const permissions = {
   /** No delete: records of a run expire, or are deleted with a stopped test run or a deleted workflow. */
   'write runs': {
     environment: ['runsTable'],
-    records: { runs: { run: 'pu', code: 'pu', due: 'p', crashes: 'pq' } },
+    records: { runs: { run: 'pu', code: 'pu', devkit: 'pu', due: 'p', crashes: 'pq' } },
   },
   /** Writes of the code function: neither heads nor records of graph runs. */
   'write runs of code': {
     environment: ['runsTable'],
     records: { runs: { code: 'gqpu', 'due-code': 'p', 'crashes-code': 'pq' } },
   },
+  /** Logs, streams, tokens and names of DevKit runs. Their heads are on the platform's side. */
+  'write runs of the DevKit': {
+    environment: ['runsTable'],
+    records: { runs: { devkit: 'gbqpu', 'devkit-name': 'gpud' } },
+  },
+  /** Heads of DevKit runs, and when the sweep checks them. */
+  'create runs of the DevKit': { environment: ['runsTable'], records: { runs: { run: 'p', due: 'p' } } },
+  /** Messages to bundle runs are events of their logs. */
+  'write bundle runs': { environment: ['runsTable'], records: { runs: { code: 'pu', due: 'p' } } },
+  /** A run that ends frees the tokens of its hooks. */
+  'release hook tokens': { environment: ['runsTable'], records: { runs: { 'devkit-name': 'd' } } },
   'list runs': {
     environment: ['runsTable'],
-    records: { runs: { run: 'b', code: 'b' } },
+    records: { runs: { run: 'b', code: 'b', devkit: 'b' } },
     statements: ({ storage }) => [
       allow(
         ['dynamodb:Query'],
@@ -154,7 +168,7 @@ export const permissions = {
   /** Before an activation removes workflows: the open runs and the schedules that use them. */
   'find uses of workflows': {
     environment: ['runsTable', 'controlTable'],
-    records: { runs: { run: 'b', code: 'b' }, control: { schedules: 'q' } },
+    records: { runs: { run: 'b', code: 'b', devkit: 'b' }, control: { schedules: 'q' } },
   },
   'manage lenses and queries': {
     environment: ['controlTable'],
@@ -198,6 +212,13 @@ export const permissions = {
       allow(['s3:ListBucket'], [resources.bucketArn]),
     ],
   },
+  'store payloads of the DevKit': {
+    environment: ['bucket'],
+    statements: (resources) => [
+      allow(['s3:GetObject', 's3:PutObject', 's3:PutObjectTagging'], [devKitPayloadsArn(resources)]),
+      allow(['s3:ListBucket'], [resources.bucketArn]),
+    ],
+  },
   /** A presigned upload delegates this permission for one object and one digest, for 15 minutes. */
   'store artifacts': {
     environment: ['bucket'],
@@ -210,6 +231,9 @@ export const permissions = {
   'read deployments': { environment: ['controlTable'], records: { control: { deployments: 'g' } } },
   /** A run that ends unpins its deployment. */
   'unpin deployments': { environment: ['controlTable'], records: { control: { pin: 'd' } } },
+  /** Addresses of applications that execute DevKit runs, with the secrets that sign deliveries to them. */
+  'register applications': { environment: ['controlTable'], records: { control: { 'devkit-app': 'gp' } } },
+  'find registered applications': { environment: ['controlTable'], records: { control: { 'devkit-app': 'g' } } },
   /** A run of deployed code pins its deployment before it starts. */
   'pin deployments': { environment: ['controlTable'], records: { control: { pin: 'p' } } },
   'read artifacts': {
@@ -305,6 +329,13 @@ export function acknowledgeDynamicResources(
       role,
       codePayloadsArn(resources),
       'Payload objects of code are named by project, run and digest; no other object has ~code in its name.',
+    );
+  }
+  if (permissionNames.includes('store payloads of the DevKit')) {
+    acknowledgeWildcard(
+      role,
+      devKitPayloadsArn(resources),
+      'Payload objects of DevKit runs are named by project, run and digest; no other object has ~devkit in its name.',
     );
   }
   if (permissionNames.includes('store artifacts') || permissionNames.includes('read artifacts')) {

@@ -6,6 +6,8 @@ export const recordKinds = {
   runs: {
     run: 'heads of all runs; all other items of graph runs',
     code: 'items of code runs: log, heartbeats, snapshot, projection',
+    devkit: 'items of runs of the Workflow DevKit: log, heartbeats, snapshot, projection, streams',
+    'devkit-name': 'which run has a hook, a token or a stream of that name',
     due: 'due entries: when the sweep checks a run',
     'due-code': 'due entries that the code function wrote',
     crashes: 'worker crashes during an attempt',
@@ -31,6 +33,7 @@ export const recordKinds = {
     query: 'versions of a query',
     deployments: 'deployments, and the pointer to the active one',
     pin: 'the runs that pin a deployment',
+    'devkit-app': 'applications that receive messages of the Workflow DevKit at an address of their own',
     deletions: 'progress of workflow deletions',
     deletion: 'the runs that a workflow deletion covers',
     schedules: "a project's schedules and their recent fires",

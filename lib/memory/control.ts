@@ -14,6 +14,7 @@ import type {
   AuditEntry,
   AuditPage,
   AuditPosition,
+  RateLane,
 } from '../ports/control.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
@@ -48,8 +49,8 @@ const reservationName = (scope: Scope, endpoint: string, key: string): string =>
 class MemoryRateWindows implements RateWindows {
   readonly #taken = new Map<string, number>();
 
-  async take(keyId: KeyId, windowStart: Instant, count: number): Promise<number> {
-    const window = `${keyId}#${windowStart}`;
+  async take(keyId: KeyId, windowStart: Instant, count: number, lane?: RateLane): Promise<number> {
+    const window = `${keyId}#${windowStart}#${lane ?? ''}`;
     const total = (this.#taken.get(window) ?? 0) + count;
     this.#taken.set(window, total);
     return total;

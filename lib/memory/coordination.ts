@@ -5,6 +5,7 @@ import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type Instant, instant } from '../engine/time.ts';
 import type { StoredSignal, SignalsAtKey, NewSignal, Signals, Waiter, ConcurrencySlots } from '../ports/coordination.ts';
+import { memoryDevKit } from './devkit.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 
@@ -186,4 +187,8 @@ class MemoryConcurrencySlots implements ConcurrencySlots {
 
 const nameOf = ({ runId, since }: Pick<WaitingRun, 'runId' | 'since'>): string => `${since}#${runId}`;
 
-export const memoryCoordination = () => ({ signals: new MemorySignals(), concurrencySlots: new MemoryConcurrencySlots() });
+export const memoryCoordination = () => ({
+  signals: new MemorySignals(),
+  concurrencySlots: new MemoryConcurrencySlots(),
+  ...memoryDevKit(),
+});

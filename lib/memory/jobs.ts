@@ -4,6 +4,7 @@ import { invariant } from '../engine/invariant.ts';
 import { type DurationMs, type Instant, after, seconds } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import {
+  type DevKitJob,
   type WorkflowTaskJob,
   type Job,
   type Jobs,
@@ -30,6 +31,8 @@ export class MemoryJobs implements Jobs {
   readonly sent: NodeJob[] = [];
   /** messages and workflow tasks for deployed code */
   readonly messages: (MessageJob | WorkflowTaskJob)[] = [];
+  /** messages of the Workflow DevKit */
+  readonly devKitMessages: DevKitJob[] = [];
   readonly delayed: DelayedJob[] = [];
   readonly results: ResultMessage[] = [];
   /** fires that were sent again */
@@ -54,6 +57,7 @@ export class MemoryJobs implements Jobs {
   async send(jobs: readonly WorkJob[], hops: Hops = noHops): Promise<void> {
     for (const job of jobs.map((each) => this.#copyWithHops(each, hops))) {
       if (job.kind === 'node') this.sent.push(job);
+      else if (job.kind === 'devkit') this.devKitMessages.push(job);
       else this.messages.push(job);
     }
   }
@@ -88,6 +92,10 @@ export class MemoryJobs implements Jobs {
 
   takeMessages(): readonly (MessageJob | WorkflowTaskJob)[] {
     return this.messages.splice(0);
+  }
+
+  takeDevKitMessages(): readonly DevKitJob[] {
+    return this.devKitMessages.splice(0);
   }
 
   takeResults(): readonly ResultMessage[] {

@@ -30,8 +30,21 @@ export interface Bundles {
   ): Promise<BundleResult>;
 }
 
+/** The folder of the bundles. */
+const bundleFolder = '.well-known/workflow/v1';
+
 /** The paths of an artifact's bundles, by the kind of message that they handle. */
 export const bundlePaths = {
-  workflow: '.well-known/workflow/v1/flow.js',
-  step: '.well-known/workflow/v1/step.js',
+  workflow: `${bundleFolder}/flow.js`,
+  step: `${bundleFolder}/step.js`,
 } as const;
+
+/**
+ * Those of the Workflow DevKit. Version 4 has CommonJS bundles for workflows and steps. Version 5 has one ES module, and its steps are
+ * messages to workflows.
+ */
+export const devKitBundlePaths = {
+  commonjs: bundlePaths,
+  module: { workflow: `${bundleFolder}/flow.mjs` },
+} as const;
+export const devKitFolder = bundleFolder;

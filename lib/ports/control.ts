@@ -132,9 +132,15 @@ export interface Audit {
   ): Promise<AuditPage>;
 }
 
+/** Requests of the World of the Workflow DevKit: a run sends several for each step. */
+export type RateLane = 'world';
+
 export interface RateWindows {
-  /** Adds `count` to the key's window in one write. Returns the new total. */
-  take(keyId: KeyId, windowStart: Instant, count: number): Promise<number>;
+  /**
+   * Adds `count` to the key's window in one write. Returns the new total.
+   * @param lane requests that are counted apart from the others
+   */
+  take(keyId: KeyId, windowStart: Instant, count: number, lane?: RateLane): Promise<number>;
 }
 
 export interface ControlPorts {

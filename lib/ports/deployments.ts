@@ -11,11 +11,25 @@ export interface ManifestFile {
   readonly bytes: number;
 }
 
-/** `bundle`: bundles that export `POST(Request) → Response`. `code`: one module that exports workflows, which are replayed. */
-export const runtimes = ['bundle', 'code'] as const;
+/**
+ * `bundle`: bundles that export `POST(Request) → Response`. `code`: one module that exports workflows, which are replayed. `devkit`: what
+ * the builder of the Workflow DevKit writes.
+ */
+export const runtimes = ['bundle', 'code', 'devkit'] as const;
 
 /** The app of a manifest that names none. */
 export const defaultApp = appName('default');
+
+/** What an app of the Workflow DevKit is built with. */
+export interface DevKitBuild {
+  /** of the package `workflow`, such as `4.8.9` */
+  readonly sdkVersion: string;
+  /** of the protocol between the SDK and its World */
+  readonly specVersion: number;
+  /** on which the app was built, such as `24.1.0` */
+  readonly nodeVersion: string;
+  readonly format: 'module' | 'commonjs';
+}
 
 /** The description of an artifact. Immutable after its creation. */
 export interface Manifest {
@@ -31,6 +45,8 @@ export interface Manifest {
     /** only for `code`, if its author declares one */ readonly deadlineSeconds?: number;
   }[];
   readonly steps: readonly { readonly name: string }[];
+  /** only and always for `devkit` */
+  readonly devkit?: DevKitBuild;
   readonly files: readonly ManifestFile[];
   readonly artifact: { readonly sha256: string; readonly bytes: number };
 }

@@ -1,9 +1,9 @@
 /** Messages that request work. Delivery is at least once, possibly late and out of order. */
 import type { Outcome } from '../engine/graph/outcome.ts';
 import type { Hops } from '../engine/hops.ts';
-import type { Attempt, CommitNo, IterationKey, NodeId, RunAddress, RunId, WorkflowName } from '../engine/ids.ts';
-import type { JsonValue } from '../engine/json.ts';
-import type { CodeCreation, BundleCreation } from '../engine/log/head.ts';
+import type { Attempt, CommitNo, DeploymentId, IterationKey, NodeId, RunAddress, RunId, WorkflowName } from '../engine/ids.ts';
+import type { JsonValue, Payload } from '../engine/json.ts';
+import type { CodeCreation, BundleCreation, DevKitCreation } from '../engine/log/head.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
 import type { ScheduleFire } from './schedules.ts';
@@ -39,6 +39,33 @@ export interface WorkflowTaskJob extends Omit<NodeJob, 'kind' | 'slowLane'> {
   readonly kind: 'workflow_task';
   /** What the run was created from, as in `MessageJob`. */
   readonly creation: CodeCreation;
+}
+
+/**
+ * Deliver a message of the Workflow DevKit to the code of a run. It is in queues only: the code replays its log, so the sweep can send
+ * the run's name again in place of a lost message.
+ */
+export interface DevKitJob extends Traced {
+  readonly kind: 'devkit';
+  /** the run of the message; for a health check a run that does not exist */
+  readonly run: RunAddress;
+  /** What the run was created from; absent for a health check. The code function cannot read heads. */
+  readonly creation?: DevKitCreation;
+  /** which deployment, or which address of an application, receives it */
+  readonly deploymentId: DeploymentId;
+  readonly queueName: string;
+  /** Messages of a lane are delivered one at a time: those of a run, or of one step of it. */
+  readonly lane?: string;
+  /** the same for each delivery of a message */
+  readonly messageId: string;
+  /** A queue drops a message with the same deduplication within five minutes. */
+  readonly deduplication: string;
+  /** 1 for the first delivery; receives of a queue count too */
+  readonly attempt: Attempt;
+  /** with tags for bytes and times; a large one is in the bucket */
+  readonly message: Payload;
+  /** the message is not delivered earlier */
+  readonly notBefore?: Instant;
 }
 
 /** Wake a sleeping node. A job that is early is sent again; a stale one changes nothing. */
@@ -111,6 +138,7 @@ export type Job =
   | NodeJob
   | MessageJob
   | WorkflowTaskJob
+  | DevKitJob
   | WakeJob
   | RecheckJob
   | ChildJob
@@ -119,7 +147,7 @@ export type Job =
   | WaitsJob
   | RetentionJob;
 /** Jobs that are available at once, without a delay. */
-export type WorkJob = NodeJob | MessageJob | WorkflowTaskJob;
+export type WorkJob = NodeJob | MessageJob | WorkflowTaskJob | DevKitJob;
 
 /** The result of an attempt, which the collector commits together with the results of its siblings. */
 export interface AttemptResult extends Traced {

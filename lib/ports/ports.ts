@@ -2,6 +2,7 @@
 import type { ControlPorts } from './control.ts';
 import type { CoordinationPorts } from './coordination.ts';
 import type { DeploymentPorts } from './deployments.ts';
+import type { DevKitPorts } from './devkit.ts';
 import type { MessagingPorts } from './jobs.ts';
 import type { RunRecordPorts } from './run-records.ts';
 import type { SchedulePorts } from './schedules.ts';
@@ -18,5 +19,6 @@ export interface Ports
     SchedulePorts,
     DefinitionPorts,
     DeploymentPorts,
+    DevKitPorts,
     ControlPorts,
     WatchingPorts {}

@@ -7,13 +7,15 @@ import type { ReusedNode } from '../engine/graph/rerun-from.ts';
 import type { DeploymentId, NodeId, RunAddress } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { RunEvent } from '../engine/log/events.ts';
-import type { BundleCreation, CodeCreation, GraphCreation } from '../engine/log/head.ts';
+import type { BundleCreation, CodeCreation, DevKitCreation, GraphCreation, RunCreation } from '../engine/log/head.ts';
+import type { WorldRequest } from '../engine/devkit/decide.ts';
+import type { WorkJob } from '../ports/jobs.ts';
 import type { Instant } from '../engine/time.ts';
 import type { NodeTypeOf } from './commit/append-facts.ts';
 import type { ServedWorkflow } from './deployments/find-ready-deployment.ts';
 
 /** What to run, with an input that the version accepted. */
-export type Resolved = ResolvedGraph | ResolvedCode;
+export type Resolved = ResolvedGraph | ResolvedCode | ResolvedDevKit;
 
 interface Found {
   readonly kind: 'found';
@@ -39,10 +41,22 @@ export interface ResolvedCode extends Found, ServedWorkflow {
   readonly copied?: { readonly from: RunAddress; readonly entries: readonly CopiedEntry[] };
 }
 
+/** A run of the Workflow DevKit. Its input is a part of its first event. */
+export interface ResolvedDevKit extends Found {
+  readonly runtime: 'devkit';
+  readonly workflowName: string;
+  readonly deploymentId: DeploymentId;
+  /** the event that creates it */
+  readonly request: WorldRequest;
+  /** the platform starts it; otherwise the application sends its first message */
+  readonly sendsFirst?: true;
+}
+
 export interface ResolvedByKind {
   readonly graph: ResolvedGraph;
   readonly code: ResolvedCode;
   readonly bundle: ResolvedCode;
+  readonly devkit: ResolvedDevKit;
 }
 
 export const isTest = (resolved: Resolved): boolean =>
@@ -67,7 +81,10 @@ export interface PreparedRun {
   readonly created:
     | Pick<GraphCreation, 'kind' | 'workflow' | 'deploymentId' | 'isTest'>
     | Pick<BundleCreation, 'kind' | 'workflow' | 'deploymentId'>
-    | Pick<CodeCreation, 'kind' | 'workflow' | 'deploymentId'>;
+    | Pick<CodeCreation, 'kind' | 'workflow' | 'deploymentId'>
+    | Pick<DevKitCreation, 'kind' | 'workflow' | 'deploymentId'>;
+  /** messages to send once the run exists, besides those that its events cause */
+  readonly firstJobs?: (creation: RunCreation) => readonly WorkJob[];
   readonly events: readonly RunEvent[];
   /** the events of the commits after the first that exist from the beginning: the copied log of an earlier run */
   readonly copied?: readonly (readonly RunEvent[])[];

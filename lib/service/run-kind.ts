@@ -8,6 +8,7 @@ import type { RunState } from '../engine/log/fold.ts';
 import type { Head } from '../engine/log/head.ts';
 import type { Decision } from './commit/append-facts.ts';
 import type { Decider } from './decider.ts';
+import type { Recovery } from './execution/recover-run.ts';
 import type { NotPrepared, PrepareTerms, PreparedRun, ResolvedByKind } from './new-run.ts';
 import type { AppendResult } from './run-log/append.ts';
 import type { RunFold } from './run-log/read-run-fold.ts';
@@ -40,6 +41,8 @@ export interface RunKind<Kind extends KindName = KindName> {
   jobOf(head: HeadOf<Kind>, commit: CommitNo, attempt: AttemptRef, resend?: number): Executions[Kind]['job'];
   /** Handles the job, if its attempt is still open. */
   execute(worker: Executions[Kind]['worker'], job: Executions[Kind]['job'], delivery: Delivery): Promise<void>;
+  /** Recovers an open run whose messages may be lost; absent: its nodes are recovered one by one. */
+  recover?(decider: Decider, fold: FoldOf<Kind>): Promise<Recovery>;
   /** Commits that a wait has ended at its time. @returns undefined if another writer ended it */
   endWait(worker: Worker, fold: RunFold, fact: Extract<Fact, { kind: 'node-woken' }>): Promise<Continuation | undefined>;
 

@@ -1,7 +1,8 @@
 /** What executes the jobs of runs: the processes of each kind of job, and what they know of a delivery. */
 import type { Instant } from '../engine/time.ts';
 import type { Bundles } from '../ports/bundles.ts';
-import type { MessageJob, NodeJob, WorkflowTaskJob } from '../ports/jobs.ts';
+import type { AppCalls } from '../ports/devkit.ts';
+import type { DevKitJob, MessageJob, NodeJob, WorkflowTaskJob } from '../ports/jobs.ts';
 import type { Programs } from '../ports/programs.ts';
 import type { RunAttempt } from './commit/plans.ts';
 import type { Decider } from './decider.ts';
@@ -23,16 +24,24 @@ export interface Deliverer extends Decider {
   readonly bundles: Bundles;
 }
 
+/** Delivers messages of the Workflow DevKit. */
+export interface DevKitDeliverer extends Deliverer {
+  readonly apps: AppCalls;
+}
+
 /** Which process executes which job, by the kind of the run. */
 export interface Executions {
   readonly graph: { readonly worker: Worker; readonly job: NodeJob };
   readonly code: { readonly worker: WorkflowTaskWorker; readonly job: WorkflowTaskJob };
   readonly bundle: { readonly worker: Deliverer; readonly job: MessageJob };
+  readonly devkit: { readonly worker: DevKitDeliverer; readonly job: DevKitJob };
 }
 
 export interface Delivery {
   /** the message was delivered before: its work may be complete, partly complete, or lost */
   readonly isRedelivered: boolean;
+  /** receives of the message by its queue, this one included; absent: 1 */
+  readonly receives?: number;
   /** end of this invocation's time */
   readonly mustEndAt: Instant;
   /** it came from the delay queue, which has no message groups and so no fair shares */

@@ -104,11 +104,34 @@ if (found === undefined) {
 }
 `;
 
+/**
+ * Version 4 of the Workflow DevKit loads its World with `require`, which cannot load an ES module on every Node 20. So the World has a
+ * build of its own for it, and types that pass on those of the ES module.
+ */
+async function buildCommonJsWorld(folder: string): Promise<void> {
+  await build({
+    entryPoints: [join(folder, 'world', 'index.js')],
+    outfile: join(folder, 'world', 'index.cjs'),
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    target: 'node20',
+    format: 'cjs',
+    logLevel: 'warning',
+  });
+  const types = `import type { World } from './index.js' with { 'resolution-mode': 'import' };
+export type { World };
+export declare function createWorld(): World;
+`;
+  writeFileSync(join(folder, 'world', 'index.d.cts'), types);
+}
+
 /** What an application and the author of workflows import. */
 export async function buildLibrary(folder: string): Promise<void> {
   compile('tsconfig.package.json', folder);
   await vendor(folder, 'canonicalize');
   supportNode20(folder);
+  await buildCommonJsWorld(folder);
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin', 'stepwell.mjs'), launcher);
   writeManifest(folder, {
@@ -123,7 +146,9 @@ export async function buildLibrary(folder: string): Promise<void> {
       './app-host': 'app-host',
       './openworkflow': 'openworkflow',
       './openworkflow/backend': 'openworkflow/backend',
+      './world': 'world',
     },
+    commonJs: ['./world'],
     dependencies: packagesIn(folder).filter((name) => name !== tableClient),
     optionalPeers: [tableClient],
   });

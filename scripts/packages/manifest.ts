@@ -28,6 +28,8 @@ export interface Package {
   readonly bin?: Readonly<Record<string, string>>;
   /** module folder by export, such as `./sdk` */
   readonly exports?: Readonly<Record<string, string>>;
+  /** those of the exports that also have a build for `require`, in `index.cjs` */
+  readonly commonJs?: readonly string[];
   readonly dependencies: readonly string[];
   readonly optionalDependencies?: readonly string[];
   readonly peerDependencies?: readonly string[];
@@ -49,11 +51,12 @@ function versionsOf(names: readonly string[], range: (version: string) => string
 
 /** Writes package.json, README.md and LICENSE. */
 export function writeManifest(folder: string, contents: Package): void {
-  const { name, description, readme, bin, exports = {}, optionalPeers = [] } = contents;
-  const entries = Object.entries(exports).map(([entryPoint, module]) => [
-    entryPoint,
-    { types: `./${module}/index.d.ts`, default: `./${module}/index.js` },
-  ]);
+  const { name, description, readme, bin, exports = {}, commonJs = [], optionalPeers = [] } = contents;
+  const entries = Object.entries(exports).map(([entryPoint, module]) => {
+    const esModule = { types: `./${module}/index.d.ts`, default: `./${module}/index.js` };
+    if (!commonJs.includes(entryPoint)) return [entryPoint, esModule];
+    return [entryPoint, { import: esModule, require: { types: `./${module}/index.d.cts`, default: `./${module}/index.cjs` } }];
+  });
   const manifest = defined({
     name,
     version: project.version,

@@ -52,10 +52,10 @@ test('an extension reaches each item of a code run on both sides', async () => {
   let position = await log.extendItems(run, later.expiresAt, { limit: 1 });
   while (position !== undefined) position = await log.extendItems(run, later.expiresAt, { limit: 1, after: position });
   await log.extendHead(run, later);
-  const keys = [headKey(run), projectionKey(run), logKey(run, 'code', 2), attachmentKey(run, 'code', 'input')];
+  const keys = [headKey(run), projectionKey(run, 'code'), logKey(run, 'code', 2), attachmentKey(run, 'code', 'input')];
   for (const key of keys) expect((await table.get(key))?.[runsTableKeys.expiry], key.sk).toEqual(expiry(later.expiresAt));
   await code.project(run, { status: 'running', asOf: commitNo(3) }, later.expiresAt);
-  expect((await table.get(projectionKey(run)))?.[runsTableKeys.expiry]).toEqual(expiry(later.expiresAt));
+  expect((await table.get(projectionKey(run, 'code')))?.[runsTableKeys.expiry]).toEqual(expiry(later.expiresAt));
 });
 
 describe('items of the code side', () => {
@@ -105,7 +105,7 @@ describe('items of the code side', () => {
     const heads = await platform().heads([run, graph, freshRun(run)]);
     expect(heads.map((head) => head?.projection.status)).toEqual(['failed', 'pending', undefined]);
     expect(await table.get(headKey(run))).toEqual(before);
-    expect((await table.get(projectionKey(run)))?.['ttl']).toEqual(before?.['ttl']);
+    expect((await table.get(projectionKey(run, 'code')))?.['ttl']).toEqual(before?.['ttl']);
   });
 
   test('a projection adds the run to the lists once', async () => {
@@ -128,7 +128,7 @@ test('a deleted code run leaves only its tombstones', async () => {
   expect((await platform().commitsAfter(run, firstCommit)).map((each) => isTombstone(each))).toEqual([true]);
   expect(await platform().put(run, commit(2), expiresAt)).toMatchObject({ kind: 'occupied' });
   expect(await platform().heartbeats(run)).toEqual([]);
-  expect(await table.get(projectionKey(run))).toBeUndefined();
+  expect(await table.get(projectionKey(run, 'code'))).toBeUndefined();
   expect(await platform().create(created)).toMatchObject({ kind: 'occupied' });
 });
 

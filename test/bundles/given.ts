@@ -11,7 +11,7 @@ import { deploymentId, environment, projectId } from '../../lib/engine/ids.ts';
 import { durationMs, after, instant } from '../../lib/engine/time.ts';
 import { MemoryArtifacts } from '../../lib/memory/deployments.ts';
 import { type BundleResult, bundlePaths } from '../../lib/ports/bundles.ts';
-import { type Manifest, defaultApp } from '../../lib/ports/deployments.ts';
+import { type DevKitBuild, type Manifest, defaultApp } from '../../lib/ports/deployments.ts';
 
 export const scope = { projectId: projectId('proj'), environment: environment('test') };
 const clock = { now: () => instant(Date.now()), sleep: async () => {} };
@@ -32,14 +32,14 @@ export interface Host {
   readonly printed: PrintedLine[];
   readonly folder: string;
   /** Uploads an artifact and returns its manifest. */
-  deploy(name: string, files: string | Readonly<Record<string, string>>): Promise<Manifest>;
+  deploy(name: string, files: string | Readonly<Record<string, string>>, devkit?: DevKitBuild): Promise<Manifest>;
   ask(manifest: Manifest, asked?: Asked): Promise<BundleResult>;
 }
 
 /** A single string is the code of the workflow bundle. */
 export function hostOf(
   settings: Pick<ThreadSlotSettings, 'limits'> &
-    Pick<BundleHost, 'readCredentialVariables'> & { readonly memoryMb?: number; readonly reads?: () => void } = {},
+    Pick<BundleHost, 'readCredentialVariables' | 'world'> & { readonly memoryMb?: number; readonly reads?: () => void } = {},
 ): Host {
   const artifacts = new MemoryArtifacts();
   const printed: PrintedLine[] = [];
@@ -62,6 +62,7 @@ export function hostOf(
     clock,
     memoryMb: settings.memoryMb ?? 128,
     print: (line) => printed.push(line),
+    ...(settings.world === undefined ? {} : { world: settings.world }),
     ...(settings.readCredentialVariables === undefined ? {} : { readCredentialVariables: settings.readCredentialVariables }),
   });
   onTestFinished(() => threadSlots.stop());
@@ -70,14 +71,14 @@ export function hostOf(
     artifacts,
     printed,
     folder,
-    async deploy(name, files) {
+    async deploy(name, files, devkit) {
       const sources = typeof files === 'string' ? { [bundlePaths.workflow]: files } : files;
       const packed = await packArchive(new Map(Object.entries(sources).map(([path, text]) => [path, Buffer.from(text)])));
       const manifest: Manifest = {
         deploymentId: deploymentId(name),
         specVersion: 1,
         app: defaultApp,
-        runtime: 'bundle',
+        ...(devkit === undefined ? { runtime: 'bundle' } : { runtime: 'devkit', devkit }),
         workflows: [{ name: 'greet' }],
         steps: [],
         files: packed.files,

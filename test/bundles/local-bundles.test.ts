@@ -243,7 +243,7 @@ describe('an artifact that cannot be loaded', () => {
     );
     expect(await host.ask(manifest)).toEqual({
       kind: 'unloadable',
-      message: expect.stringMatching(/World of the Workflow DevKit that it made itself.*runs no apps/),
+      message: expect.stringMatching(/World of the Workflow DevKit that it made itself.*runtime devkit/),
     });
   });
 

@@ -1,6 +1,6 @@
 /** One client call for each route, and a response that matches its schema. A missing call does not compile. */
 import * as z from 'zod';
-import { routes } from '../../lib/api/routes.ts';
+import { type OperationOf, routes } from '../../lib/api/routes.ts';
 import type { Route } from '../../lib/api/route.ts';
 import type { StepwellClient } from '../../lib/client/index.ts';
 
@@ -15,8 +15,13 @@ const manifest: Parameters<StepwellClient['createDeployment']>[0] = {
   artifact: { sha256, bytes: 1 },
 };
 
+/** Calls of the Workflow DevKit's World: its package makes them, and the client has none for them. */
+type WorldCall = Exclude<OperationOf<'world'>, 'publishMessage' | 'getWorldDeploymentId'>;
 /** Webhooks are sent by their providers, so the client has no call for them. */
-type ClientRoute = Exclude<(typeof routes)[number], { readonly scope: null; readonly action: string }>;
+type ClientRoute = Exclude<
+  (typeof routes)[number],
+  { readonly scope: null; readonly action: string } | { readonly operationId: WorldCall }
+>;
 export type ClientOperation = ClientRoute['operationId'];
 export type ClientMutation = Extract<ClientRoute, { action: string }>['operationId'];
 
@@ -83,7 +88,9 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
 };
 
 type CalledRoute = Route & { readonly operationId: ClientOperation };
-const hasClientCall = (route: Route): route is CalledRoute => route.scope !== null || route.action === undefined;
+const ofTheClient: ReadonlySet<string> = new Set(['publishMessage', 'getWorldDeploymentId']);
+const hasClientCall = (route: Route): route is CalledRoute =>
+  (route.scope !== null || route.action === undefined) && (route.servedBy !== 'world' || ofTheClient.has(route.operationId));
 const callsByRoute: readonly Route[] = routes;
 export const allRoutes: readonly CalledRoute[] = callsByRoute.filter(hasClientCall);
 

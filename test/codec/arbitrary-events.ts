@@ -1,5 +1,6 @@
 /** Generates events of every type with any valid content. */
 import fc from 'fast-check';
+import { devKitEvents } from '../../lib/engine/devkit/events.ts';
 import { stepKinds } from '../../lib/engine/durable/step.ts';
 import { attempt, iterationKey, nodeId, runId, signalId, signalIdPattern } from '../../lib/engine/ids.ts';
 import type { JsonValue, Payload } from '../../lib/engine/json.ts';
@@ -67,6 +68,18 @@ const step = maybe(
 const is = <Type extends RunEventType>(type: Type) => fc.constant({ type });
 
 const members: { readonly [Type in RunEventType]: fc.Arbitrary<Extract<RunEvent, { type: Type }>> } = {
+  DEVKIT: all(
+    is('DEVKIT'),
+    fc.record({ event: fc.constantFrom(...devKitEvents), specVersion: fc.nat() }),
+    maybe('correlationId', text),
+    maybe('occurredAt', moment),
+    maybe('resumeId', text),
+    maybe('resumeDigest', text),
+    maybe('data', fc.dictionary(text, text)),
+    maybe('until', moment),
+    maybe('payload', payload),
+    maybe('afterEnd', fc.constantFrom('completed' as const, 'failed' as const, 'cancelled' as const)),
+  ),
   INPUT_SET: all(is('INPUT_SET'), fc.record({ input: payload })),
   SYSTEM_SET: all(is('SYSTEM_SET'), fc.record({ key: text, value: payload })),
   RUN_STARTED: is('RUN_STARTED'),

@@ -11,6 +11,7 @@ import { S3Artifacts } from '../../lib/aws/artifacts.ts';
 import { DynamoAudit } from '../../lib/aws/audit.ts';
 import { S3Blobs } from '../../lib/aws/blobs.ts';
 import { DynamoDeletions } from '../../lib/aws/deletions.ts';
+import { DynamoDevKitStreams, DynamoHookTokens, DynamoRegisteredApps } from '../../lib/aws/devkit.ts';
 import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../lib/aws/jobs.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
@@ -109,6 +110,9 @@ export const startAwsEnvs = async (implementation = usualTables): Promise<AwsEnv
         signals: new DynamoSignals(control),
         concurrencySlots: new DynamoConcurrencySlots(control),
         streams: new DynamoStreams(runs),
+        hookTokens: new DynamoHookTokens(runs),
+        devKitStreams: new DynamoDevKitStreams(runs),
+        registeredApps: new DynamoRegisteredApps(control),
         queries: dynamoQueries(control),
         lenses: dynamoLenses(control),
         schedules: new DynamoSchedules(control),

@@ -12,6 +12,7 @@ import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { DynamoSchedules } from '../../lib/aws/schedules.ts';
 import { DynamoConcurrencySlots } from '../../lib/aws/concurrency-slots.ts';
+import { DynamoDevKitStreams, DynamoHookTokens, DynamoRegisteredApps } from '../../lib/aws/devkit.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { DynamoExternalLogs } from '../../lib/aws/external-logs.ts';
 import { DynamoExternalRuns } from '../../lib/aws/external-runs.ts';
@@ -31,6 +32,7 @@ import { runIndexSuite } from './run-index.suite.ts';
 import { runLogSuite } from './run-log.suite.ts';
 import { schedulesSuite } from './schedules.suite.ts';
 import { concurrencySlotsSuite } from './concurrency-slots.suite.ts';
+import { devKitSuite } from './devkit.suite.ts';
 import { signalsSuite } from './signals.suite.ts';
 import { socketsSuite } from './sockets.suite.ts';
 import { storedSettingsSuite } from './stored-settings.suite.ts';
@@ -86,6 +88,18 @@ for (const { name, start } of dynamoImplementations) {
     });
     signalsSuite({ name, open: async () => ({ port: new DynamoSignals(await createControlTable(client)), close }) });
 
+    devKitSuite({
+      name,
+      open: async () => {
+        const [runs, control] = [await createRunsTable(client), await createControlTable(client)];
+        const port = {
+          hookTokens: new DynamoHookTokens(runs),
+          devKitStreams: new DynamoDevKitStreams(runs),
+          registeredApps: new DynamoRegisteredApps(control),
+        };
+        return { port, close };
+      },
+    });
     externalRunsSuite({ name, open: async () => ({ port: new DynamoExternalRuns(await createRunsTable(client)), close }) });
 
     streamsSuite({ name, open: async () => ({ port: new DynamoStreams(await createRunsTable(client)), close }) });

@@ -90,6 +90,19 @@ const failure = { cause: 'timeout', message: 'took longer than 30 s', code: 'slo
 
 /** One event of every type, with all optional members. */
 export const eventOfEachType: { readonly [Type in RunEventType]: Extract<RunEvent, { type: Type }> } = {
+  DEVKIT: {
+    type: 'DEVKIT',
+    event: 'hook_received',
+    correlationId: 'hook_1',
+    specVersion: 7,
+    occurredAt: noon,
+    resumeId: 'resume-1',
+    resumeDigest: 'sha256',
+    data: { token: 'order-7', deep: { $date: '2026-01-01T00:00:00.000Z' } },
+    until: noon,
+    payload: inline({ $bytes: 'ZGV2bFsxXQ==' }),
+    afterEnd: 'completed',
+  },
   INPUT_SET: { type: 'INPUT_SET', input: { ref: 'item:input', bytes: 12_345 } },
   SYSTEM_SET: { type: 'SYSTEM_SET', key: 'region', value: inline({ deep: [1, 'two', null, true, { '': 0.5 }] }) },
   RUN_STARTED: { type: 'RUN_STARTED' },

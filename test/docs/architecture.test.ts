@@ -102,7 +102,7 @@ describe('keys', () => {
     heartbeatKey(run, 'platform', node),
     snapshotKey(run, 'platform'),
     deltaKey(run, node, 0),
-    projectionKey(run),
+    projectionKey(run, 'code'),
     logKey(run, 'code', 2),
     due,
     dueKey(run, minute, 'code'),

@@ -6,7 +6,8 @@ import * as z from 'zod';
 import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { externalRunId } from '../../lib/engine/external/run.ts';
-import { appName, deploymentId, environment, projectId, runId } from '../../lib/engine/ids.ts';
+import { eventMargin, maxEvents } from '../../lib/engine/devkit/events.ts';
+import { appName, commitNo, deploymentId, environment, eventId, projectId, runId } from '../../lib/engine/ids.ts';
 import { after, days } from '../../lib/engine/time.ts';
 import { pointerAfter } from '../../lib/ports/deployments.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -45,6 +46,27 @@ const withTwoApps = async (): Promise<readonly [Http, string]> => {
   await api.call('POST', '/v1/deployments', await formOf(key, { manifest: JSON.stringify(manifest), artifact: archive }));
   for (const id of ['d', 'e']) await api.call('POST', `/v1/deployments/${id}/activate`, { key });
   return [api, key];
+};
+
+const application = 'https://app.example.com';
+const serialized = { $bytes: 'ZGV2bFsxXQ==' };
+
+/** With a DevKit run of a registered application, which has started. */
+const devKit = async (specVersion = 5): Promise<(data: object) => Promise<Answered>> => {
+  const [api, key] = await withKey();
+  const registered = await api.call('POST', '/v1/world/apps', { key, body: { baseUrl: application } });
+  const id = api.world.ids.runId(api.world.clock.now());
+  const create = (data: object) =>
+    api.call('POST', '/v1/world/events/create', { key, body: { runId: id, data: { specVersion, ...data } } });
+  const eventData = { deploymentId: registered.body['deploymentId'], workflowName: 'workflow//./a//b', input: serialized };
+  await create({ eventType: 'run_created', eventData });
+  return create;
+};
+
+/** A read of the World that names something unknown. */
+const worldRead = (path: string, body?: object) => async (): Promise<Answered> => {
+  const [api, key] = await withKey();
+  return api.call(body === undefined ? 'GET' : 'POST', path, { key, ...(body === undefined ? {} : { body }) });
 };
 
 const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answered>> = {
@@ -354,6 +376,81 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
   internal: async () => {
     const [api, key] = await withKey(breaking(new Error('a secret of ours'))());
     return api.call('GET', '/v1/workflows', { key });
+  },
+  entity_conflict: async () =>
+    (await devKit())({ eventType: 'run_created', eventData: { deploymentId: 'd', workflowName: 'w' } }),
+  run_expired: async () => {
+    const record = await devKit();
+    await record({ eventType: 'run_cancelled' });
+    return record({ eventType: 'run_started' });
+  },
+  too_early: async () => {
+    const record = await devKit();
+    const step = { correlationId: 'step_1' };
+    await record({ eventType: 'step_created', ...step, eventData: { stepName: 's', input: serialized } });
+    const retryAfter = { $date: '2100-01-01T00:00:00.000Z' };
+    await record({ eventType: 'step_retrying', ...step, eventData: { error: serialized, retryAfter } });
+    return record({ eventType: 'step_started', ...step });
+  },
+  run_not_found: worldRead(`/v1/world/runs/${unknownRun}`),
+  hook_not_found: worldRead('/v1/world/hooks/by-token/nobody'),
+  step_not_found: async () => (await devKit())({ eventType: 'step_started', correlationId: 'step_9' }),
+  wait_not_found: async () => (await devKit())({ eventType: 'wait_completed', correlationId: 'wait_9' }),
+  event_not_found: async () => {
+    const [api, key] = await withKey();
+    const registered = await api.call('POST', '/v1/world/apps', { key, body: { baseUrl: application } });
+    const id = api.world.ids.runId(api.world.clock.now());
+    const eventData = { deploymentId: registered.body['deploymentId'], workflowName: 'w', input: serialized };
+    await api.call('POST', '/v1/world/events/create', {
+      key,
+      body: { runId: id, data: { eventType: 'run_created', eventData } },
+    });
+    return api.call('POST', '/v1/world/events/get', { key, body: { runId: id, eventId: 'evnt_9' } });
+  },
+  run_not_supported: async () => {
+    const [api, key] = await withKey();
+    const data = {
+      eventType: 'run_created',
+      specVersion: 8,
+      eventData: { deploymentId: 'd', workflowName: 'w', input: serialized },
+    };
+    const id = api.world.ids.runId(api.world.clock.now());
+    return api.call('POST', '/v1/world/events/create', { key, body: { runId: id, data } });
+  },
+  event_not_supported: async () => (await devKit(1))({ eventType: 'run_started' }),
+  attributes_invalid: async () => {
+    const changes = [{ key: '$reserved', value: 'x' }];
+    return (await devKit())({ eventType: 'attr_set', eventData: { changes, writer: { type: 'workflow' } } });
+  },
+  event_limit: async () => {
+    const [api, key] = await withKey();
+    const registered = await api.call('POST', '/v1/world/apps', { key, body: { baseUrl: application } });
+    const { world } = api;
+    const id = world.ids.runId(world.clock.now());
+    const eventData = { deploymentId: registered.body['deploymentId'], workflowName: 'w', input: serialized };
+    await api.call('POST', '/v1/world/events/create', {
+      key,
+      body: { runId: id, data: { eventType: 'run_created', eventData } },
+    });
+    const event = { type: 'DEVKIT', event: 'attr_set', specVersion: 5, data: { changes: [], writer: {} } } as const;
+    const commit = {
+      number: commitNo(2),
+      firstEventId: eventId(2),
+      events: Array.from({ length: maxEvents + eventMargin }, () => event),
+      at: world.clock.now(),
+      by: 'world',
+      nonce: world.ids.nonce(),
+    };
+    const head = { projectId: projectId('default'), environment: environment('test'), runId: id };
+    await world.log.put(head, commit, after(world.clock.now(), days(60)));
+    const data = { eventType: 'attr_set', eventData: { changes: [], writer: { type: 'workflow' } } };
+    return api.call('POST', '/v1/world/events/create', { key, body: { runId: id, data } });
+  },
+  world_deployment_not_found: async () => {
+    const [api, key] = await withKey();
+    const data = { eventType: 'run_created', eventData: { deploymentId: 'nobody', workflowName: 'w', input: serialized } };
+    const id = api.world.ids.runId(api.world.clock.now());
+    return api.call('POST', '/v1/world/events/create', { key, body: { runId: id, data } });
   },
   unavailable: async () => {
     const [api, key] = await withKey(breaking(new Unavailable('the table'))());

@@ -52,6 +52,7 @@ const driven = async (stages: Parameters<typeof startCodeRun>[0]) => {
     programs: code,
     messageHeads: { record: () => undefined },
     bundles: { deliver: () => Promise.reject(new Error('no message was sent')) },
+    apps: { post: () => Promise.reject(new Error('no message was sent')) },
   };
   const take = (job: Parameters<typeof handleCodeJob>[1], isRedelivered = false) =>
     handleCodeJob(runner, parseJob(jobBody(job)), { isRedelivered, mustEndAt: after(env.ports.clock.now(), minutes(15)) });

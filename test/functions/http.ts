@@ -9,6 +9,8 @@ import { servedByApi } from '../../functions/api/operations/all.ts';
 import { servedByLibrary } from '../../functions/api/operations/library.ts';
 import { servedByTestRuns } from '../../functions/api/operations/test-runs.ts';
 import { servedByWebhooks } from '../../functions/api/operations/webhooks.ts';
+import { servedByWorld } from '../../functions/api/operations/world.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { httpFunction } from '../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../functions/api/operation.ts';
 import { findingsOfDefinition } from '../../functions/api/operations/workflows.ts';
@@ -110,6 +112,7 @@ export const http = (
     library: httpFunction(tools, servedByLibrary),
     'test-runs': httpFunction(tools, servedByTestRuns),
     webhooks: httpFunction(webhooks, servedByWebhooks),
+    world: httpFunction({ ...tools, decider: { ...tools.decider, foldCache: new FoldCache() } }, servedByWorld),
   };
 
   let chance = 0;

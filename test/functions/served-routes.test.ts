@@ -6,6 +6,7 @@ import { servedByEvents } from '../../functions/api/operations/events.ts';
 import { servedByLibrary } from '../../functions/api/operations/library.ts';
 import { servedByTestRuns } from '../../functions/api/operations/test-runs.ts';
 import { servedByWebhooks } from '../../functions/api/operations/webhooks.ts';
+import { servedByWorld } from '../../functions/api/operations/world.ts';
 import { routes } from '../../lib/api/routes.ts';
 
 const functions = {
@@ -15,6 +16,7 @@ const functions = {
   library: servedByLibrary,
   'test-runs': servedByTestRuns,
   webhooks: servedByWebhooks,
+  world: servedByWorld,
 };
 
 describe.each(Object.entries(functions))('%s', (name, served) => {

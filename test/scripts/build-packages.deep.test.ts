@@ -208,6 +208,39 @@ it('the library works on Node 20, 22 and 24', async () => {
   }
 });
 
+const useOfWorld = `const world = createWorld();
+const { createQueueHandler } = world;
+const refused = await createQueueHandler('__wkf_workflow_', async () => {})(new Request('http://localhost/', { method: 'POST', body: '{}' }));
+const error = await world.runs.get('wrun_1').catch((thrown) => thrown);
+console.log(JSON.stringify([world.specVersion, refused.status, error.name, error.message.includes('STEPWELL_URL')]));
+`;
+
+it.each([
+  ['import', 'world.mjs', `import { createWorld } from 'stepwell/world';\n${useOfWorld}`],
+  ['require', 'world.cjs', `const { createWorld } = require('stepwell/world');\n(async () => {\n${useOfWorld}})();\n`],
+])('the World loads by %s on Node 20, 22 and 24, without settings', async (_how, file, program) => {
+  write(library, file, program);
+  const env = { STEPWELL_SPEC_VERSION: '5' };
+  for (const [major, nodeFolder] of nodeFolders()) {
+    const { stdout, stderr } = await library.run('node', [file], { nodeFolder, env });
+    expect([JSON.parse(stdout), stderr], `on Node ${major}`).toEqual([[5, 400, 'WorkflowWorldError', true], '']);
+  }
+});
+
+it('the World has its types in both module systems', () => {
+  write(
+    library,
+    'world-types.mts',
+    `import { type World, createWorld } from 'stepwell/world';\nexport const made: World = createWorld();\n`,
+  );
+  write(
+    library,
+    'world-types.cts',
+    `import { type World, createWorld } from 'stepwell/world';\nexport const made: World = createWorld();\n`,
+  );
+  expect(compile(library, ['world-types.mts', 'world-types.cts'])).toEqual([]);
+});
+
 it('the store of openworkflow needs the client of DynamoDB, which an application installs beside it', async () => {
   write(
     project,

@@ -7,7 +7,7 @@ import { handleDeadLetter } from '../../lib/service/execution/handle-dead-letter
 import type { TestEnv } from './test-env.ts';
 
 /** The last worker that received the message recorded its start and crashed. */
-export async function deadLetterAfterCrash(env: TestEnv, message: Extract<Job, { readonly attempt: unknown }>): Promise<void> {
+export async function deadLetterAfterCrash(env: TestEnv, message: Extract<Job, { readonly nodeId: unknown }>): Promise<void> {
   const { run, attempt } = message;
   const { head } = await env.fold(run);
   const now = env.ports.clock.now();
@@ -27,6 +27,7 @@ export async function deadLetterAll(env: TestEnv): Promise<number> {
   const messages: readonly (Job | ResultMessage)[] = [
     ...jobs.takeSent(),
     ...jobs.takeMessages(),
+    ...jobs.takeDevKitMessages(),
     ...delayed,
     ...jobs.results.splice(0),
   ];

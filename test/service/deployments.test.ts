@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { createHash } from 'node:crypto';
 import { type AppName, appName, deploymentId, keyId, nodeId, nonce, scheduleId, workflowName } from '../../lib/engine/ids.ts';
 import { type Instant, after, days, hours, minutes } from '../../lib/engine/time.ts';
-import { bundlePaths } from '../../lib/ports/bundles.ts';
+import { bundlePaths, devKitBundlePaths } from '../../lib/ports/bundles.ts';
 import { programPath } from '../../lib/ports/programs.ts';
-import { type Deployments, type Manifest, pointerAfter } from '../../lib/ports/deployments.ts';
+import { type Deployments, type Manifest, pointerAfter, type DevKitBuild } from '../../lib/ports/deployments.ts';
 import type { Schedule } from '../../lib/ports/schedules.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -110,8 +110,16 @@ describe('creating a deployment', () => {
 describe('an app of the Workflow DevKit', () => {
   const sdk = 'var WorldCache = Symbol.for("@workflow/world//cache");';
   it.each([
-    ['4.8.9', `${sdk} register("step//workflow@4.8.9//fetch");`, /contains Workflow DevKit 4\.8\.9,.*docs\/SDK\.md/],
-    ['a beta', `${sdk} register("step//workflow@5.0.0-beta.35//fetch");`, /Workflow DevKit 5\.0\.0-beta\.35,/],
+    [
+      '4.8.9',
+      `${sdk} register("step//workflow@4.8.9//fetch");`,
+      /contains Workflow DevKit 4\.8\.9, which needs the runtime devkit/,
+    ],
+    [
+      'a beta',
+      `${sdk} register("step//@workflow/core/runtime/start@5.0.0-beta.35//start");`,
+      /Workflow DevKit 5\.0\.0-beta\.35,/,
+    ],
     ['no version', sdk, /Workflow DevKit of an unknown version,/],
   ])('is refused with the version that its bundle shows: %s', async (_what, flow, message) => {
     const { ports } = createTestEnv();
@@ -129,6 +137,59 @@ describe('an app of the Workflow DevKit', () => {
     expect(await createDeployment(ports, scope, manifest, { by: null, archive })).toMatchObject({
       kind: 'artifact_invalid',
       errors: [{ code: 'bundle_missing' }, { code: 'devkit_unsupported', path }],
+    });
+  });
+
+  const build: DevKitBuild = { sdkVersion: '4.8.9', specVersion: 3, nodeVersion: '24.1.0', format: 'commonjs' };
+  const beta: DevKitBuild = { sdkVersion: '5.0.0-beta.35', specVersion: 5, nodeVersion: '24.1.0', format: 'module' };
+  const flowModule = devKitBundlePaths.module.workflow;
+  const flow4 = { [bundlePaths.workflow]: `${sdk} register("step//workflow@4.8.9//fetch");`, [bundlePaths.step]: sdk };
+  const flow5 = { [flowModule]: `${sdk} register("step//@workflow/core/runtime/start@5.0.0-beta.35//start");` };
+  const created = async (devkit: DevKitBuild, files: Readonly<Record<string, string>>) => {
+    const { ports } = createTestEnv();
+    const change = { runtime: 'devkit' as const, devkit };
+    const { manifest, archive } = await packedDeployment('dep_1', { workflows: ['workflow//./a//b'], files, change });
+    return createDeployment(ports, scope, manifest, { by: null, archive });
+  };
+
+  it.each([
+    ['4.8.9', build, flow4],
+    ['4.9.0, whose bundle shows no version', { ...build, sdkVersion: '4.9.0' }, { ...flow4, [bundlePaths.workflow]: sdk }],
+    ['5.0.0-beta.35', beta, flow5],
+    ['a later beta', { ...beta, sdkVersion: '5.0.0-beta.55', specVersion: 7 }, { [flowModule]: sdk }],
+  ])('is accepted with the runtime devkit: %s', async (_what, devkit, files) => {
+    expect(await created(devkit, files)).toMatchObject({ kind: 'created', deployment: { verifiedAt: expect.any(Number) } });
+  });
+
+  it.each([
+    ['4.1.0', { ...build, sdkVersion: '4.1.0' }, /4\.1\.0, which Stepwell does not support: use workflow 4\.8/],
+    ['an early beta', { ...beta, sdkVersion: '5.0.0-beta.19' }, /5\.0\.0-beta\.19, which Stepwell does not support/],
+    ['6.0.0', { ...beta, sdkVersion: '6.0.0' }, /6\.0\.0, which Stepwell does not know/],
+    [
+      'another spec version',
+      { ...beta, sdkVersion: '5.0.0-beta.60', specVersion: 8 },
+      /spec version 8 Stepwell does not support/,
+    ],
+    ['modules of another kind', { ...build, sdkVersion: '5.0.0-beta.60', specVersion: 7 }, /bundles are no ES modules/],
+  ])('of %s is refused with the version and what to use', async (_what, devkit, message) => {
+    const files = devkit.format === 'commonjs' ? { ...flow4, [bundlePaths.workflow]: sdk } : { [flowModule]: sdk };
+    expect(await created(devkit, files)).toMatchObject({
+      kind: 'artifact_invalid',
+      errors: [{ code: 'devkit_unsupported', message: expect.stringMatching(message) }],
+    });
+  });
+
+  it('whose bundle shows another version than its manifest is refused', async () => {
+    expect(await created({ ...build, sdkVersion: '4.8.10' }, flow4)).toMatchObject({
+      errors: [{ code: 'devkit_unsupported', message: expect.stringMatching(/DevKit 4\.8\.9, and the manifest says 4\.8\.10/) }],
+    });
+  });
+
+  it('without a bundle for steps is refused, and so is a bundle without the SDK', async () => {
+    const { [bundlePaths.step]: _steps, ...flowOnly } = flow4;
+    expect(await created(build, flowOnly)).toMatchObject({ errors: [{ code: 'bundle_missing', path: bundlePaths.step }] });
+    expect(await created(beta, { [flowModule]: 'export const POST = () => 0;' })).toMatchObject({
+      errors: [{ code: 'devkit_unsupported', message: expect.stringMatching(/no bundle contains the Workflow DevKit/) }],
     });
   });
 

@@ -7,10 +7,12 @@ import { type Instant, after, days, minutes } from '../../lib/engine/time.ts';
 import { type MemoryPorts, memoryPorts } from '../../lib/memory/memory-ports.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import type { BundleResult, BundleRequest, Bundles } from '../../lib/ports/bundles.ts';
+import type { AppCalls } from '../../lib/ports/devkit.ts';
 import type { Job, NodeJob } from '../../lib/ports/jobs.ts';
 import type { Programs } from '../../lib/ports/programs.ts';
 import { type RunResults, byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
 import { deliverMessage } from '../../lib/service/kinds/bundle/deliver-message.ts';
+import { deliverDevKitMessage } from '../../lib/service/kinds/devkit/deliver-message.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
@@ -89,6 +91,8 @@ export function createTestEnv(
     wrap?: (deps: Deps) => Deps;
     code?: BundleHandler;
     programs?: Programs;
+    /** receives the messages of the Workflow DevKit */
+    apps?: AppCalls;
   } = {},
 ): TestEnv {
   const ports = memoryPorts({ seed: 7 });
@@ -112,6 +116,7 @@ export function createTestEnv(
       throw new Error('this house has no code that is replayed');
     },
   };
+  const apps: AppCalls = options.apps ?? { post: async () => ({ kind: 'responded', status: 200, body: {} }) };
   const newWorker = (): Worker => ({
     deps,
     plans: new Plans(simulatedTypes),
@@ -159,14 +164,21 @@ export function createTestEnv(
       else if (job.kind === 'workflow_task') {
         const how = { isRedelivered, mustEndAt: mustEndAt(), ...(drainSignal === undefined ? {} : { drainSignal }) };
         await runWorkflowTask({ ...taker, programs }, job, how);
-      } else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
+      } else if (job.kind === 'devkit')
+        await deliverDevKitMessage({ ...taker, apps, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
+      else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
     },
     collect: async (results, taker = newWorker()) => {
       for (const each of results) await collectResults({ ...taker, deps: { ...taker.deps, clock: unhurried(taker.deps) } }, each);
     },
     settle: async () => {
       for (;;) {
-        const jobs: readonly Job[] = [...ports.jobs.takeSent(), ...ports.jobs.takeMessages(), ...ports.jobs.takeDue()];
+        const jobs: readonly Job[] = [
+          ...ports.jobs.takeSent(),
+          ...ports.jobs.takeMessages(),
+          ...ports.jobs.takeDevKitMessages(),
+          ...ports.jobs.takeDue(),
+        ];
         for (const job of jobs) await self.take(job, { worker });
         const results = ports.jobs.takeResults();
         await self.collect(byRun(results.map((result) => ({ result, isRedelivered: false }))));

@@ -69,12 +69,14 @@ const moduleRules = {
   },
   // The guard of an application whose runs execute elsewhere. It runs inside that application, so it imports nothing else.
   'app-host': { modules: [], packages: ['zod'], node: ['crypto', 'http'] },
+  // The World of the Workflow DevKit over the API. It runs inside an application, so it imports nothing else.
+  world: { modules: [], packages: ['zod'], node: ['crypto', 'fs', 'module', 'path'] },
   // Checks that traffic reaches the host that executes the runs, from a configuration and HTTP responses.
   ownership: { modules: ['app-host'], packages: ['zod'], node: [] },
   // The command line over the client. It also builds the archives of deployments.
   cli: {
     // A worker is a process of its own (`functions/code/process.ts`), which the command line starts and does not import.
-    modules: ['client', 'api', 'app-host', 'artifact', 'aws', 'contract', 'engine', 'ownership', 'ports', 'sdk'],
+    modules: ['client', 'api', 'app-host', 'artifact', 'aws', 'contract', 'engine', 'ownership', 'ports', 'sdk', 'world'],
     packages: ['commander', '@bomb.sh/tab', '@clack/prompts', '@modelcontextprotocol/server', 'esbuild', 'zod'],
     node: 'any',
   },
@@ -85,7 +87,7 @@ const moduleRules = {
     node: 'any',
   },
   // Executes deployed code: artifacts on disk, bundles and workflow tasks on threads.
-  bundles: { modules: ['engine', 'ports', 'artifact', 'codec', 'program'], packages: ['zod'], node: 'any' },
+  bundles: { modules: ['engine', 'ports', 'artifact', 'codec', 'program', 'world'], packages: ['zod'], node: 'any' },
   memory: { modules: ['engine', 'ports', 'codec'], packages: ['ulid'], node: [] },
   // Runs authors' workflows in their tests: the service on stores in memory, with virtual time.
   testing: {
@@ -122,6 +124,7 @@ const moduleRules = {
       'models',
       'ports',
       'webhooks',
+      'world',
     ],
     packages: ['@aws-lambda-powertools/*', '@middy/*', 'aws-lambda', 'zod'],
     node: 'any',

@@ -13,7 +13,6 @@ import { runOperations } from './runs.ts';
 import { runControlOperations } from './run-control.ts';
 import { testRunOperations } from './test-runs.ts';
 import { workflowOperations } from './workflows.ts';
-import { worldOperations } from './world.ts';
 
 /** At most 15 digits, so that a JavaScript number is exact. */
 const eventIdPattern = /^\d{1,15}$/;
@@ -24,7 +23,6 @@ const apiOperations: Operations<'api'> = {
   ...runReadOperations,
   ...runControlOperations,
   ...testRunOperations,
-  ...worldOperations,
 
   async getHealth({ decider: { deps } }) {
     return { status: 200, body: { healthy: true, timestamp: iso(deps.clock.now()) } };

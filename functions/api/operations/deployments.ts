@@ -203,6 +203,7 @@ const deploymentSummaryOf = ({ manifest, status, createdAt, createdBy, ...facts 
   runtime: manifest.runtime,
   workflows: manifest.workflows,
   steps: manifest.steps,
+  ...(manifest.devkit === undefined ? {} : { devkit: manifest.devkit }),
   artifact: manifest.artifact,
 });
 

@@ -1,39 +1,55 @@
-/** The routes that the Workflow DevKit's World uses from deployed programs. */
+/** The routes that the World of the Workflow DevKit uses. */
 import { bodyHash } from '../../../lib/api/idempotency.ts';
+import { messageLimitBytes, worldRoutes } from '../../../lib/api/world-routes.ts';
 import { defined } from '../../../lib/base/defined.ts';
-import { type RunId, runId, runIdPattern } from '../../../lib/engine/ids.ts';
-import type { JsonObject } from '../../../lib/engine/json.ts';
+import { runId } from '../../../lib/engine/ids.ts';
 import { seconds } from '../../../lib/engine/time.ts';
 import { activeDeployment } from '../../../lib/service/deployments/get-deployments.ts';
 import { publishMessage } from '../../../lib/service/kinds/bundle/publish-message.ts';
-import { type OperationTable, refuse } from '../operation.ts';
+import { publishDevKitMessage, runIdIn } from '../../../lib/service/kinds/devkit/publish-devkit-message.ts';
+import { type Operations, type Served, refuse } from '../operation.ts';
 import { refuseNoApp } from './refuse-no-app.ts';
+import { type WorldTools, worldCalls } from './world-calls.ts';
+import { worldResponse } from './world-refusal.ts';
 
 /** Queue names listed in an error message. A manifest can have thousands; a few show a typing error. */
 const maxQueuesListed = 20;
 
-export const worldOperations: OperationTable<'publishMessage' | 'getWorldDeploymentId'> = {
-  async publishMessage({ decider }, { scope, body: { queueName, message, opts = {} } }) {
-    const id = runOf(message);
-    const audit = { resource: `queue/${queueName}`, facts: id === undefined ? {} : { runId: id } };
-    if (id === undefined) return { ...refuse('not_found', { message: 'The message contains no run id.' }), audit };
+const worldOperations: Operations<'world', WorldTools> = {
+  ...worldCalls,
+
+  async publishMessage({ decider: world }, { scope, body: { queueName, message, opts = {} } }) {
+    const named = runIdIn(message);
+    const isHealthCheck = message['__healthCheck'] === true;
+    const audit = { resource: `queue/${queueName}`, facts: named === undefined ? {} : { runId: named } };
+    if (named === undefined && !isHealthCheck)
+      return { ...refuse('not_found', { message: 'The message contains no run id.' }), audit };
+    const head = named === undefined ? undefined : await world.deps.log.head({ ...scope, runId: runId(named) });
     const { idempotencyKey: key, delaySeconds, deploymentId } = opts;
+    const delay = delaySeconds === undefined ? undefined : seconds(delaySeconds);
+    if (head === undefined ? isHealthCheck || 'runInput' in message : head.kind === 'devkit') {
+      const request = defined({ scope, queueName, message, deploymentId, idempotencyKey: key, delay });
+      const published = await publishDevKitMessage(world, request, head?.kind === 'devkit' ? head : undefined);
+      return { ...worldResponse(published), audit };
+    }
+    if (named === undefined) return { ...refuse('not_found'), audit };
+    if (Buffer.byteLength(JSON.stringify(message)) > messageLimitBytes) return { ...refuse('payload_too_large'), audit };
     const result = await publishMessage(
-      decider,
+      world,
       defined({
-        run: { ...scope, runId: id },
+        run: { ...scope, runId: runId(named) },
         queueName,
         message,
         deploymentId,
-        delay: delaySeconds === undefined ? undefined : seconds(delaySeconds),
+        delay,
         idempotency: key === undefined ? undefined : { key, bodyHash: bodyHash({ queueName, message, ...opts }) },
       }),
     );
     if (result.kind === 'unknown_queue') {
       const { queues } = result;
       const rest = queues.length > maxQueuesListed ? ` and ${queues.length - maxQueuesListed} more` : '';
-      const message = `the deployment has the queues ${queues.slice(0, maxQueuesListed).join(', ')}${rest}`;
-      return { ...refuse(result.kind, { errors: [{ pointer: '/queueName', code: 'unknown_queue', message }] }), audit };
+      const text = `the deployment has the queues ${queues.slice(0, maxQueuesListed).join(', ')}${rest}`;
+      return { ...refuse(result.kind, { errors: [{ pointer: '/queueName', code: 'unknown_queue', message: text }] }), audit };
     }
     if (result.kind !== 'published') return { ...refuse(result.kind), audit };
     const { messageId, isReplay } = result;
@@ -51,8 +67,4 @@ export const worldOperations: OperationTable<'publishMessage' | 'getWorldDeploym
   },
 };
 
-/** The run of a message. DevKit's messages use two names for its field. */
-const runOf = ({ runId: messageRunId, workflowRunId }: JsonObject): RunId | undefined => {
-  const candidate = messageRunId ?? workflowRunId;
-  return typeof candidate === 'string' && runIdPattern.test(candidate) ? runId(candidate) : undefined;
-};
+export const servedByWorld: Served<'world', WorldTools> = { routes: worldRoutes, operations: worldOperations };

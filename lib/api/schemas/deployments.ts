@@ -41,8 +41,13 @@ const deadlineSeconds = z
     description:
       'only for `code`: the deadline that its author declared. Without one, runs have 7 days, in which waits do not count.',
   });
+/** As the Workflow DevKit names a workflow: `workflow//./workflows/order//processOrder`. */
+const devKitNamePattern = /^workflow\/\/[\x21-\x7e]{1,500}$/;
+const nameMessage = `must be a workflow name: ${workflowNamePattern.source}`;
+const anyNamePattern = new RegExp(`${workflowNamePattern.source}|${devKitNamePattern.source}`);
+
 const workflow = z.strictObject({
-  name: z.string().regex(workflowNamePattern, `must be a workflow name: ${workflowNamePattern.source}`),
+  name: z.string().regex(anyNamePattern, nameMessage),
   version: z
     .string()
     .regex(workflowVersionPattern, 'must be 1 to 128 characters without control characters')
@@ -50,6 +55,15 @@ const workflow = z.strictObject({
     .meta({ description: 'only for `code`. New runs use the last listed version of a name.' }),
   deadlineSeconds,
 });
+const devkit = z
+  .strictObject({
+    sdkVersion: z.string().regex(/^\d{1,4}\.\d{1,4}\.\d{1,4}[\w.+-]{0,40}$/, 'must be a version of the package workflow'),
+    specVersion: z.int().min(1).max(99),
+    nodeVersion: z.string().regex(/^\d{1,3}(\.\d{1,4}){0,2}$/, 'must be a version of Node'),
+    format: z.enum(['module', 'commonjs']),
+  })
+  .exactOptional()
+  .meta({ description: 'only and always for `devkit`: what the app is built with' });
 const step = z.strictObject({
   name: z.string().regex(/^[\w./@:-]{1,256}$/, 'must be 1 to 256 letters, digits or one of _./@:-'),
 });
@@ -65,9 +79,10 @@ export const manifestParts = z.strictObject({
   }),
   runtime: z.enum(runtimes).meta({
     description:
-      '`bundle`: bundles that export POST(Request) → Response. `code`: the module workflows.mjs, which exports `workflows`.',
+      '`bundle`: bundles that export POST(Request) → Response. `code`: the module workflows.mjs, which exports `workflows`. `devkit`: the bundles of the Workflow DevKit.',
   }),
   workflows: z.array(workflow).max(maxWorkflows),
+  devkit,
   steps: z
     .array(step)
     .max(maxSteps)
@@ -83,12 +98,25 @@ export const manifestParts = z.strictObject({
 
 type ManifestParts = z.output<typeof manifestParts>;
 
+interface ManifestProblem {
+  readonly path: PropertyKey[];
+  readonly message: string;
+}
+
 /** Code can have several versions of a workflow and lists no steps. Bundles have no versions and distinct names. */
-const findManifestProblem = ({
-  runtime,
-  workflows,
-  steps,
-}: ManifestParts): { readonly path: PropertyKey[]; readonly message: string } | undefined => {
+const findManifestProblem = (parts: ManifestParts): ManifestProblem | undefined => {
+  const { runtime, workflows, steps, devkit: build } = parts;
+  const isDevKit = runtime === 'devkit';
+  if (isDevKit !== (build !== undefined))
+    return {
+      path: ['devkit'],
+      message: isDevKit ? 'is required for the runtime devkit' : 'is allowed only for the runtime devkit',
+    };
+  const [pattern, message] = isDevKit
+    ? [devKitNamePattern, 'must be an id such as workflow//./a//b']
+    : [workflowNamePattern, nameMessage];
+  const misnamed = workflows.findIndex(({ name }) => anyNamePattern.test(name) && !pattern.test(name));
+  if (misnamed >= 0) return { path: ['workflows', misnamed, 'name'], message };
   if (runtime === 'code') {
     if (steps.length > 0) return { path: ['steps'], message: 'must be empty: code declares its steps at run time' };
     const names = workflows.map(({ name, version }) => JSON.stringify([name, version]));
@@ -167,6 +195,7 @@ const deploymentSummaryFields = {
   runtime: z.string(),
   workflows: versionedNames,
   steps: names,
+  devkit,
   artifact: z.strictObject({ sha256: z.string(), bytes: z.int() }),
 };
 export const deploymentList = page(z.strictObject(deploymentSummaryFields).meta({ id: 'DeploymentSummary' }));

@@ -13,6 +13,7 @@ export const errorResponse = z
     required: z.string().exactOptional().meta({ description: 'the scope that is missing' }),
     recovery: z.string().exactOptional(),
     correlationId: z.string(),
+    retryAfter: z.number().exactOptional().meta({ description: 'seconds after which the request may succeed' }),
     errors: z
       .array(
         z.strictObject({

@@ -1,4 +1,6 @@
 /** `stepwell deploy`: packs or builds an artifact, uploads it, and activates its deployment. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { type Artifact, packDirectory, readArtifact } from './artifact.ts';
 import { compareDeployments, formatChange, readActiveDeploymentId, workflowsIn } from './compare-deployments.ts';
@@ -8,6 +10,8 @@ import { quantity } from '../format.ts';
 import { appName, deploymentId, file, parseOptions } from '../parse-command-line.ts';
 import { ComputeClientError, type StepwellClient } from '../../client/index.ts';
 import type { AppName } from '../../engine/ids.ts';
+import { defaultApp } from '../../ports/deployments.ts';
+import { isDevKitApp, packDevKitApp } from '../project/devkit-app.ts';
 
 const deployOptions = z.object({
   artifact: file.optional(),
@@ -39,13 +43,38 @@ async function readArtifactSource(
   const { cwd } = context;
   if (directory !== undefined) {
     if (artifact !== undefined || manifest !== undefined) throw usageError('A folder and --artifact exclude each other.');
+    if (isDevKitFolder(cwd, directory)) return packDevKit(context, directory, requestedId, app);
     return { artifact: await packDirectory(cwd, directory, { deploymentId: requestedId, app }) };
   }
-  if (artifact === undefined && manifest === undefined) return buildCurrentProject(context, requestedId, app);
+  if (artifact === undefined && manifest === undefined) {
+    if (isDevKitFolder(cwd, '.')) return packDevKit(context, '.', requestedId, app);
+    return buildCurrentProject(context, requestedId, app);
+  }
   if (artifact === undefined || manifest === undefined) throw usageError('--artifact and --manifest require each other.');
   if (requestedId !== undefined || app !== undefined)
     throw usageError('--deployment-id and --app are only for a folder: an archive has the id and the app of its manifest.');
   return { artifact: readArtifact(cwd, artifact, manifest) };
+}
+
+/** A folder with a manifest of its own has bundles of another origin. */
+const isDevKitFolder = (cwd: string, directory: string): boolean =>
+  isDevKitApp(join(cwd, directory)) && !existsSync(join(cwd, directory, 'manifest.json'));
+
+/** An app of the Workflow DevKit needs no configuration of Stepwell. With one, its app and its profile count. */
+async function packDevKit(
+  context: CommandContext,
+  directory: string,
+  deploymentId: string | undefined,
+  requestedApp: AppName | undefined,
+): Promise<ArtifactSource> {
+  const { findProject, readPackageName } = await import('../project/project.ts');
+  const root = resolve(context.cwd, directory);
+  const project = await findProject({ ...context, cwd: root });
+  const app = requestedApp ?? project?.app ?? readPackageName(root) ?? defaultApp;
+  const artifact = await packDevKitApp(root, { deploymentId, app, env: context.env });
+  const { sdkVersion, specVersion } = artifact.manifest.devkit ?? {};
+  context.log(`Workflow DevKit ${sdkVersion}, spec version ${specVersion}`);
+  return { artifact, profile: project?.profile };
 }
 
 /** Imports esbuild only when a project is built. */

@@ -70,7 +70,7 @@ export async function findProject(context: ImportContext & Pick<CommandContext, 
 const packageShape = z.object({ name: appName });
 
 /** The name in the nearest package.json above the folder; undefined if that file has no valid name. */
-function readPackageName(root: string): AppName | undefined {
+export function readPackageName(root: string): AppName | undefined {
   for (let directory = root; ; directory = dirname(directory)) {
     const file = join(directory, 'package.json');
     if (existsSync(file)) return packageNameIn(file);

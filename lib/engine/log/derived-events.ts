@@ -5,6 +5,7 @@
 import { defined } from '../../base/defined.ts';
 import { type Attempt, type NodeKey, type NodeRef, nodeKey, topLevel } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
+import { isTerminalRunEvent } from '../devkit/events.ts';
 import { isWorkflowTaskNode } from '../durable/step.ts';
 import type { RunEvent } from './events.ts';
 import { type Instant, after, iso, seconds } from '../time.ts';
@@ -60,6 +61,8 @@ export function derivedEvents(state: RunState, { event, logEvent }: MappedEvent)
     case 'RUN_TIMED_OUT':
     case 'RUN_CANCELLED':
     case 'ROLLBACK_STARTED':
+    case 'DEVKIT':
+      if (logEvent.type === 'DEVKIT' && !isTerminalRunEvent(logEvent.event)) return [];
       return [...state.nodes.entries()].flatMap(([, node]) =>
         node.status === 'cancelled' && node.endedBy === event.eventId && !isWorkflowTaskNode(node.nodeId)
           ? [derived(derivedEventNames.cancelled, attemptFields(node))]

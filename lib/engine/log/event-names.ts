@@ -2,6 +2,7 @@
  * The one table that gives each engine event its public, dotted name. No other code spells an event name.
  * A published name keeps its meaning: readers resume by it.
  */
+import type { DevKitEventName } from '../devkit/events.ts';
 import type { RunEventType } from './events.ts';
 
 const publicNames = {
@@ -38,23 +39,51 @@ const publicNames = {
   LOOP_RESULTS_STORED: 'loop.results.stored',
   ITERATION_STARTED: 'iteration.started',
   ITERATION_ENDED: 'iteration.ended',
-} as const satisfies Record<RunEventType, string>;
+} as const satisfies Record<Exclude<RunEventType, 'DEVKIT'>, string>;
+
+/** The events of the Workflow DevKit. Where one means the same as an event of another run, it has the same name. */
+const devKitNames = {
+  run_created: 'input.set',
+  run_started: 'run.started',
+  run_completed: 'run.completed',
+  run_failed: 'run.failed',
+  run_cancelled: 'run.cancelled',
+  attr_set: 'attributes.set',
+  step_created: 'node.queued',
+  step_started: 'node.started',
+  step_completed: 'node.completed',
+  step_failed: 'node.failed',
+  step_retrying: 'node.retried',
+  hook_created: 'signal.awaited',
+  hook_received: 'signal.received',
+  hook_disposed: 'hook.disposed',
+  hook_conflict: 'hook.conflict',
+  wait_created: 'node.waiting',
+  wait_completed: 'node.woken',
+} as const satisfies Record<DevKitEventName, string>;
 
 const failedNames = { timeout: 'node.timed_out', blocked: 'node.blocked', invalidated: 'node.invalidated' } as const;
 
-export type PublicEventName = (typeof publicNames)[RunEventType] | (typeof failedNames)[keyof typeof failedNames];
+export type PublicEventName =
+  | (typeof publicNames)[keyof typeof publicNames]
+  | (typeof devKitNames)[DevKitEventName]
+  | (typeof failedNames)[keyof typeof failedNames];
 
 /** The public name of an engine event. A failure by timeout or at a gate has its own name, such as `node.timed_out`. */
-export const mapEngineEventToSse = (event: {
-  type: RunEventType;
-  failure?: { cause: string; status?: 'blocked' | 'invalidated' };
-}): PublicEventName => {
+export const mapEngineEventToSse = (
+  event:
+    | { type: 'DEVKIT'; event: DevKitEventName }
+    | { type: Exclude<RunEventType, 'DEVKIT'>; failure?: { cause: string; status?: 'blocked' | 'invalidated' } },
+): PublicEventName => {
+  if (event.type === 'DEVKIT') return devKitNames[event.event];
   if (event.type !== 'NODE_FAILED') return publicNames[event.type];
   if (event.failure?.status !== undefined) return failedNames[event.failure.status];
   return event.failure?.cause === 'timeout' ? failedNames.timeout : publicNames.NODE_FAILED;
 };
 
-export const publicEventNames: readonly PublicEventName[] = [...Object.values(publicNames), ...Object.values(failedNames)];
+export const publicEventNames: readonly PublicEventName[] = [
+  ...new Set([...Object.values(publicNames), ...Object.values(failedNames), ...Object.values(devKitNames)]),
+];
 
 /** Events of a stream that follow from an event of the log (`derived-events.ts`). */
 export const derivedEventNames = { log: 'node.log', cancelled: 'node.cancelled' } as const;

@@ -4,6 +4,7 @@
  */
 import type { Attempt, IterationKey, NodeId, RunId, SignalId } from '../ids.ts';
 import type { JsonObject, Payload } from '../json.ts';
+import type { DevKitEvent } from '../devkit/events.ts';
 import type { StepInfo } from '../durable/step.ts';
 import type { FailureCause } from '../retry.ts';
 import type { DurationMs, Instant } from '../time.ts';
@@ -216,7 +217,8 @@ export type RunEvent =
       readonly tokens?: TokenCount;
     })
   | (NodeIdentity & { readonly type: 'NODE_SKIPPED'; readonly reason: SkipReason })
-  | (NodeIdentity & LoopEvent);
+  | (NodeIdentity & LoopEvent)
+  | DevKitEvent;
 
 /** Events of a loop: `nodeId` is the loop node, `iteration` the iteration that contains it, `index` its own iteration. */
 type LoopEvent =

@@ -16,6 +16,8 @@ import {
   nodeKey,
   topLevel,
 } from '../ids.ts';
+import type { DevKitEvent } from '../devkit/events.ts';
+import { applyDevKitEvent } from '../devkit/fold.ts';
 import { invariant, unreachable } from '../invariant.ts';
 import { type Commit, nextCommitNo } from './commit.ts';
 import {
@@ -57,7 +59,7 @@ export {
 } from './run-state.ts';
 
 /** Raise it when a stored fold no longer means the same as a new fold of its log. */
-export const foldSchema = 11;
+export const foldSchema = 12;
 
 /** Folds the next commit into the state. The commit must be the next one, and no event may follow the end of the run. */
 export function applyCommit(state: RunState, commit: Commit): void {
@@ -76,9 +78,14 @@ export function applyCommit(state: RunState, commit: Commit): void {
 
 /** Folds one event, with the state's next event id. */
 export function applyEvent(state: RunState, event: RunEvent, stamp: Stamp): void {
-  invariant(!isTerminal(state.progress), () => `${event.type} after the run ended as ${state.progress.status}`);
+  // A step of the DevKit may end after its run.
+  invariant(
+    event.type === 'DEVKIT' || !isTerminal(state.progress),
+    () => `${event.type} after the run ended as ${state.progress.status}`,
+  );
   const id = state.nextEventId;
-  if (isLoopEvent(event)) applyLoopEvent(state, event, stamp);
+  if (event.type === 'DEVKIT') applyDevKitEvent(state, event, stamp, (progress) => endRun(state, id, stamp, progress));
+  else if (isLoopEvent(event)) applyLoopEvent(state, event, stamp);
   else if ('nodeId' in event) applyNodeEvent(state, event, stamp);
   else applyRunEvent(state, event, stamp);
   state.nextEventId = eventId(id + 1);
@@ -86,7 +93,7 @@ export function applyEvent(state: RunState, event: RunEvent, stamp: Stamp): void
 
 type NodeEvent = Exclude<Extract<RunEvent, { nodeId: unknown }>, LoopEvent>;
 
-function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent | LoopEvent>, stamp: Stamp): void {
+function applyRunEvent(state: RunState, event: Exclude<RunEvent, NodeEvent | LoopEvent | DevKitEvent>, stamp: Stamp): void {
   const id = state.nextEventId;
   switch (event.type) {
     case 'INPUT_SET':

@@ -54,13 +54,26 @@ export interface CodeCreation extends RunCreationBase {
   readonly deploymentId: DeploymentId;
 }
 
-export type RunCreation = GraphCreation | BundleCreation | CodeCreation;
+/** A run of the Workflow DevKit, pinned to a deployment or to the registered address of an application. */
+export interface DevKitCreation extends RunCreationBase {
+  readonly kind: 'devkit';
+  /** as the DevKit names it: `workflow//./workflows/order//processOrder` */
+  readonly workflow: { readonly name: string };
+  readonly deploymentId: DeploymentId;
+}
 
-/** Who stores values for runs of a kind: the platform's functions alone, or the function that executes deployed code too. */
-export const sideOfKind: { readonly [Kind in RunCreation['kind']]: 'platform' | 'code' } = {
+export type RunCreation = GraphCreation | BundleCreation | CodeCreation | DevKitCreation;
+
+/**
+ * Where the records of a run are: `platform` only the platform's functions write, `code` and `devkit` the function that executes deployed
+ * code too. No platform function but the World writes `devkit` for applications.
+ */
+export type Side = 'platform' | 'code' | 'devkit';
+export const sideOfKind: { readonly [Kind in RunCreation['kind']]: Side } = {
   graph: 'platform',
   bundle: 'code',
   code: 'code',
+  devkit: 'devkit',
 };
 
 export const isTestRun = (run: RunCreation): boolean => run.kind === 'graph' && run.isTest === true;
@@ -105,7 +118,8 @@ interface Projected {
 export type GraphHead = GraphCreation & Projected;
 export type BundleHead = BundleCreation & Projected;
 export type CodeHead = CodeCreation & Projected;
-export type Head = GraphHead | BundleHead | CodeHead;
+export type DevKitHead = DevKitCreation & Projected;
+export type Head = GraphHead | BundleHead | CodeHead | DevKitHead;
 
 /** The head as it was created, with the deadline of the log. */
 export function creationOf<Of extends RunCreation>(head: Of & Projected): Omit<Of & Projected, keyof Projected> {

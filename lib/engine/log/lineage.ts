@@ -99,6 +99,8 @@ function systemText(run: Pick<RunCreation, 'commit'>, key: string): string | und
 function systemValue({ commit }: Pick<RunCreation, 'commit'>, key: string): JsonValue | undefined {
   for (const event of commit.events) {
     if (event.type === 'SYSTEM_SET' && event.key === key && 'value' in event.value) return event.value.value;
+    // Applications cannot set names of this form.
+    if (event.type === 'DEVKIT' && event.data?.[key] !== undefined) return event.data[key];
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
 /** An event as readers see it: one envelope for HTTP, streams, sockets and the console. */
 import { defined } from '../../base/defined.ts';
+import type { DevKitEvent } from '../devkit/events.ts';
 import { type EventId, eventId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { type Instant, instant, iso } from '../time.ts';
@@ -75,6 +76,7 @@ export function envelopeOf({ address, workflow, trace }: RunIdentity, at: Instan
 const internalFields: ReadonlySet<string> = new Set(['token', 'isPure']);
 
 const payloadOf = (event: RunEvent): JsonObject => {
+  if (event.type === 'DEVKIT') return payloadOfDevKit(event);
   const { type: _type, ...fields } = event;
   const payload: Record<string, JsonValue> = {};
   for (const [key, value] of Object.entries(fields))
@@ -82,6 +84,28 @@ const payloadOf = (event: RunEvent): JsonObject => {
       payload[key] = publicValue(key, value as JsonValue);
   return payload;
 };
+
+/** Plain fields that readers understand. A token opens its hook to everyone, and payloads are serialized by the code. */
+const shownData = [
+  'stepName',
+  'workflowName',
+  'deploymentId',
+  'errorCode',
+  'cancelReason',
+  'conflictingRunId',
+  'changes',
+] as const;
+
+function payloadOfDevKit({ event, correlationId, data = {}, until, payload }: DevKitEvent): JsonObject {
+  const shown = Object.fromEntries(shownData.flatMap((name) => (data[name] === undefined ? [] : [[name, data[name]]])));
+  return defined({
+    ...shown,
+    event,
+    nodeId: correlationId,
+    until: until === undefined ? undefined : iso(until),
+    payloadBytes: payload === undefined ? undefined : 'ref' in payload ? payload.bytes : JSON.stringify(payload.value).length,
+  });
+}
 
 const publicValue = (key: string, value: JsonValue): JsonValue =>
   (key.endsWith('At') || key === 'notBefore') && typeof value === 'number' ? iso(instant(value)) : value;

@@ -2,6 +2,7 @@
  * The metrics of a commit: durations, attempts and failure causes of runs and nodes. Dimensions are values of small sets and workflow
  * names; never run ids or user data.
  */
+import { type DevKitEventName, isTerminalRunEvent } from '../devkit/events.ts';
 import type { NodeId } from '../ids.ts';
 import { type Instant, between } from '../time.ts';
 import type { Commit } from './commit.ts';
@@ -47,6 +48,8 @@ function metricsOfEvent(event: RunEvent, at: Instant, run: MeasuredRun): readonl
     // The first commit of every run has this event.
     case 'INPUT_SET':
       return [{ name: 'RunsStarted', value: 1, dimensions: {} }];
+    case 'DEVKIT':
+      return metricsOfDevKit(event.event, at, run);
     case 'RUN_COMPLETED':
       return runEnded('completed', at, run);
     case 'RUN_FAILED':
@@ -63,6 +66,11 @@ function metricsOfEvent(event: RunEvent, at: Instant, run: MeasuredRun): readonl
     default:
       return [];
   }
+}
+
+function metricsOfDevKit(event: DevKitEventName, at: Instant, run: MeasuredRun): readonly Metric[] {
+  if (event === 'run_created') return [{ name: 'RunsStarted', value: 1, dimensions: {} }];
+  return isTerminalRunEvent(event) ? runEnded(event.slice('run_'.length), at, run) : [];
 }
 
 function runEnded(status: string, at: Instant, { workflowName, createdAt }: MeasuredRun): readonly Metric[] {

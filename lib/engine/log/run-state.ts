@@ -1,5 +1,6 @@
 /** The state of a run, and the operations that write its parts. The fold (`fold.ts`) decides which event writes what. */
 import { defined } from '../../base/defined.ts';
+import { type DevKitState, forkDevKit } from '../devkit/state.ts';
 import type { StepInfo } from '../durable/step.ts';
 import {
   type Attempt,
@@ -91,6 +92,8 @@ export interface RunState {
   admission?: Admission;
   /** absent: not a code run */
   code?: CodeState;
+  /** absent: not a run of the Workflow DevKit */
+  devkit?: DevKitState;
   readonly nodes: LayeredMap<NodeKey, NodeState>;
   /** nodes that have begun and not ended */
   readonly open: LayeredMap<NodeKey, true>;
@@ -113,6 +116,7 @@ export const emptyState = (): RunState => ({
 /** A copy in constant time; changes to it do not reach the original. */
 export const fork = (state: RunState): RunState => ({
   ...state,
+  ...(state.devkit === undefined ? {} : { devkit: forkDevKit(state.devkit) }),
   nodes: state.nodes.fork(),
   open: state.open.fork(),
   contextWrites: state.contextWrites.fork(),

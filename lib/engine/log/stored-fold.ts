@@ -1,6 +1,7 @@
 /** A fold as plain data, so that readers of a long log need not fold it from the first commit. A cache; `foldSchema` is its version. */
 import { defined } from '../../base/defined.ts';
 import { type CommitNo, type EventId, type IterationKey, nodeKey } from '../ids.ts';
+import { type StoredDevKit, restoreDevKit, storeDevKit } from '../devkit/state.ts';
 import { invariant } from '../invariant.ts';
 import {
   type Admission,
@@ -24,6 +25,7 @@ export interface StoredFold {
   readonly lastWaitEndsAt?: Instant;
   readonly admission?: Admission;
   readonly code?: CodeState;
+  readonly devkit?: StoredDevKit;
   readonly nodes: readonly NodeState[];
   readonly contextWrites: readonly { readonly key: string; readonly values: readonly ContextWrite[] }[];
   readonly iterations: readonly (LoopIteration & { readonly iteration: IterationKey })[];
@@ -40,6 +42,7 @@ export function storeFold(state: RunState): StoredFold {
     lastWaitEndsAt: state.lastWaitEndsAt,
     admission: state.admission,
     code: state.code,
+    devkit: state.devkit === undefined ? undefined : storeDevKit(state.devkit),
     nodes: [...state.nodes.entries()].map(([, node]) => node),
     contextWrites: [...state.contextWrites.entries()].map(([key, values]) => ({ key, values })),
     iterations: [...state.iterations.entries()].map(([iteration, loopIteration]) => ({ iteration, ...loopIteration })),
@@ -48,7 +51,7 @@ export function storeFold(state: RunState): StoredFold {
 
 /** The stored state, equal to the fold of the log up to `asOf`. */
 export function restoreFold(stored: StoredFold): RunState {
-  const { asOf, nextEventId, progress, budgetUsage, deadlineExtension, lastWaitEndsAt, admission, code } = stored;
+  const { asOf, nextEventId, progress, budgetUsage, deadlineExtension, lastWaitEndsAt, admission, code, devkit } = stored;
   const state: RunState = {
     ...emptyState(),
     asOf,
@@ -58,6 +61,7 @@ export function restoreFold(stored: StoredFold): RunState {
     budgetUsage,
     ...(admission === undefined ? {} : { admission }),
     ...(code === undefined ? {} : { code }),
+    ...(devkit === undefined ? {} : { devkit: restoreDevKit(devkit) }),
   };
   for (const node of stored.nodes) {
     state.nodes.set(nodeKey(node), node);

@@ -2,6 +2,7 @@
  * Tags: notable facts of a run, derived from its log alone. docs/API.md has the table.
  * A tag has the id of its event, so a reader that resumes from an event id misses none.
  */
+import { type DevKitEvent, isTerminalRunEvent } from '../devkit/events.ts';
 import { isWorkflowTaskNode } from '../durable/step.ts';
 import {
   type Attempt,
@@ -10,8 +11,11 @@ import {
   type NodeId,
   type NodeKey,
   type NodeRef,
+  attempt,
   eventId,
   firstAttempt,
+  nodeId,
+  nodeIdPattern,
   nodeKey,
   iterationKeyOf,
   topLevel,
@@ -82,6 +86,7 @@ export class TagReader {
       // Workflow tasks are internal; only their problems are shown.
       return isWorkflowTaskNode(event.nodeId) ? draft.filter(({ severity }) => severity !== 'info') : draft;
     }
+    if (event.type === 'DEVKIT') return this.#tagsOfDevKit(event);
     switch (event.type) {
       case 'RUN_RECOVERED':
         return [{ tag: 'recovered', severity: 'warn', metadata: { nodes: event.nodes } }];
@@ -95,6 +100,46 @@ export class TagReader {
       case 'RUN_TIMED_OUT':
         // The end of the run cancels open nodes without an event for each.
         return [...this.#nodes.values()].filter(({ isOpen, nodeId }) => isOpen && !isWorkflowTaskNode(nodeId)).map(cancelledTag);
+      default:
+        return [];
+    }
+  }
+
+  #tagsOfDevKit({ event, correlationId }: DevKitEvent): readonly TagDraft[] {
+    if (isTerminalRunEvent(event)) return [...this.#nodes.values()].filter(({ isOpen }) => isOpen).map(cancelledTag);
+    if (correlationId === undefined || !nodeIdPattern.test(correlationId)) return [];
+    const ref = { nodeId: nodeId(correlationId), iteration: topLevel };
+    const known = this.#nodes.get(nodeKey(ref));
+    const started = known?.isStarted === true ? known.attempt : 0;
+    const observe = (facts: Partial<ObservedNode>): void =>
+      this.#store(nodeKey(ref), {
+        attempt: firstAttempt,
+        isStarted: false,
+        isOpen: true,
+        hasFailed: false,
+        ...known,
+        ...facts,
+        ...ref,
+      });
+    switch (event) {
+      case 'step_created':
+      case 'hook_created':
+      case 'wait_created':
+        observe({});
+        return [];
+      case 'step_started':
+        observe({ isStarted: true, attempt: attempt(started + 1) });
+        return [{ ...ref, tag: 'node_started', severity: 'info', metadata: { attempt: started + 1 } }];
+      case 'step_retrying':
+        return [{ ...ref, tag: 'node_retried', severity: 'warn', metadata: { attempt: Math.max(1, started) } }];
+      case 'step_failed':
+        observe({ isOpen: false, hasFailed: true });
+        return [{ ...ref, tag: 'node_failed', severity: 'warn', metadata: { attempts: Math.max(1, started) } }];
+      case 'step_completed':
+      case 'wait_completed':
+      case 'hook_disposed':
+        observe({ isOpen: false });
+        return [{ ...ref, tag: 'node_completed', severity: 'info', metadata: {} }];
       default:
         return [];
     }

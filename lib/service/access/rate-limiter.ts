@@ -5,10 +5,12 @@
  */
 import type { KeyId } from '../../engine/ids.ts';
 import { type DurationMs, type Instant, after, between, instant, minutes } from '../../engine/time.ts';
-import type { ApiKey } from '../../ports/control.ts';
+import type { ApiKey, RateLane } from '../../ports/control.ts';
 import type { Deps } from '../deps.ts';
 
 export const defaultRateLimit = 120;
+/** Requests of the World of the Workflow DevKit: a run sends several for each step. */
+export const defaultWorldRateLimit = 6_000;
 const windowMs = minutes(1);
 const maxLease = 10;
 /** Leases that one warm function caches. */
@@ -36,16 +38,19 @@ interface Lease {
 
 export class RateLimiter {
   readonly #deps: Pick<Deps, 'rates' | 'clock'>;
+  readonly #lane: RateLane | undefined;
   readonly #leases = new Map<KeyId, Lease>();
 
-  constructor(deps: Pick<Deps, 'rates' | 'clock'>) {
+  /** @param lane whose requests this limiter counts; absent: those of the API */
+  constructor(deps: Pick<Deps, 'rates' | 'clock'>, lane?: RateLane) {
     this.#deps = deps;
+    this.#lane = lane;
   }
 
   /** Takes one request from the key's window. */
   async take({ keyId, rateLimitPerMinute }: Pick<ApiKey, 'keyId' | 'rateLimitPerMinute'>): Promise<RateDecision> {
     if (rateLimitPerMinute === null) return { kind: 'unlimited' };
-    const limit = rateLimitPerMinute ?? defaultRateLimit;
+    const limit = rateLimitPerMinute ?? (this.#lane === undefined ? defaultRateLimit : defaultWorldRateLimit);
     const now = this.#deps.clock.now();
     const windowStart = instant(Math.floor(now / windowMs) * windowMs);
     const lease = await this.#lease(keyId, windowStart, limit);
@@ -65,7 +70,7 @@ export class RateLimiter {
     if (cached !== undefined && cached.windowStart === windowStart && (cached.available > 0 || cached.total >= limit))
       return cached;
     const wanted = Math.min(maxLease, Math.max(1, Math.floor(limit / maxLease)));
-    const total = await this.#deps.rates.take(keyId, windowStart, wanted);
+    const total = await this.#deps.rates.take(keyId, windowStart, wanted, this.#lane);
     const granted = Math.min(wanted, Math.max(0, limit - (total - wanted)));
     const lease: Lease = { windowStart, available: granted, total: Math.min(total, limit) };
     this.#leases.delete(keyId);

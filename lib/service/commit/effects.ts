@@ -69,9 +69,11 @@ export function effectsOf(kind: Pick<RunKind, 'jobOf' | 'signals'>, fold: RunFol
   if (readyJobs.length > 0) effects.push({ kind: 'send-jobs', jobs: readyJobs });
   if (isTerminal(fold.state.progress)) effects.push({ kind: 'finalize', fold });
   else {
-    if (commit.events.some(({ type }) => beginsWait.has(type))) effects.push({ kind: 'mark-due', fold });
-    if (commit.events.some(({ type }) => type === 'DEADLINE_EXTENDED')) effects.push({ kind: 'extend-retention', fold });
-    const isStart = commit.events.some((event) => event.type === 'RUN_STATUS_CHANGED' && event.status === 'running');
+    const extension = fold.state.devkit === undefined ? undefined : fold.state.deadlineExtension;
+    if (commit.events.some(needsCheck)) effects.push({ kind: 'mark-due', fold });
+    if (extension?.at === commit.at || commit.events.some(({ type }) => type === 'DEADLINE_EXTENDED'))
+      effects.push({ kind: 'extend-retention', fold });
+    const isStart = commit.events.some(isStartEvent);
     if (isStart) effects.push({ kind: 'notify-start', fold });
   }
   return [...effects, ...signalWaitEffects(kind, fold, commit)];
@@ -81,6 +83,13 @@ export function effectsOf(kind: Pick<RunKind, 'jobOf' | 'signals'>, fold: RunFol
  * Waits that the sweep must check. A paused loop and a wait for a slot need no due time: the sweep checks a running run every few minutes
  * and finds a lost wake-up.
  */
+const needsCheck = (event: RunEvent): boolean =>
+  // The application sends the message of a resumption after the event, and may die in between.
+  beginsWait.has(event.type) || (event.type === 'DEVKIT' && event.event === 'hook_received');
+
+const isStartEvent = (event: RunEvent): boolean =>
+  event.type === 'DEVKIT' ? event.event === 'run_started' : event.type === 'RUN_STATUS_CHANGED' && event.status === 'running';
+
 const beginsWait: ReadonlySet<RunEvent['type']> = new Set(['SLEEP_STARTED', 'SIGNAL_AWAITED', 'SUBFLOW_CALLED']);
 
 function effectsOfEvent(

@@ -21,6 +21,8 @@ export async function sendJobAt(
 /** The name is derived from the wait, so that setting a timer twice sets it once. */
 const timerName = (job: WorkJob | WakeJob | SlotJob): string => {
   const { projectId, environment, runId } = job.run;
+  if (job.kind === 'devkit')
+    return [projectId, environment, runId, job.deduplication, job.attempt, job.notBefore, job.kind].join('#');
   const waitKey = job.kind === 'slot' ? [] : [nodeKey(job), job.attempt, job.commit];
   return [projectId, environment, runId, ...waitKey, job.kind].join('#');
 };

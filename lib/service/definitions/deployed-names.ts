@@ -13,6 +13,8 @@ export async function namesTakenByGraphs(
   scope: Scope,
   manifest: Manifest,
 ): Promise<readonly WorkflowName[]> {
+  // A name that the Workflow DevKit makes cannot be one of a graph.
+  if (manifest.runtime === 'devkit') return [];
   const summaries = await Promise.all(manifest.workflows.map(({ name }) => workflows.summary(scope, workflowName(name))));
   return summaries.flatMap((one) => (one === undefined || closedReason(one) !== undefined ? [] : [one.name]));
 }

@@ -78,6 +78,7 @@ const fingerprintOf = (manifest: Manifest): string =>
       manifest.workflows.map(({ name, version, deadlineSeconds }) => JSON.stringify([name, version, deadlineSeconds])),
     ),
     manifest.steps.map(({ name }) => name).toSorted(),
+    ...(manifest.devkit === undefined ? [] : [Object.entries(manifest.devkit).map(String).toSorted()]),
     manifest.files.map(({ path, sha256, bytes }) => JSON.stringify([path, sha256, bytes])).toSorted(),
     manifest.artifact.sha256,
     manifest.artifact.bytes,

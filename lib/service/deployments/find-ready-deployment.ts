@@ -13,7 +13,8 @@ export type NotReady =
 
 /** A workflow in the deployment's manifest. */
 export interface ServedWorkflow {
-  readonly runtime: Deployment['manifest']['runtime'];
+  /** The code of a Workflow DevKit app starts its runs itself. */
+  readonly runtime: Exclude<Deployment['manifest']['runtime'], 'devkit'>;
   readonly workflowName: string;
   /** the author's version name; only for code */
   readonly codeVersion?: string;
@@ -33,7 +34,7 @@ export async function findReadyDeployment(
   const { runtime, workflows } = deployment.manifest;
   // A manifest may list several versions of a code workflow: runs start on the last one.
   const served = workflows.findLast(({ name }) => name === workflow);
-  if (served === undefined) return { kind: 'workflow_not_found' };
+  if (served === undefined || runtime === 'devkit') return { kind: 'workflow_not_found' };
   if (deployment.verifiedAt === undefined) return { kind: 'deployment_not_verified', deploymentId: id };
   const { version, deadlineSeconds } = served;
   return {

@@ -1,9 +1,9 @@
 /** Verifies that an archive matches its manifest and is safe to unpack. */
 import { validateArchive, sha256 } from '../../artifact/archive-rules.ts';
-import { findDevKit } from '../../artifact/devkit.ts';
+import { findDevKit, supportedSdks, whyUnsupported } from '../../artifact/devkit.ts';
 import { readArchive } from '../../artifact/read-archive.ts';
 import type { DeploymentId, Scope } from '../../engine/ids.ts';
-import { bundlePaths } from '../../ports/bundles.ts';
+import { bundlePaths, devKitBundlePaths } from '../../ports/bundles.ts';
 import type { Deployment, Manifest, ArtifactName } from '../../ports/deployments.ts';
 import { programPath } from '../../ports/programs.ts';
 import type { Deps } from '../deps.ts';
@@ -43,34 +43,51 @@ export async function checkArtifact(manifest: Manifest, archive: Uint8Array): Pr
 }
 
 /** Bundle deployments need one bundle for workflows and one for steps; code deployments need one module. */
-function missingBundles(
-  { runtime, workflows, steps }: Manifest,
-  files: { readonly has: (path: string) => boolean },
-): readonly ArtifactError[] {
-  const bundles = [...(workflows.length > 0 ? [bundlePaths.workflow] : []), ...(steps.length > 0 ? [bundlePaths.step] : [])];
-  const needed: readonly string[] = runtime === 'code' ? [programPath] : bundles;
-  return needed
+function missingBundles(manifest: Manifest, files: { readonly has: (path: string) => boolean }): readonly ArtifactError[] {
+  const isCode = manifest.runtime === 'code';
+  return neededPaths(manifest)
     .filter((path) => !files.has(path))
     .map((path) => ({
-      code: runtime === 'code' ? 'program_missing' : 'bundle_missing',
-      message:
-        runtime === 'code'
-          ? 'the archive does not contain the module that exports the workflows of the manifest'
-          : 'the archive does not contain the bundle that handles messages for the workflows or steps of the manifest',
+      code: isCode ? 'program_missing' : 'bundle_missing',
+      message: isCode
+        ? 'the archive does not contain the module that exports the workflows of the manifest'
+        : 'the archive does not contain the bundle that handles messages for the workflows or steps of the manifest',
       path,
     }));
 }
 
-/** Without this error, an app of the Workflow DevKit would keep its runs in files of the function, and they would stay open. */
-function unsupportedSdk({ runtime }: Manifest, files: ReadonlyMap<string, Uint8Array>): readonly ArtifactError[] {
-  const found = runtime === 'bundle' ? findDevKit(files) : undefined;
-  if (found === undefined) return [];
-  const { path, version } = found;
-  const message =
-    `the bundle contains Workflow DevKit ${version ?? 'of an unknown version'}, and this version of Stepwell runs no apps of the ` +
-    'Workflow DevKit: write the workflows with the SDK of Stepwell (docs/SDK.md), or answer the messages in a bundle without the ' +
-    'DevKit (docs/DEPLOYMENTS.md)';
-  return [{ code: 'devkit_unsupported', message, path }];
+function neededPaths({ runtime, workflows, steps, devkit }: Manifest): readonly string[] {
+  if (runtime === 'code') return [programPath];
+  if (devkit !== undefined) return Object.values(devKitBundlePaths[devkit.format]);
+  return [...(workflows.length > 0 ? [bundlePaths.workflow] : []), ...(steps.length > 0 ? [bundlePaths.step] : [])];
+}
+
+/**
+ * The SDK keeps the runs of an app in the World that it is given. Only the runtime `devkit` gives it one, and only the versions that are
+ * tested use it as they should. Otherwise the runs would be kept in files of the function, and would stay open.
+ */
+function unsupportedSdk({ runtime, devkit }: Manifest, files: ReadonlyMap<string, Uint8Array>): readonly ArtifactError[] {
+  if (runtime === 'code') return [];
+  const found = findDevKit(files);
+  const error = (message: string): readonly ArtifactError[] => [
+    { code: 'devkit_unsupported', message, ...(found === undefined ? {} : { path: found.path }) },
+  ];
+  if (devkit === undefined) {
+    if (found === undefined) return [];
+    return error(
+      `the bundle contains Workflow DevKit ${found.version ?? 'of an unknown version'}, which needs the runtime devkit: deploy the app ` +
+        'with `stepwell deploy` in its folder, after `npx workflow build`',
+    );
+  }
+  if (found === undefined) return error('no bundle contains the Workflow DevKit: deploy the archive with the runtime bundle');
+  if (found.version !== undefined && found.version !== devkit.sdkVersion)
+    return error(
+      `the bundle contains Workflow DevKit ${found.version}, and the manifest says ${devkit.sdkVersion}: build the app again`,
+    );
+  const reason = whyUnsupported(devkit);
+  return reason === undefined
+    ? []
+    : error(`the app is built with Workflow DevKit ${devkit.sdkVersion}, ${reason}: use ${supportedSdks}`);
 }
 
 /** Verifies the uploaded archive and records the result. One verification is enough, because the upload URL is bound to the digest. */

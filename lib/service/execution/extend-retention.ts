@@ -77,7 +77,9 @@ async function extendSlotAndPin(
 ): Promise<void> {
   const { address, createdAt, deploymentId, expiresAt, workflow } = head;
   const slot = state.admission?.slot;
-  const pool: SlotPoolKey = { ...address, workflowName: workflowName(workflow.name) };
-  if (slot !== undefined) await concurrencySlots.extend(pool, slot, address.runId, expiresAt);
+  if (slot !== undefined) {
+    const pool: SlotPoolKey = { ...address, workflowName: workflowName(workflow.name) };
+    await concurrencySlots.extend(pool, slot, address.runId, expiresAt);
+  }
   if (deploymentId !== null) await deployments.extendPin(address, deploymentId, address.runId, { since: createdAt, expiresAt });
 }

@@ -17,6 +17,7 @@ export async function handleJob(worker: Worker, job: Job, delivery: Delivery): P
       return worker.kinds.graph.execute(worker, job, delivery);
     case 'message':
     case 'workflow_task':
+    case 'devkit':
       // Its delay is over. The code function, which has the deployments, takes it from the code queue.
       return worker.deps.jobs.send([job]);
     case 'wake':

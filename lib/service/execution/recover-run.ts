@@ -40,6 +40,8 @@ export async function recoverRun(decider: Decider, fold: RunFold): Promise<Recov
     await finalizeUnlessDone(deps, fold);
     return { resent: [], needsRecheck: false };
   }
+  const kind = kindOf(decider, fold.head);
+  if (kind.recover !== undefined) return kind.recover(decider, fold);
   if (isWaitingForSlot(fold.state)) await recheckSlot(deps, fold);
   const run = fold.head.address;
   const now = deps.clock.now();

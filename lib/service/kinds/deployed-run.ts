@@ -13,7 +13,7 @@ import type { RerunRefusal, RerunRequest } from '../runs/rerun-run.ts';
  */
 export async function pinDeployment(
   { deps: { deployments } }: Decider,
-  { deploymentId }: ResolvedCode,
+  { deploymentId }: Pick<ResolvedCode, 'deploymentId'>,
   { address, now, expiresAt }: PrepareTerms,
 ): Promise<NotPrepared | undefined> {
   // Pins first, then reads the deployment again. A removal marks first, then reads the pins. So one of them sees the other.

@@ -2,6 +2,7 @@
 import type { RunKinds } from '../run-kind.ts';
 import { bundleKind } from './bundle/bundle-kind.ts';
 import { codeKind } from './code/code-kind.ts';
+import { devKitKind } from './devkit/devkit-kind.ts';
 import { graphKind } from './graph/graph-kind.ts';
 
-export const runKinds: RunKinds = { graph: graphKind, code: codeKind, bundle: bundleKind };
+export const runKinds: RunKinds = { graph: graphKind, code: codeKind, bundle: bundleKind, devkit: devKitKind };

@@ -34,6 +34,22 @@ export class FoldCache {
     return fold;
   }
 
+  /**
+   * Removes a run's fold from the cache for one call.
+   * @param mustBeFresh false: a cached fold is not compared with the log; a put then shows whether it was current
+   */
+  async borrow(
+    deps: Pick<Deps, 'log'>,
+    run: RunAddress,
+    mustBeFresh: boolean,
+  ): Promise<{ readonly fold: RunFold | undefined; readonly isFresh: boolean }> {
+    const cached = this.#folds.get(keyOf(run));
+    this.#folds.delete(keyOf(run));
+    if (cached === undefined) return { fold: await readRunFold(deps, run), isFresh: true };
+    if (mustBeFresh) await readTail(deps, cached);
+    return { fold: cached, isFresh: mustBeFresh };
+  }
+
   /** Caches a fold for the run's next message. The fold may contain only commits that were read or won. */
   put(fold: RunFold): void {
     this.#folds.set(keyOf(fold.head.address), fold);

@@ -7,7 +7,7 @@ import { invariant } from '../../engine/invariant.ts';
 import type { JsonValue, Payload, PayloadRef } from '../../engine/json.ts';
 import { truncateEvent, reportedFailure } from '../../engine/log/event-limits.ts';
 import type { Failure, RunEvent } from '../../engine/log/events.ts';
-import { type Head, isTestRun, sideOfKind } from '../../engine/log/head.ts';
+import { type Head, type Side, isTestRun, sideOfKind } from '../../engine/log/head.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 
@@ -33,10 +33,11 @@ type PayloadOwner = Pick<Head, 'address' | 'expiresAt' | 'kind'>;
  * code may read and write only there. (No project id and no environment name contains a `~`.)
  */
 export const blobPrefixOf = ({ address: { runId }, kind }: Pick<Head, 'address' | 'kind'>): string =>
-  sideOfKind[kind] === 'platform' ? `${runId}/` : `~code/${runId}/`;
+  `${prefixOfSide[sideOfKind[kind]]}${runId}/`;
+const prefixOfSide = { platform: '', code: '~code/', devkit: '~devkit/' } as const satisfies Record<Side, string>;
 /** All prefixes that a run may use, when its kind is not known. */
 export const blobPrefixesOf = (address: RunAddress): readonly string[] =>
-  (['graph', 'code'] as const).map((kind) => blobPrefixOf({ address, kind }));
+  (['graph', 'code', 'devkit'] as const).map((kind) => blobPrefixOf({ address, kind }));
 
 /** The payload for the log: the value itself, or a reference to the stored value. */
 export async function offload(
@@ -103,6 +104,8 @@ export async function offloadEvents(
         if (event.type === 'ITERATION_ENDED' && event.result !== undefined)
           return { ...event, result: await offload(deps, run, event.result, limitBytes) };
         if (event.type === 'SYSTEM_SET') return { ...event, value: await offload(deps, run, event.value, limitBytes) };
+        if (event.type === 'DEVKIT')
+          return event.payload === undefined ? event : { ...event, payload: await offload(deps, run, event.payload, limitBytes) };
         if (event.type === 'SUBFLOW_CALLED') return { ...event, input: await offload(deps, run, event.input, limitBytes) };
         return event.type === 'RUN_RESUMED' && event.payload !== undefined
           ? { ...event, payload: await offload(deps, run, event.payload, limitBytes) }

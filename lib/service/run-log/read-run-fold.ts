@@ -23,6 +23,8 @@ export type RunReadDeps = Pick<Deps, 'log'> & Partial<Pick<Deps, 'blobs' | 'sett
 export interface RunFold {
   /** with the deadline and the expiry as of the last commit; the stored head may have earlier ones */
   head: Head;
+  /** as it was read; absent: as `head` */
+  readonly stored?: Head;
   readonly state: RunState;
   /** the commit of the last known snapshot; 0 without one */
   snapshotAt: number;
@@ -55,6 +57,7 @@ function fromFirstCommit(head: Head): RunFold {
 
 const foldOf = (head: Head, state: RunState, snapshotAt: number): RunFold => ({
   head: withExtendedDeadline(head, state.deadlineExtension?.deadlineAt),
+  stored: head,
   state,
   snapshotAt,
 });
@@ -62,7 +65,8 @@ const foldOf = (head: Head, state: RunState, snapshotAt: number): RunFold => ({
 /** Folds the next commit. */
 export function advanceFold(fold: RunFold, commit: Commit): void {
   applyCommit(fold.state, commit);
-  fold.head = withExtendedDeadline(fold.head, fold.state.deadlineExtension?.deadlineAt);
+  // From the head as it was read: a run of the DevKit that ends needs no later deadline any more.
+  fold.head = withExtendedDeadline(fold.stored ?? fold.head, fold.state.deadlineExtension?.deadlineAt);
 }
 
 /**

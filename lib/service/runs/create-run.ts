@@ -16,11 +16,11 @@ import { scheduleDeadlineRecheck, startSchedulesRecheckWithin } from '../commit/
 import type { Decider } from '../decider.ts';
 import { dispatchEffects } from '../commit/dispatch-effects.ts';
 import { markDue } from '../commit/mark-due.ts';
-import { type NodeTypeOf, measureCommit } from '../commit/append-facts.ts';
+import { measureCommit } from '../commit/append-facts.ts';
 import { isWon, putUntilOutcomeKnown } from '../run-log/append.ts';
 import { prepareCommits } from '../run-log/prepare-commits.ts';
 import { offloadEvents } from '../run-log/payloads.ts';
-import { type NotPrepared, type Resolved, isTest } from '../new-run.ts';
+import { type NotPrepared, type PrepareTerms, type PreparedRun, type Resolved, isTest } from '../new-run.ts';
 
 /** The terms of a run, apart from what it runs. */
 export interface RunTerms {
@@ -64,9 +64,7 @@ export async function createRun(
   const expiresAt = expiryOf({ createdAt: now, deadlineAt }, isTest(resolved) ? testRetention : deps.settings.retentionMs);
   const deadline = deadlineTermsOf(defined({ createdAt: now, availableAt: startsAt, deadlineAt, deadlineLimitAt }));
   const terms = { address, now, deadline, expiresAt, startsAt };
-  const first = await ('version' in resolved
-    ? decider.kinds.graph.create(decider, resolved, terms)
-    : decider.kinds[resolved.runtime].create(decider, resolved, terms));
+  const first = await prepare(decider, resolved, terms);
   if ('kind' in first) return first;
   const creation: RunCreation = defined({
     ...first.created,
@@ -96,9 +94,17 @@ export async function createRun(
   const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));
   if (result.kind === 'occupied' && !isWon(result, creation.commit))
     return { kind: isTombstone(result) ? 'run_deleted' : 'run_exists', runId: reservation.runId };
-  if (result.kind === 'occupied') return continueWithWritten(decider, creation, copied);
-  await sendFirstJobs(decider, creation, copied, first.nodeTypeOf);
+  if (result.kind === 'occupied') return continueWithWritten(decider, creation, copied, first);
+  await sendFirstJobs(decider, creation, copied, first);
   return creation;
+}
+
+function prepare(decider: Decider, resolved: Resolved, terms: PrepareTerms): Promise<PreparedRun | NotPrepared> {
+  const { kinds } = decider;
+  if ('version' in resolved) return kinds.graph.create(decider, resolved, terms);
+  return resolved.runtime === 'devkit'
+    ? kinds.devkit.create(decider, resolved, terms)
+    : kinds[resolved.runtime].create(decider, resolved, terms);
 }
 
 /**
@@ -117,14 +123,19 @@ async function markFirstCheck(deps: Pick<Decider['deps'], 'index' | 'clock'>, he
  * Continues with the head that another attempt of this start wrote. It may use an older version or another deployment: the written
  * head counts, not the proposed one.
  */
-async function continueWithWritten(decider: Decider, proposed: RunCreation, copied: readonly Commit[]): Promise<RunCreation> {
+async function continueWithWritten(
+  decider: Decider,
+  proposed: RunCreation,
+  copied: readonly Commit[],
+  { firstJobs }: Pick<PreparedRun, 'firstJobs'>,
+): Promise<RunCreation> {
   const { deployments, log } = decider.deps;
   const written = await log.head(proposed.address);
   // The written run has already been deleted or has expired, so nothing is left to send.
   if (written === undefined) return proposed;
   if (proposed.deploymentId !== null && proposed.deploymentId !== written.deploymentId)
     await deployments.unpin(proposed.address, proposed.deploymentId, proposed.address.runId);
-  await sendFirstJobs(decider, written, copied, undefined);
+  await sendFirstJobs(decider, written, copied, defined({ firstJobs }));
   return written;
 }
 
@@ -147,6 +158,7 @@ function deadlinesOf(
 }
 
 function declaredDeadlineOf(resolved: Resolved): DurationMs | undefined {
+  if ('request' in resolved) return undefined;
   const declared = 'version' in resolved ? resolved.version.options.deadlineSeconds : resolved.deadlineSeconds;
   return declared === undefined ? undefined : seconds(declared);
 }
@@ -157,7 +169,7 @@ async function sendFirstJobs(
   decider: Decider,
   creation: RunCreation,
   copied: readonly Commit[],
-  nodeTypeOf: NodeTypeOf | undefined,
+  { nodeTypeOf, firstJobs }: Pick<PreparedRun, 'nodeTypeOf' | 'firstJobs'>,
 ): Promise<void> {
   const state = emptyState();
   applyCommit(state, creation.commit);
@@ -166,6 +178,8 @@ async function sendFirstJobs(
     const fold = { head, state, snapshotAt: 0 };
     measureCommit(decider.deps, fold, creation.commit, nodeTypeOf);
     await dispatchEffects(decider, fold, creation.commit);
+    const jobs = firstJobs?.(creation) ?? [];
+    if (jobs.length > 0) await decider.deps.jobs.send(jobs);
     for (const commit of copied) {
       applyCommit(state, commit);
       await dispatchEffects(decider, fold, commit);

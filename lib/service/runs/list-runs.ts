@@ -3,7 +3,8 @@
  * newest commit: a list never shows an ended run as running.
  */
 import { defined } from '../../base/defined.ts';
-import type { RunId, Scope, WorkflowName } from '../../engine/ids.ts';
+import type { DevKitEventName } from '../../engine/devkit/events.ts';
+import type { RunId, Scope } from '../../engine/ids.ts';
 import { type Head, type RunStatus, isTestRun, terminalStatuses } from '../../engine/log/head.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { RunEvent } from '../../engine/log/events.ts';
@@ -22,7 +23,9 @@ import { findNewestCommits } from '../run-log/find-newest-commits.ts';
 
 export interface RunFilters {
   readonly status?: RunStatus;
-  readonly workflowName?: WorkflowName;
+  readonly workflowName?: string;
+  /** absent: runs of all kinds, and external-worker runs */
+  readonly kind?: Head['kind'];
   /** created at or after */
   readonly createdAfter?: Instant;
   /** created before */
@@ -113,6 +116,7 @@ const matchesListing = (listing: Listing, filters: RunFilters): boolean =>
   (filters.includeChildren === true || listing.parent === undefined) &&
   (filters.workflowName === undefined || filters.workflowName === listing.workflowName) &&
   filters.rerunOf === undefined &&
+  filters.kind === undefined &&
   (filters.createdBefore === undefined || listing.createdAt < filters.createdBefore) &&
   (filters.status === undefined || filters.status === listing.status) &&
   (filters.attention === undefined || filters.attention === listedExternalState(listing));
@@ -123,7 +127,7 @@ const readPage = (
   filters: RunFilters,
   request: Omit<PageRequest, 'includesExternal'>,
 ): Promise<RunPage> => {
-  const options: PageRequest = { ...request, includesExternal: true };
+  const options: PageRequest = filters.kind === undefined ? { ...request, includesExternal: true } : request;
   const state = stateOf(filters);
   return state === undefined ? index.list(scope, options) : index.listByState(scope, state, options);
 };
@@ -137,6 +141,7 @@ const matchesHead = (head: Head, filters: RunFilters): boolean =>
   (filters.includeChildren === true || callerOf(head) === undefined) &&
   (filters.includeTests === true || !isTestRun(head)) &&
   (filters.workflowName === undefined || filters.workflowName === head.workflow.name) &&
+  (filters.kind === undefined || filters.kind === head.kind) &&
   (filters.rerunOf === undefined || filters.rerunOf === rerunOf(head)) &&
   (filters.createdBefore === undefined || head.createdAt < filters.createdBefore);
 
@@ -156,9 +161,12 @@ async function statusesOf(deps: Pick<Deps, 'log'>, heads: readonly Head[]): Prom
 }
 
 function statusAfter({ commit, projection: { status, asOf } }: Head, newest: Commit | undefined): RunStatus {
-  const isRunning = asOf > 1 || newest !== undefined || commit.events.some(({ type }) => type === 'RUN_STATUS_CHANGED');
+  const isRunning = asOf > 1 || newest !== undefined || commit.events.some(isStart);
   return endIn((newest ?? commit).events) ?? (isRunning ? 'running' : status);
 }
+
+const isStart = (event: RunEvent): boolean =>
+  event.type === 'DEVKIT' ? event.event === 'run_started' : event.type === 'RUN_STATUS_CHANGED';
 
 const endIn = (events: readonly RunEvent[]): RunStatus | undefined =>
   events.map(endFromEvent).find((status) => status !== undefined);
@@ -172,7 +180,18 @@ const endFromEvent = (event: RunEvent): RunStatus | undefined => {
       return 'failed';
     case 'RUN_CANCELLED':
       return 'cancelled';
+    case 'DEVKIT':
+      return event.afterEnd ?? endOfDevKit(event.event);
     default:
       return undefined;
   }
 };
+
+const endOfDevKit = (event: DevKitEventName): RunStatus | undefined =>
+  event === 'run_completed'
+    ? 'completed'
+    : event === 'run_failed'
+      ? 'failed'
+      : event === 'run_cancelled'
+        ? 'cancelled'
+        : undefined;

@@ -37,7 +37,7 @@ export type RerunRefusal =
   /** too many values to copy within one request */
   | { readonly kind: 'too_many_values'; readonly values: number; readonly limit: number }
   /** the field does not apply to runs of this kind */
-  | { readonly kind: 'not_applicable'; readonly field: 'version' | 'deploymentId' | 'fromNode' | 'results' }
+  | { readonly kind: 'not_applicable'; readonly field: 'version' | 'deploymentId' | 'fromNode' | 'results' | 'input' }
   | { readonly kind: 'not_found' }
   /** a test run cannot be rerun, because its graph was never published */
   | { readonly kind: 'test_run' }

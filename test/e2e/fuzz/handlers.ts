@@ -7,6 +7,8 @@ import { servedByLibrary } from '../../../functions/api/operations/library.ts';
 import { servedByTestRuns } from '../../../functions/api/operations/test-runs.ts';
 import { servedByEvents } from '../../../functions/api/operations/events.ts';
 import { servedByWebhooks } from '../../../functions/api/operations/webhooks.ts';
+import { servedByWorld } from '../../../functions/api/operations/world.ts';
+import { FoldCache } from '../../../lib/service/run-log/fold-cache.ts';
 import { httpFunction } from '../../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../../functions/api/operation.ts';
 import { newKey } from '../../../lib/api/auth.ts';
@@ -14,6 +16,7 @@ import { S3Artifacts } from '../../../lib/aws/artifacts.ts';
 import { DynamoAudit } from '../../../lib/aws/audit.ts';
 import { S3Blobs } from '../../../lib/aws/blobs.ts';
 import { DynamoDeletions } from '../../../lib/aws/deletions.ts';
+import { DynamoDevKitStreams, DynamoHookTokens, DynamoRegisteredApps } from '../../../lib/aws/devkit.ts';
 import { DynamoDeployments } from '../../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../../lib/aws/jobs.ts';
 import { DynamoKeys } from '../../../lib/aws/keys.ts';
@@ -90,6 +93,9 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     keys: new DynamoKeys(control),
     reservations: new DynamoReservations(control),
     streams: new DynamoStreams(runs),
+    hookTokens: new DynamoHookTokens(runs),
+    devKitStreams: new DynamoDevKitStreams(runs),
+    registeredApps: new DynamoRegisteredApps(control),
     tickets: new DynamoTickets(control),
     readerLeases: new DynamoReaderLeases(control),
     audit: new DynamoAudit(control),
@@ -127,6 +133,7 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     library: httpFunction(tools, servedByLibrary),
     'test-runs': httpFunction(tools, servedByTestRuns),
     webhooks: httpFunction(webhooks, servedByWebhooks),
+    world: httpFunction({ ...tools, decider: { ...decider, foldCache: new FoldCache() } }, servedByWorld),
   };
   return {
     apiKey: text,

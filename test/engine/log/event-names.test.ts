@@ -1,7 +1,10 @@
 /** Readers resume by published names: a line may be added here, never changed. */
 import { expect, test } from 'vitest';
 import { mapEngineEventToSse, publicEventNames } from '../../../lib/engine/log/event-names.ts';
+import { type DevKitEventName, devKitEvents } from '../../../lib/engine/devkit/events.ts';
 import type { RunEventType } from '../../../lib/engine/log/events.ts';
+
+type EngineEventType = Exclude<RunEventType, 'DEVKIT'>;
 
 const published = {
   INPUT_SET: 'input.set',
@@ -37,9 +40,33 @@ const published = {
   LOOP_RESULTS_STORED: 'loop.results.stored',
   ITERATION_STARTED: 'iteration.started',
   ITERATION_ENDED: 'iteration.ended',
-} as const satisfies Record<RunEventType, string>;
+} as const satisfies Record<EngineEventType, string>;
 
-const engineNames = Object.keys(published).filter((name): name is RunEventType => name in published);
+const engineNames = Object.keys(published).filter((name): name is EngineEventType => name in published);
+
+const publishedOfDevKit = {
+  run_created: 'input.set',
+  run_started: 'run.started',
+  run_completed: 'run.completed',
+  run_failed: 'run.failed',
+  run_cancelled: 'run.cancelled',
+  attr_set: 'attributes.set',
+  step_created: 'node.queued',
+  step_started: 'node.started',
+  step_completed: 'node.completed',
+  step_failed: 'node.failed',
+  step_retrying: 'node.retried',
+  hook_created: 'signal.awaited',
+  hook_received: 'signal.received',
+  hook_disposed: 'hook.disposed',
+  hook_conflict: 'hook.conflict',
+  wait_created: 'node.waiting',
+  wait_completed: 'node.woken',
+} as const satisfies Record<DevKitEventName, string>;
+
+test.each(devKitEvents)('%s of the DevKit keeps its public name', (event) => {
+  expect(mapEngineEventToSse({ type: 'DEVKIT', event })).toBe(publishedOfDevKit[event]);
+});
 
 test.each(engineNames)('%s keeps its public name', (type) => {
   expect(mapEngineEventToSse({ type })).toBe(published[type]);
@@ -58,7 +85,15 @@ test.each(['blocked', 'invalidated'] as const)('a node with status %s has its ow
 
 test('the list of public names is complete, without duplicates, and all are dotted words', () => {
   expect(publicEventNames.toSorted()).toEqual(
-    [...Object.values(published), 'node.timed_out', 'node.blocked', 'node.invalidated'].toSorted(),
+    [
+      ...new Set([
+        ...Object.values(published),
+        ...Object.values(publishedOfDevKit),
+        'node.timed_out',
+        'node.blocked',
+        'node.invalidated',
+      ]),
+    ].toSorted(),
   );
   expect(new Set(publicEventNames).size).toBe(publicEventNames.length);
   for (const name of publicEventNames) expect(name).toMatch(/^[a-z]+(\.[a-z_]+)+$/);

@@ -1,0 +1,21 @@
+/** Serves the World of the Workflow DevKit: the log, the hooks, the streams and the queue of DevKit runs. */
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import { inspectNode } from '../../lib/nodes/catalogue.ts';
+import { RateLimiter } from '../../lib/service/access/rate-limiter.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import { toolsOf } from '../api/operation.ts';
+import { servedByWorld } from '../api/operations/world.ts';
+import { httpFunction } from '../api/pipeline/http-function.ts';
+import { deciderOf, loggerOf } from '../wiring.ts';
+import { handleWorldCall, isWorldCall } from './handle-call.ts';
+
+const decider = { ...deciderOf('world'), foldCache: new FoldCache() };
+const tools = {
+  ...toolsOf({ decider, inspect: inspectNode, logger: loggerOf('world') }),
+  rates: new RateLimiter(decider.deps, 'world'),
+};
+
+const serveHttp = httpFunction(tools, servedByWorld);
+
+export const handler = async (event: APIGatewayProxyEvent, context: Context) =>
+  isWorldCall(event) ? handleWorldCall(tools, event) : serveHttp(event, context);

@@ -1,0 +1,57 @@
+/**
+ * Tokens of hooks: one live hook has each. A hook claims its token before its event is committed, so a claim alone proves nothing: the
+ * log of the claiming run decides. A claim is dead if its hook is disposed, its run has ended or is gone, or its event never came.
+ */
+import type { RunAddress, Scope } from '../../../engine/ids.ts';
+import { isTerminal } from '../../../engine/log/fold.ts';
+import { type DurationMs, between, durationMs, seconds } from '../../../engine/time.ts';
+import type { TokenClaim } from '../../../ports/devkit.ts';
+import { readRunFold } from '../../run-log/read-run-fold.ts';
+import { type DevKitFold, type World, devKitOf, isDevKit } from './world.ts';
+
+/** A request that claims a token ends earlier: afterwards a claim without its event is dead. */
+const maxClaimAge = seconds(60);
+/** How long a request waits for the event of another one's claim. */
+const maxWait = seconds(4);
+const pause: DurationMs = durationMs(100);
+
+export type Claimed =
+  /** the hook has the token */
+  | { readonly kind: 'claimed' }
+  /** the live hook of another run, or another hook of this one, has it */
+  | { readonly kind: 'taken'; readonly by: TokenClaim }
+  /** another request has claimed it and may still commit its hook */
+  | { readonly kind: 'undecided' };
+
+export async function claimToken(world: World, { head }: DevKitFold, token: string, hookId: string): Promise<Claimed> {
+  const { deps } = world;
+  const { address, expiresAt } = head;
+  const startedAt = deps.clock.now();
+  const proposed: TokenClaim = { runId: address.runId, hookId, nonce: deps.ids.nonce(), claimedAt: startedAt };
+  for (;;) {
+    const claim = await deps.hookTokens.claim(address, token, proposed, expiresAt);
+    if (claim.runId === address.runId && claim.hookId === hookId) {
+      // The index by id: a reader believes only the log.
+      await deps.hookTokens.nameHook(address, hookId, expiresAt);
+      return { kind: 'claimed' };
+    }
+    const owner = await stateOfClaim(world, address, claim);
+    if (owner === 'live') return { kind: 'taken', by: claim };
+    if (owner === 'dead') await deps.hookTokens.replace(address, token, claim, proposed, expiresAt);
+    else if (between(startedAt, deps.clock.now()) >= maxWait) return { kind: 'undecided' };
+    else await deps.clock.sleep(pause);
+  }
+}
+
+async function stateOfClaim({ deps }: World, scope: Scope, claim: TokenClaim): Promise<'live' | 'dead' | 'undecided'> {
+  const { projectId, environment } = scope;
+  const fold = await readRunFold(deps, { projectId, environment, runId: claim.runId });
+  if (!isDevKit(fold) || isTerminal(fold.state.progress)) return 'dead';
+  const hook = devKitOf(fold).hooks.get(claim.hookId);
+  if (hook !== undefined) return hook.isDisposed === true ? 'dead' : 'live';
+  return between(claim.claimedAt, deps.clock.now()) > maxClaimAge ? 'dead' : 'undecided';
+}
+
+/** Frees the token of a disposed hook. A lost call leaves a dead claim, which the next hook replaces. */
+export const releaseToken = ({ deps }: World, run: RunAddress, token: string, hookId: string): Promise<void> =>
+  deps.hookTokens.releaseOf(run, token, hookId);

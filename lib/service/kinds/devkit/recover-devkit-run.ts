@@ -1,0 +1,26 @@
+/**
+ * Sends a run's name to its code again, if its message seems lost. While a delivery of the run sends heartbeats, nothing is sent: the
+ * code counts its invocations.
+ */
+import { type Instant, after } from '../../../engine/time.ts';
+import { deliveryKey, nextLook } from '../../../engine/devkit/next-look.ts';
+import { baseHeartbeatTimeout } from '../../../engine/log/heartbeat-timeout.ts';
+import type { Decider } from '../../decider.ts';
+import type { Recovery } from '../../execution/recover-run.ts';
+import { flowJobOf } from './jobs.ts';
+import type { DevKitFold } from './world.ts';
+
+export async function recoverDevKitRun({ deps }: Decider, fold: DevKitFold): Promise<Recovery> {
+  const { head, state } = fold;
+  const now: Instant = deps.clock.now();
+  const sign = (await deps.log.heartbeats(head.address)).find(({ node }) => node === deliveryKey);
+  if (sign !== undefined && sign.resends === 0 && after(sign.at, baseHeartbeatTimeout) > now)
+    return { resent: [], needsRecheck: false };
+  if (nextLook(state, sign) > now) return { resent: [], needsRecheck: false };
+  const isSame = sign !== undefined && sign.at >= (state.devkit?.run.lastEvent.at ?? 0);
+  const resends = (isSame ? sign.resends : 0) + 1;
+  await deps.jobs.send([flowJobOf(deps, head, `look#${state.asOf}#${resends}`)]);
+  // Sent first, recorded second: a crash in between causes one more message, which the queue drops.
+  await deps.log.heartbeat(head.address, { node: deliveryKey, at: now, resends }, head.expiresAt);
+  return { resent: [deliveryKey], needsRecheck: false };
+}

@@ -1,0 +1,55 @@
+/** Registers the address of an application that receives the messages of its runs itself. It stands in the place of a deployment. */
+import { createHash, randomBytes } from 'node:crypto';
+import { defined } from '../../../base/defined.ts';
+import { type DeploymentId, type Scope, deploymentId } from '../../../engine/ids.ts';
+import { after, days } from '../../../engine/time.ts';
+import type { Deps } from '../../deps.ts';
+import { type WorldResult, answer, refused } from './world-error.ts';
+
+export interface AppRegistration {
+  readonly baseUrl: string;
+  readonly app?: string;
+  readonly sdk?: string;
+  readonly specVersion?: number;
+}
+
+/** Longer than the longest run: each start of the application registers it again. */
+const registrationLifetime = days(400);
+
+export async function registerApp(
+  { registeredApps, clock }: Pick<Deps, 'registeredApps' | 'clock'>,
+  scope: Scope,
+  { baseUrl, app, sdk, specVersion }: AppRegistration,
+): Promise<WorldResult<{ readonly deploymentId: DeploymentId; readonly secret: string }>> {
+  const url = URL.parse(baseUrl);
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.username !== '' || url.password !== '')
+    return refused('invalid_request', 'baseUrl is not an address of an application');
+  const now = clock.now();
+  const address = `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+  const registered = await registeredApps.register(
+    scope,
+    defined({
+      deploymentId: deploymentIdOf(address, app),
+      baseUrl: address,
+      secret: randomBytes(secretBytes).toString('base64url'),
+      registeredAt: now,
+      app,
+      sdk,
+      specVersion,
+    }),
+    after(now, registrationLifetime),
+  );
+  return answer({ deploymentId: registered.deploymentId, secret: registered.secret });
+}
+
+const secretBytes = 32;
+const idLength = 24;
+
+/** The same for each registration of an address: runs that it started go on after a restart. */
+const deploymentIdOf = (address: string, app: string | undefined): DeploymentId =>
+  deploymentId(
+    `dpl_app_${createHash('sha256')
+      .update(JSON.stringify([address, app ?? null]))
+      .digest('hex')
+      .slice(0, idLength)}`,
+  );

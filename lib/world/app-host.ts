@@ -1,0 +1,51 @@
+/** The World's host in an application: it registers the application's address, and checks that deliveries are from the service. */
+import { parseAnswer, type Registration } from './answers.ts';
+import { refusalOf, type SignedDelivery } from './delivery.ts';
+import { type Environment, appUrlOf } from './settings.ts';
+import type { Ask } from './storage.ts';
+import type { WorldHost } from './world.ts';
+
+export interface AppHostOptions {
+  readonly environment: () => Environment;
+  readonly specVersion: () => number;
+  /** milliseconds since the epoch */
+  readonly now: () => number;
+}
+
+/** @param ask used for a delivery that arrives before `start`, as in the second process of an application */
+export function appHost(ask: Ask, { environment, specVersion, now }: AppHostOptions): WorldHost {
+  let registration: Promise<Registration> | undefined;
+  let registered: Registration | undefined;
+  const register = (baseUrl: string): Promise<Registration> => {
+    registration ??= registerApp(ask, baseUrl, specVersion()).then(
+      (result) => (registered = result),
+      (error: unknown) => {
+        registration = undefined;
+        throw error;
+      },
+    );
+    return registration;
+  };
+  const secret = async (): Promise<string | undefined> => {
+    const baseUrl = appUrlOf(environment());
+    return baseUrl === undefined ? undefined : (await register(baseUrl)).secret;
+  };
+  return {
+    capabilities: { hookResumeDedup: true },
+    deploymentId: () => registered?.deploymentId,
+    runtimeDeadline: () => undefined,
+    checkDelivery: async (delivery: SignedDelivery) => {
+      const key = await secret();
+      if (key === undefined) return 'this process takes no messages: it has registered no address';
+      return refusalOf(delivery, key, Math.floor(now() / 1_000));
+    },
+    start: async () => {
+      const baseUrl = appUrlOf(environment());
+      if (baseUrl !== undefined) await register(baseUrl);
+    },
+  };
+}
+
+async function registerApp(ask: Ask, baseUrl: string, specVersion: number): Promise<Registration> {
+  return parseAnswer.registration(await ask('apps.register', { baseUrl, specVersion }));
+}

@@ -1,0 +1,166 @@
+/** Apps of the Workflow DevKit on threads, with bundles that do what those of the SDK do. */
+import { describe, expect, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { bundlePaths, devKitBundlePaths } from '../../lib/ports/bundles.ts';
+import type { DevKitBuild } from '../../lib/ports/deployments.ts';
+import type { WorldAnswer, WorldCalls } from '../../lib/ports/world-calls.ts';
+import type { JsonValue } from '../../lib/engine/json.ts';
+import { answering, hostOf, scope } from './given.ts';
+
+const module5: DevKitBuild = { sdkVersion: '5.0.0-beta.55', specVersion: 7, nodeVersion: '24.1.0', format: 'module' };
+const commonJs4: DevKitBuild = { sdkVersion: '4.8.9', specVersion: 3, nodeVersion: '24.1.0', format: 'commonjs' };
+const flow = devKitBundlePaths.module.workflow;
+const ok = (body: unknown) => ({ kind: 'responded', status: 200, body });
+
+interface Recorded extends WorldCalls {
+  readonly calls: { readonly scope: object; readonly method: string; readonly body: JsonValue }[];
+}
+
+const worldOf = (answer: (method: string) => WorldAnswer | Promise<WorldAnswer>): Recorded => {
+  const calls: Recorded['calls'] = [];
+  return {
+    calls,
+    call: async (of, method, body) => {
+      calls.push({ scope: of, method, body });
+      return answer(method);
+    },
+  };
+};
+const silent = worldOf(() => ({ kind: 'answered', value: null }));
+
+/** As a bundle of the SDK does: it takes its World from the global, and makes its handler with it. */
+const handling = (body: string): string => `
+  const world = globalThis[Symbol.for('@workflow/world//cache')];
+  const waitUntil = (promise) => globalThis[Symbol.for('@vercel/request-context')].get().waitUntil(promise);
+  export const POST = world.createQueueHandler('__wkf_workflow_', async (message, meta) => { ${body} });`;
+
+const headers = { 'x-vqs-queue-name': '__wkf_workflow_greet', 'x-vqs-message-id': 'msg_1', 'x-vqs-message-attempt': '2' };
+
+describe('a bundle of version 5', () => {
+  test('calls its World over the thread, with bytes and times, in the scope of its deployment', async () => {
+    const world = worldOf(() => ({
+      kind: 'answered',
+      value: { run: { output: { $bytes: 'AP8=' }, createdAt: { $date: '2026-11-25T00:00:00.000Z' } } },
+    }));
+    const host = hostOf({ world });
+    const source = handling(`
+      const { run } = await world.events.create('wrun_1', { eventType: 'run_started', eventData: { input: new Uint8Array([1]) } });
+      if (run.output[1] !== 255 || run.createdAt.getTime() !== Date.UTC(2026, 10, 25)) throw new Error('not decoded');
+      return { timeoutSeconds: meta.attempt };`);
+    const manifest = await host.deploy('dpl_1', { [flow]: source }, module5);
+    expect(await host.ask(manifest, { headers })).toEqual(ok({ timeoutSeconds: 2 }));
+    const body = { runId: 'wrun_1', data: { eventType: 'run_started', eventData: { input: { $bytes: 'AQ==' } } } };
+    expect(world.calls).toEqual([{ scope, method: 'events.create', body }]);
+  });
+
+  test('sees the spec version, the deployment and the deadline', async () => {
+    const world = worldOf(() => ({ kind: 'answered', value: null }));
+    const host = hostOf({ world });
+    const source = handling(`
+      const left = (await world.getRuntimeDeadline()).getTime() - Date.now();
+      const { specVersion, capabilities } = world;
+      await world.events.create('wrun_1', { specVersion, capabilities, own: await world.getDeploymentId(), isNear: left > 4000 && left <= 5000 });`);
+    const manifest = await host.deploy('dpl_1', { [flow]: source }, module5);
+    expect(await host.ask(manifest, { headers, withinMs: 5_000 })).toEqual(ok({ ok: true }));
+    const capabilities = { hookResumeDedup: true, deploymentAffinity: true };
+    expect(world.calls).toMatchObject([{ body: { data: { specVersion: 7, capabilities, own: 'dpl_1', isNear: true } } }]);
+  });
+
+  test('gets the errors of the SDK, and a failed call as one for which the message is repeated', async () => {
+    const world = worldOf((method) => {
+      if (method === 'runs.get') return { kind: 'refused', status: 404, code: 'run_not_found', message: 'no run' };
+      throw new Error('the store is away');
+    });
+    const host = hostOf({ world });
+    const source = handling(`
+      const [first, second] = await Promise.all([world.runs.get('wrun_1'), world.events.list({ runId: 'wrun_1' })].map((call) => call.catch((error) => error)));
+      if (first.name !== 'WorkflowRunNotFoundError' || second.code !== 'TRANSPORT') throw new Error('other errors');`);
+    expect(await host.ask(await host.deploy('dpl_1', { [flow]: source }, module5), { headers })).toEqual(ok({ ok: true }));
+  });
+
+  test('is acknowledged after the work that it leaves behind, and after what that leaves behind', async () => {
+    const world = worldOf(() => ({ kind: 'answered', value: null }));
+    const host = hostOf({ world });
+    const source = handling(`
+      const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+      waitUntil(later(50).then(() => { waitUntil(later(50).then(() => world.streams.close('wrun_1', 'strm_1'))); throw new Error('ignored'); }));`);
+    expect(await host.ask(await host.deploy('dpl_1', { [flow]: source }, module5), { headers })).toEqual(ok({ ok: true }));
+    expect(world.calls.map(({ method }) => method)).toEqual(['streams.close']);
+  });
+
+  test('that replaces its World fails the message with the reason', async () => {
+    const host = hostOf({ world: silent });
+    const source = handling(`globalThis[Symbol.for('@workflow/world//cache')] = {};`);
+    expect(await host.ask(await host.deploy('dpl_1', { [flow]: source }, module5), { headers })).toEqual({
+      kind: 'unloadable',
+      message: expect.stringMatching(/has set a World of its own/),
+    });
+  });
+
+  test('is unloadable where no World is served', async () => {
+    const host = hostOf();
+    expect(await host.ask(await host.deploy('dpl_1', { [flow]: handling('') }, module5), { headers })).toMatchObject({
+      kind: 'unloadable',
+    });
+  });
+});
+
+describe('a bundle of version 4', () => {
+  const handler = (prefix: string): string => `
+    const world = globalThis[Symbol.for('@workflow/world//stubbedCache')];
+    module.exports = { POST: world.createQueueHandler('${prefix}', async () => ({ timeoutSeconds: require('node:path').sep.length })) };`;
+
+  test('is CommonJS, and has bundles for workflows and for steps', async () => {
+    const host = hostOf({ world: silent });
+    const files = { [bundlePaths.workflow]: handler('__wkf_workflow_'), [bundlePaths.step]: handler('__wkf_step_') };
+    const manifest = await host.deploy('dpl_1', files, commonJs4);
+    expect(await host.ask(manifest, { headers })).toEqual(ok({ timeoutSeconds: 1 }));
+    const queueName = '__wkf_step_step//./a//b';
+    expect(await host.ask(manifest, { queueName, headers: { ...headers, 'x-vqs-queue-name': queueName } })).toEqual(
+      ok({ timeoutSeconds: 1 }),
+    );
+  });
+});
+
+describe('harms no other deployment', () => {
+  test.each([
+    ['exits the process', handling('process.exit(1);'), 20_000],
+    ['exits the process at its import', 'process.exit(1);', 20_000],
+    ['throws at its import', `throw new Error('no such setting');`, 20_000],
+    ['blocks', handling('for (;;);'), 300],
+    ['leaves work behind that never ends', handling('waitUntil(new Promise(() => {}));'), 300],
+    [
+      'fills its memory',
+      handling('const kept = []; for (;;) kept.push(new Array(100_000).fill(meta.attempt).map(String));'),
+      20_000,
+    ],
+    ['waits for an answer to a call that is unknown', handling(`await world.runs.get('gone');`), 300],
+  ])('a bundle that %s', async (_what, source, withinMs) => {
+    const world = worldOf((method) =>
+      method === 'runs.get'
+        ? delay(60_000, { kind: 'answered', value: null }, { ref: false })
+        : { kind: 'answered', value: { deploymentId: 'x' } },
+    );
+    const host = hostOf({ world, memoryMb: 64 });
+    const good = await host.deploy(
+      'dpl_good',
+      { [flow]: handling(`await new Promise((resolve) => setTimeout(resolve, 400)); await world.resolveLatestDeploymentId();`) },
+      module5,
+    );
+    const bad = await host.deploy('dpl_bad', { [flow]: source }, module5);
+    const [one, other] = await Promise.all([host.ask(good, { headers }), host.ask(bad, { headers, withinMs })]);
+    expect(one).toEqual(ok({ ok: true }));
+    expect(other.kind).toMatch(/^(crashed|unloadable|timed_out)$/);
+    expect(await host.ask(good, { headers })).toEqual(ok({ ok: true }));
+  });
+
+  test('a thread that asks for the calls of another runtime gets no answer', async () => {
+    const world = worldOf(() => ({ kind: 'answered', value: null }));
+    const host = hostOf({ world });
+    const source = `import { parentPort } from 'node:worker_threads';
+      parentPort.postMessage({ kind: 'world_call', call: 1, method: 'runs.list', body: '{}' });
+      ${answering(`'done'`)}`;
+    expect(await host.ask(await host.deploy('dpl_1', source))).toEqual(ok('done'));
+    expect(world.calls).toEqual([]);
+  });
+});

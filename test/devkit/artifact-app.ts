@@ -1,0 +1,118 @@
+/** An app of the Workflow DevKit, installed from the registry and built with the SDK's own tool, as its users do it. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { freshFolder, root } from '../e2e/local-start.ts';
+
+/** A sleep, a step that is retried, a stream, a hook, and a step that starts another run and waits for it. */
+const workflows = `import { sleep, createHook, getWritable, RetryableError, getStepMetadata } from 'workflow';
+import { start } from 'workflow/api';
+
+export async function order(item: string) {
+  'use workflow';
+  const price = await quote(item);
+  await sleep('1s');
+  const receipt = await charge(price);
+  await report(receipt);
+  using approval = createHook<{ by: string }>({ token: \`approve:\${item}\` });
+  const { by } = await approval;
+  const parts = await Promise.all([1, 2, 3].map((part) => pack(item, part)));
+  return { item, price, receipt, by, parts, greeting: await greetBy(by) };
+}
+
+export async function greet(name: string) {
+  'use workflow';
+  return \`hello \${name}\`;
+}
+
+async function greetBy(name: string) {
+  'use step';
+  const child = await start(greet, [name]);
+  return child.returnValue;
+}
+
+async function quote(item: string) {
+  'use step';
+  return item.length * 10;
+}
+
+async function charge(price: number) {
+  'use step';
+  const { attempt } = getStepMetadata();
+  if (attempt < 2) throw new RetryableError('the card service is busy', { retryAfter: '1s' });
+  return \`receipt-\${price}-\${attempt}\`;
+}
+
+async function report(receipt: string) {
+  'use step';
+  const writer = getWritable<string>().getWriter();
+  await writer.write(\`charged \${receipt}\`);
+  writer.releaseLock();
+}
+
+async function pack(item: string, part: number) {
+  'use step';
+  return \`\${item}-\${part}\`;
+}
+`;
+
+/** Starts the order, answers its hook, and prints the result and the first line of its stream. */
+const client = `import { getRun, resumeHook, start } from 'workflow/api';
+import { setWorld } from 'workflow/runtime';
+import { createWorld } from 'stepwell/world';
+
+setWorld(createWorld());
+const [command, item] = process.argv.slice(2);
+const run = await start({ workflowId: 'workflow//./workflows/order//order' }, [item]);
+console.log(JSON.stringify({ runId: run.runId }));
+if (command === 'complete') {
+  for (let tries = 0; tries < 240; tries += 1) {
+    try {
+      await resumeHook(\`approve:\${item}\`, { by: 'ada' });
+      break;
+    } catch (error) {
+      if (error.name !== 'HookNotFoundError') throw error;
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+  }
+  const value = await run.returnValue;
+  const { value: line } = await getRun(run.runId).getReadable().getReader().read();
+  console.log(JSON.stringify({ value, line }));
+}
+process.exit(0);
+`;
+
+export interface ArtifactApp {
+  readonly folder: string;
+  /** Runs a program in the app's folder. @returns what it printed */
+  run(program: string, args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
+}
+
+export async function buildArtifactApp(sdkVersion: string): Promise<ArtifactApp> {
+  const folder = freshFolder();
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  };
+  const run: ArtifactApp['run'] = async (program, args, env = {}) => {
+    const path = [dirname(process.execPath), process.env['PATH']].join(delimiter);
+    const options = {
+      cwd: folder,
+      env: { ...process.env, PATH: path, npm_config_audit: 'false', npm_config_fund: 'false', ...env },
+    };
+    return (await promisify(execFile)(program, args, { ...options, maxBuffer: 16_777_216 })).stdout;
+  };
+  write('package.json', JSON.stringify({ name: 'shop', private: true, type: 'module' }));
+  write('workflows/order.ts', workflows);
+  write('client.mjs', client);
+  await run('npm', ['install', '--save-exact', `workflow@${sdkVersion}`]);
+  await run('npx', ['workflow', 'build']);
+  // The package's own source stands for its build, which another test installs.
+  write(
+    'node_modules/stepwell/package.json',
+    JSON.stringify({ name: 'stepwell', exports: { './world': './lib/world/index.ts' } }),
+  );
+  symlinkSync(join(root, 'lib'), join(folder, 'node_modules', 'stepwell', 'lib'));
+  return { folder, run };
+}

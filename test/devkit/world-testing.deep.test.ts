@@ -1,0 +1,29 @@
+/** The conformance suite of the Workflow DevKit, twenty times in a row, each time within a minute. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { registerSuite, suite } from './run-suite.ts';
+
+const rounds = 20;
+const testsOfSuite = 12;
+const maxRoundMs = 60_000;
+
+const counts = { passed: 0, failed: 0 };
+const durations: number[] = [];
+registerSuite();
+
+describe.each(Array.from({ length: rounds }, (_, index) => index + 1))('round %i', () => {
+  let startedAt = 0;
+  beforeAll(() => void (startedAt = performance.now()));
+  afterEach(({ task }) => {
+    const isPassed = task.result?.state !== 'fail' && (task.result?.errors ?? []).length === 0;
+    counts[isPassed ? 'passed' : 'failed'] += 1;
+  });
+  afterAll(() => void durations.push(performance.now() - startedAt));
+  suite();
+});
+
+test('every round passed all tests within a minute', () => {
+  const seconds = durations.map((ms) => (ms / 1_000).toFixed(1)).join(' ');
+  console.log(`world-testing: ${counts.passed} of ${rounds * testsOfSuite} passed, rounds of ${seconds} s`);
+  expect(counts).toEqual({ passed: rounds * testsOfSuite, failed: 0 });
+  expect(Math.max(...durations)).toBeLessThan(maxRoundMs);
+});

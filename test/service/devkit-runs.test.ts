@@ -1,0 +1,465 @@
+/** Runs of the Workflow DevKit on memory: what each call answers when it comes twice, late, at once with another, or after a crash. */
+import { describe, expect, test } from 'vitest';
+import { slotId, slotOf } from '../../lib/engine/devkit/events.ts';
+import { eventId } from '../../lib/engine/ids.ts';
+import { after, days, hours, minutes, seconds } from '../../lib/engine/time.ts';
+import { createWorldBatch } from '../../lib/service/kinds/devkit/events-of-world.ts';
+import { listEvents } from '../../lib/service/kinds/devkit/read-events.ts';
+import { getHookByToken, getRun, getStep, listSteps, onRun } from '../../lib/service/kinds/devkit/world-reads.ts';
+import { publishDevKitMessage } from '../../lib/service/kinds/devkit/publish-devkit-message.ts';
+import { sweepRun } from '../../lib/service/execution/sweep-runs.ts';
+import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
+import { rerunRun } from '../../lib/service/runs/rerun-run.ts';
+import { resumeRun } from '../../lib/service/runs/resume-run.ts';
+import {
+  type DevKitEnv,
+  answered,
+  bytes,
+  completed,
+  createDevKitEnv,
+  creation,
+  hook,
+  lazyStart,
+  serialized,
+  step,
+  workflowName,
+} from './devkit-test-env.ts';
+import { scope } from './test-env.ts';
+
+/** Lets virtual time pass until the call has its answer. */
+async function passTime({ ports }: Pick<DevKitEnv['env'], 'ports'>, call: Promise<unknown>): Promise<void> {
+  let isDone = false;
+  void call.finally(() => void (isDone = true));
+  while (!isDone) {
+    await new Promise((resolve) => void setImmediate(resolve));
+    ports.clock.advance(seconds(0.1));
+  }
+}
+
+const conflict = { kind: 'refused', code: 'entity_conflict' };
+
+describe('a repeated call', () => {
+  test('creates no second run', async () => {
+    const { ask, newRun, app, other } = await createDevKitEnv();
+    const run = newRun();
+    const [one, two] = await Promise.all([ask(run, creation(app)), ask(run, creation(app), {}, other())]);
+    expect([one.kind, two.kind].toSorted()).toEqual(['answered', 'refused']);
+    expect(await ask(run, creation(app), {}, other())).toMatchObject(conflict);
+  });
+
+  test('starts a run that its message finds first, and the creation that comes later is a conflict', async () => {
+    const { ask, newRun, app } = await createDevKitEnv();
+    const run = newRun();
+    const started = answered(await ask(run, { ...creation(app), event: 'run_started' }));
+    expect(started.run).toMatchObject({ status: 'running', workflowName });
+    expect(started.events?.map(({ eventType }) => eventType)).toEqual(['run_created', 'run_started']);
+    expect(await ask(run, creation(app))).toMatchObject(conflict);
+  });
+
+  test('of a start answers the run and its events, and records nothing', async () => {
+    const { ask, start, world } = await createDevKitEnv();
+    const run = await start();
+    const again = answered(await ask(run, { event: 'run_started' }));
+    expect(again).toMatchObject({ cursor: slotId(eventId(2)), hasMore: false, maxEvents: 25_000 });
+    expect(again.events).toHaveLength(2);
+    expect(again.event).toBeUndefined();
+    expect(answered(await ask(run, { event: 'run_started' }, { skipPreload: true })).events).toBeUndefined();
+    expect(await getRun(world, scope, run.runId, 'none')).toMatchObject({ value: { status: 'running' } });
+  });
+
+  test.each([
+    ['step_created', step()],
+    ['a lazy step_started', lazyStart()],
+    ['hook_created', hook('token')],
+    ['wait_created', { event: 'wait_created', correlationId: 'wait_1' } as const],
+    ['run_completed', { event: 'run_completed', payload: bytes } as const],
+  ])('%s is a conflict, also in a function with an older fold', async (_name, request) => {
+    const { ask, start, other } = await createDevKitEnv();
+    const run = await start();
+    const behind = other();
+    await ask(run, { event: 'run_started' }, {}, behind);
+    answered(await ask(run, request));
+    expect(await ask(run, request, {}, behind)).toMatchObject(conflict);
+    expect(await ask(run, request)).toMatchObject(conflict);
+  });
+
+  test('of a resumption answers the first event', async () => {
+    const { ask, start, other } = await createDevKitEnv();
+    const run = await start();
+    await ask(run, hook('token'));
+    const received = {
+      event: 'hook_received',
+      correlationId: 'hook_1',
+      payload: bytes,
+      resumeId: 'r',
+      resumeDigest: 'd',
+    } as const;
+    const results = await Promise.all([ask(run, received), ask(run, received, {}, other()), ask(run, received, {}, other())]);
+    expect(new Set(results.map((each) => answered(each).event?.['eventId']))).toEqual(new Set([slotId(eventId(4))]));
+  });
+});
+
+describe('at once', () => {
+  test('one of many completions of a step wins', async () => {
+    const { ask, start, other, world } = await createDevKitEnv();
+    const run = await start();
+    await ask(run, lazyStart());
+    const results = await Promise.all(Array.from({ length: 8 }, () => ask(run, completed(), {}, other())));
+    expect(results.filter(({ kind }) => kind === 'answered')).toHaveLength(1);
+    expect(results.filter((each) => each.kind === 'refused' && each.code === 'entity_conflict')).toHaveLength(7);
+    const events = await onRun(world, scope, run.runId, (fold) => listEvents(world.deps, fold, {}, 'none'));
+    expect(answered(events).data.filter(({ eventType }) => eventType === 'step_completed')).toHaveLength(1);
+  });
+
+  test('parallel steps take the next free slots, and each writer learns what it skipped', async () => {
+    const { ask, start, other } = await createDevKitEnv();
+    const run = await start();
+    const worlds = [other(), other(), other()];
+    for (const each of worlds) await ask(run, { event: 'run_started' }, {}, each);
+    const results = await Promise.all(worlds.map((each, index) => ask(run, step(`step_${index}`), { eventCount: 2 }, each)));
+    const slots = new Set(results.map((each) => answered(each).event?.['eventId']));
+    expect(slots).toEqual(new Set([3, 4, 5].map((position) => slotId(eventId(position)))));
+    for (const each of results.map(answered)) {
+      const id = each.event?.['eventId'];
+      const position = typeof id === 'string' ? (slotOf(id) ?? 0) : 0;
+      expect(each.events ?? []).toHaveLength(position - 3);
+    }
+  });
+
+  test('a delta has all events after the cursor, those of others too', async () => {
+    const { ask, start, other } = await createDevKitEnv();
+    const run = await start();
+    await ask(run, lazyStart());
+    const behind = other();
+    await ask(run, { event: 'run_started' }, {}, behind);
+    await ask(run, hook('token'));
+    const delta = answered(await ask(run, completed(), { sinceCursor: slotId(eventId(2)) }, behind));
+    expect(delta.events?.map(({ eventType }) => eventType)).toEqual([
+      'step_created',
+      'step_started',
+      'hook_created',
+      'step_completed',
+    ]);
+    expect(delta).toMatchObject({ cursor: slotId(eventId(6)), hasMore: false });
+  });
+
+  test('a batch is one commit, and leaves out what is refused', async () => {
+    const { ask, start, world, env } = await createDevKitEnv();
+    const run = await start();
+    await ask(run, lazyStart('step_1'));
+    const before = (await env.fold(run)).state.asOf;
+    const requests = [
+      completed('step_1'),
+      completed('step_1'),
+      step('step_2'),
+      { event: 'step_started', correlationId: 'step_2' } as const,
+    ];
+    const { results } = answered(await createWorldBatch(world, { run, requests, resolveData: 'all' }));
+    expect(results.map(({ status }) => status)).toEqual([200, 409, 200, 200]);
+    expect(results.at(-1)).toMatchObject({ step: { status: 'running', attempt: 1 } });
+    expect((await env.fold(run)).state.asOf).toBe(before + 1);
+    expect(await createWorldBatch(world, { run, requests: [hook('t')], resolveData: 'all' })).toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+});
+
+describe('a token', () => {
+  test('belongs to the first hook; the hook of another run becomes a conflict', async () => {
+    const { ask, start, world } = await createDevKitEnv();
+    const [one, two] = [await start(), await start()];
+    answered(await ask(one, hook('order')));
+    const refused = answered(await ask(two, hook('order')));
+    expect(refused.event).toMatchObject({
+      eventType: 'hook_conflict',
+      eventData: { token: 'order', conflictingRunId: one.runId },
+    });
+    expect(refused.hook).toBeUndefined();
+    expect(answered(await getHookByToken(world, scope, 'order', 'all'))).toMatchObject({ runId: one.runId, hookId: 'hook_1' });
+  });
+
+  test.each(['disposed', 'ended'] as const)('is free when its hook is %s', async (how) => {
+    const { ask, start, world } = await createDevKitEnv();
+    const [one, two] = [await start(), await start()];
+    await ask(one, hook('order'));
+    await ask(
+      one,
+      how === 'disposed' ? { event: 'hook_disposed', correlationId: 'hook_1' } : { event: 'run_completed', payload: bytes },
+    );
+    expect(await getHookByToken(world, scope, 'order', 'all')).toMatchObject({ code: 'hook_not_found' });
+    expect(answered(await ask(two, hook('order'))).hook).toMatchObject({ runId: two.runId });
+    expect(answered(await getHookByToken(world, scope, 'order', 'all'))).toMatchObject({ runId: two.runId });
+  });
+
+  test('is taken over from a run that ended and could not free it', async () => {
+    const { ask, start, env } = await createDevKitEnv();
+    const [one, two] = [await start(), await start()];
+    await ask(one, hook('order'));
+    // The function crashed after its commit: the claim stayed.
+    const claim = await env.deps.hookTokens.find(scope, 'order');
+    await ask(one, { event: 'run_completed', payload: bytes });
+    if (claim !== undefined) await env.deps.hookTokens.claim(scope, 'order', claim, after(env.deps.clock.now(), days(1)));
+    expect(answered(await ask(two, hook('order'))).hook).toMatchObject({ runId: two.runId });
+  });
+
+  test('that a crashed request claimed is free after a minute, and its own run can claim it again at once', async () => {
+    const { ask, start, env } = await createDevKitEnv();
+    const [one, two] = [await start(), await start()];
+    const { deps } = env;
+    const claim = { runId: one.runId, hookId: 'hook_1', nonce: deps.ids.nonce(), claimedAt: deps.clock.now() };
+    await deps.hookTokens.claim(scope, 'order', claim, after(deps.clock.now(), days(1)));
+    const waiting = ask(two, hook('order'));
+    // The event of the first request may still come.
+    await passTime(env, waiting);
+    expect(await waiting).toMatchObject({ kind: 'refused', code: 'unavailable' });
+    env.ports.clock.advance(seconds(61));
+    expect(answered(await ask(two, hook('order'))).hook).toMatchObject({ runId: two.runId });
+    expect(answered(await ask(one, hook('order'))).event).toMatchObject({ eventType: 'hook_conflict' });
+  });
+
+  test('goes to one of many hooks that ask at once', async () => {
+    const { ask, start, other, env } = await createDevKitEnv();
+    const runs = await Promise.all(Array.from({ length: 4 }, () => start()));
+    const asking = Promise.all(runs.map((run) => ask(run, hook('order'), {}, other())));
+    await passTime(env, asking);
+    const results = await asking;
+    const kinds = results.map((each) => (each.kind === 'answered' ? each.value.event?.['eventType'] : each.code));
+    expect(kinds.filter((kind) => kind === 'hook_created')).toHaveLength(1);
+  });
+});
+
+describe('values', () => {
+  test('that are left out are not read', async () => {
+    const reads: string[] = [];
+    const { ask, start, world } = await createDevKitEnv({
+      wrap: (deps) => ({
+        ...deps,
+        blobs: {
+          ...deps.blobs,
+          put: deps.blobs.put.bind(deps.blobs),
+          get: (within, key) => (reads.push(key), deps.blobs.get(within, key)),
+        },
+      }),
+    });
+    const run = await start();
+    const large = { value: { $bytes: Buffer.alloc(400_000, 'a7').toString('base64') } };
+    await ask(run, { ...lazyStart(), payload: large }, { resolveData: 'none' });
+    await ask(run, { ...completed(), payload: large }, { resolveData: 'none' });
+    const none = await onRun(world, scope, run.runId, (fold) => listEvents(world.deps, fold, {}, 'none'));
+    expect(answered(none).data.at(-1)).not.toHaveProperty('eventData');
+    expect(answered(await getStep(world, scope, run.runId, 'step_1', 'none'))).not.toHaveProperty('output');
+    expect(reads).toEqual([]);
+    const all = answered(await getStep(world, scope, run.runId, 'step_1', 'all'));
+    expect(all).toMatchObject({ input: large.value, output: large.value, attempt: 1 });
+    expect(reads.length).toBeGreaterThan(0);
+  });
+
+  test('of ended steps come from the log', async () => {
+    const { ask, start, world } = await createDevKitEnv();
+    const run = await start(3);
+    await ask(run, step('step_1'));
+    await ask(run, { event: 'step_started', correlationId: 'step_1' });
+    await ask(run, { event: 'step_failed', correlationId: 'step_1', payload: { value: 'boom' } });
+    await ask(run, lazyStart('step_2'));
+    const { data } = answered(await listSteps(world, scope, run.runId, {}, 'all'));
+    expect(data).toMatchObject([
+      { stepId: 'step_2', status: 'running', input: serialized },
+      { stepId: 'step_1', status: 'failed', input: serialized, error: { message: 'boom' } },
+    ]);
+  });
+});
+
+describe('a list of events', () => {
+  test('continues from a cursor in both directions, and refuses a wrong one', async () => {
+    const { ask, start, world } = await createDevKitEnv();
+    const run = await start();
+    for (let index = 0; index < 5; index += 1) await ask(run, lazyStart(`step_${index}`));
+    const page = (pagination: Parameters<typeof listEvents>[2]) =>
+      onRun(world, scope, run.runId, (fold) => listEvents(world.deps, fold, pagination, 'none'));
+    const first = answered(await page({ limit: 5 }));
+    expect(first).toMatchObject({ hasMore: true, cursor: slotId(eventId(5)) });
+    const rest = answered(await page({ limit: 100, cursor: first.cursor ?? '' }));
+    expect(rest.data).toHaveLength(7);
+    expect(rest).toMatchObject({ hasMore: false, cursor: slotId(eventId(12)) });
+    // A stale cursor at the end stays where it is.
+    expect(answered(await page({ cursor: rest.cursor ?? '' }))).toEqual({
+      data: [],
+      cursor: slotId(eventId(12)),
+      hasMore: false,
+    });
+    const last = answered(await page({ limit: 2, sortOrder: 'desc' }));
+    expect(last.data.map(({ eventId: id }) => id)).toEqual([slotId(eventId(12)), slotId(eventId(11))]);
+    expect(answered(await page({ limit: 2, sortOrder: 'desc', cursor: last.cursor ?? '' })).data[0]).toMatchObject({
+      eventId: slotId(eventId(10)),
+    });
+    expect(await page({ cursor: 'evnt_12' })).toMatchObject({ code: 'cursor_invalid' });
+  });
+
+  test('of 20,000 events has them all, in pages', async () => {
+    const { start, world } = await createDevKitEnv();
+    const run = await start();
+    for (let index = 0; index < 100; index += 1) {
+      const requests = Array.from({ length: 100 }, (_, each) => [
+        step(`step_${index}_${each}`),
+        { event: 'step_started', correlationId: `step_${index}_${each}` } as const,
+      ]).flat();
+      for (const half of [requests.slice(0, 100), requests.slice(100)])
+        answered(await createWorldBatch(world, { run, requests: half, resolveData: 'none' }));
+    }
+    let cursor: string | undefined;
+    const ids: unknown[] = [];
+    for (;;) {
+      const next = answered(
+        await onRun(world, scope, run.runId, (fold) =>
+          listEvents(world.deps, fold, cursor === undefined ? {} : { cursor }, 'none'),
+        ),
+      );
+      ids.push(...next.data.map(({ eventId: id }) => id));
+      cursor = next.cursor ?? undefined;
+      if (!next.hasMore) break;
+    }
+    expect(ids).toEqual(Array.from({ length: 20_002 }, (_, index) => slotId(eventId(index + 1))));
+  });
+});
+
+describe('messages', () => {
+  const flow = `__wkf_workflow_${workflowName}`;
+
+  test('create the run that they carry, and then name it only', async () => {
+    const { newRun, app, world, env, received } = await createDevKitEnv();
+    const run = newRun();
+    const runInput = { input: serialized, deploymentId: app, workflowName, specVersion: 5 };
+    const message = { runId: run.runId, runInput };
+    answered(await publishDevKitMessage(world, { scope, queueName: flow, message }, undefined));
+    await env.settle();
+    expect(received.map(({ body }) => JSON.parse(body))).toEqual([{ runId: run.runId }]);
+    expect(received[0]?.url).toBe('https://app.example.com/.well-known/workflow/v1/flow');
+    expect(answered(await getRun(world, scope, run.runId, 'all'))).toMatchObject({ status: 'pending', input: serialized });
+  });
+
+  test('that fail come again with the next attempt; a requested delay is a new message', async () => {
+    const { start, world, env, received, answerWith } = await createDevKitEnv();
+    const run = await start();
+    const head = await env.deps.log.head(run);
+    if (head?.kind !== 'devkit') throw new Error('no run');
+    let calls = 0;
+    answerWith(() => {
+      calls += 1;
+      if (calls <= 2) return { kind: 'responded', status: 500, body: undefined };
+      return { kind: 'responded', status: 200, body: calls === 3 ? { timeoutSeconds: 60 } : { ok: true } };
+    });
+    answered(await publishDevKitMessage(world, { scope, queueName: flow, message: { runId: run.runId } }, head));
+    for (let rounds = 0; rounds < 10 && calls < 4; rounds += 1) {
+      await env.settle();
+      env.ports.clock.advance(minutes(1));
+    }
+    const attempts = received.map(({ headers }) => [headers['x-vqs-message-attempt'], headers['x-vqs-message-id']]);
+    expect(attempts.map(([attempt]) => attempt)).toEqual(['1', '2', '3', '1']);
+    expect(new Set(attempts.slice(0, 3).map(([, id]) => id)).size).toBe(1);
+    expect(attempts[3]?.[1]).not.toBe(attempts[0]?.[1]);
+  });
+
+  test('that nobody takes end their run after sixty attempts', async () => {
+    const { start, world, env, received, answerWith } = await createDevKitEnv();
+    const run = await start();
+    const head = await env.deps.log.head(run);
+    if (head?.kind !== 'devkit') throw new Error('no run');
+    answerWith(() => ({ kind: 'failed', reason: 'nobody listens' }));
+    answered(await publishDevKitMessage(world, { scope, queueName: flow, message: { runId: run.runId } }, head));
+    for (let rounds = 0; rounds < 2_000 && (await env.fold(run)).state.progress.status === 'running'; rounds += 1) {
+      await env.settle();
+      env.ports.clock.advance(minutes(15));
+    }
+    expect(received).toHaveLength(60);
+    expect((await env.fold(run)).state.devkit?.run).toMatchObject({ errorCode: 'undeliverable' });
+  });
+
+  test('above 200 KB wait in the bucket, and arrive whole', async () => {
+    const { start, world, env, received } = await createDevKitEnv();
+    const run = await start();
+    const head = await env.deps.log.head(run);
+    if (head?.kind !== 'devkit') throw new Error('no run');
+    const message = { runId: run.runId, stepInput: { $bytes: Buffer.alloc(300_000, 1).toString('base64') } };
+    answered(await publishDevKitMessage(world, { scope, queueName: flow, message }, head));
+    expect(env.ports.jobs.devKitMessages[0]?.message).toMatchObject({ bytes: expect.any(Number) });
+    await env.settle();
+    expect(JSON.parse(received[0]?.body ?? '')).toEqual(message);
+  });
+
+  test('that were lost are replaced by the sweep, at the time of the wait and not before', async () => {
+    const { ask, start, env, received } = await createDevKitEnv();
+    const run = await start();
+    const { clock } = env.ports;
+    await ask(run, { event: 'wait_created', correlationId: 'wait_1', until: after(clock.now(), days(30)) });
+    clock.advance(hours(2));
+    await sweepRun(env.worker, run);
+    await env.settle();
+    expect(received).toEqual([]);
+    clock.advance(days(30));
+    await sweepRun(env.worker, run);
+    await env.settle();
+    expect(received.map(({ body }) => JSON.parse(body))).toEqual([{ runId: run.runId }]);
+    // The run still has its time: the deadline moved with the wait.
+    expect((await env.fold(run)).state.progress.status).toBe('running');
+    await sweepRun(env.worker, run);
+    await env.settle();
+    expect(received).toHaveLength(1);
+  });
+});
+
+describe('requests of operators', () => {
+  test.each(['pending', 'running', 'waiting'] as const)(
+    'a %s run is cancelled, and a later completion is refused',
+    async (state) => {
+      const { ask, newRun, app, world, env, start } = await createDevKitEnv();
+      const run = state === 'pending' ? newRun() : await start();
+      if (state === 'pending') await ask(run, creation(app));
+      if (state === 'waiting') await ask(run, hook('order'));
+      expect(await cancelRun(env.worker, run, 'not needed')).toEqual({ kind: 'cancelled' });
+      expect(await ask(run, { event: 'run_completed', payload: bytes })).toMatchObject(conflict);
+      expect(answered(await ask(run, { event: 'run_cancelled' })).run).toMatchObject({ status: 'cancelled' });
+      expect(answered(await getRun(world, scope, run.runId, 'all'))).toMatchObject({ status: 'cancelled' });
+      expect(await cancelRun(env.worker, run)).toEqual({ kind: 'cancelled' });
+    },
+  );
+
+  test('an ended run is not cancelled', async () => {
+    const { ask, start, env } = await createDevKitEnv();
+    const run = await start();
+    await ask(run, { event: 'run_completed', payload: bytes });
+    expect(await cancelRun(env.worker, run)).toEqual({ kind: 'run_terminal', status: 'completed' });
+  });
+
+  test('a rerun has the same input, and is started by the platform', async () => {
+    const { ask, start, env, world, received } = await createDevKitEnv();
+    const run = await start();
+    await ask(run, { event: 'run_failed', payload: bytes, data: { errorCode: 'USER_ERROR' } });
+    const again = await rerunRun(env.worker, { sourceRun: run, idempotencyKey: 'k', bodyHash: 'h' });
+    if (again.kind !== 'started') throw new Error(again.kind);
+    expect(answered(await getRun(world, scope, again.runId, 'all'))).toMatchObject({
+      status: 'pending',
+      input: serialized,
+      workflowName,
+    });
+    await env.settle();
+    expect(received.map(({ body }) => JSON.parse(body))).toEqual([{ runId: again.runId }]);
+  });
+
+  test('a resumption makes the code look at its log', async () => {
+    const { start, env } = await createDevKitEnv();
+    const run = await start();
+    expect(await resumeRun(env.worker, run, {})).toMatchObject({ kind: 'resumed' });
+    expect(env.ports.jobs.takeDevKitMessages()).toMatchObject([{ message: { value: { runId: run.runId } }, attempt: 1 }]);
+  });
+
+  test('a run past its deadline has failed, and its writers learn it', async () => {
+    const { ask, start, env, world } = await createDevKitEnv();
+    const run = await start();
+    env.ports.clock.advance(days(8));
+    expect(await ask(run, lazyStart())).toMatchObject(conflict);
+    expect(answered(await getRun(world, scope, run.runId, 'all'))).toMatchObject({
+      status: 'failed',
+      errorCode: 'deadline_exceeded',
+    });
+  });
+});
