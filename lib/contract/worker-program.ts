@@ -19,6 +19,7 @@ export const codeWorkerEnvironment: readonly EnvironmentName[] = [
   'idempotencyHours',
   'requireHttps',
   'metrics',
+  'privateDestinations',
 ];
 
 export interface WorkerLogLine {

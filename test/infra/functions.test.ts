@@ -65,6 +65,7 @@ test('a function has the time that its caller waits, and no more', () => {
     StepwellFunctionsDeadLetterFunction: 60,
     StepwellFunctionsCodeFunction: 900,
     StepwellFunctionsWebhooksFunction: 29,
+    StepwellFunctionsWorldFunction: 29,
     StepwellFunctionsSocketsFunction: 29,
     StepwellFunctionsBroadcasterFunction: 120,
     StepwellFunctionsFirstKeyFunction: 180,
@@ -171,6 +172,7 @@ test('whoever may send a message for code is told its queue', () => {
     'DeadLetter',
     'Code',
     'Webhooks',
+    'World',
   ]);
 });
 
