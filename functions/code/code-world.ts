@@ -1,22 +1,23 @@
 /**
  * The World of deployed apps of the Workflow DevKit. Calls about the run of a message that this process has received are made in this
- * process. It has no permission to read or to create other runs.
+ * process. It has no permission to read or to create other runs, so calls about them go to the function of the World.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from '@aws-lambda-powertools/logger';
-import { type Scope, correlationId, runId, runIdPattern } from '../../lib/engine/ids.ts';
+import { type Scope, runId, runIdPattern } from '../../lib/engine/ids.ts';
 import { type JsonValue, isJsonObject } from '../../lib/engine/json.ts';
-import { type Trace, traceparent } from '../../lib/engine/trace.ts';
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import type { WorldAnswer, WorldCalls } from '../../lib/ports/world-calls.ts';
 import type { Decider } from '../../lib/service/decider.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import type { WorldMethod } from '../../lib/world/calls.ts';
 import { toolsOf } from '../api/operation.ts';
-import { callWorld, isWorldMethod } from '../api/operations/call-world.ts';
+import { callWorld, isWorldMethod, newTrace } from '../api/operations/call-world.ts';
 
-/** @param decider takes the heads of runs from the messages of this process */
-export function codeWorldOf(decider: Decider, logger: Logger): WorldCalls {
+/**
+ * @param decider takes the heads of runs from the messages of this process
+ * @param others serves calls about other runs; undefined: they are refused
+ */
+export function codeWorldOf(decider: Decider, logger: Logger, others: WorldCalls | undefined): WorldCalls {
   const tools = toolsOf({ decider: { ...decider, foldCache: new FoldCache() }, inspect: inspectNode, logger });
   const knows = async (scope: Scope, id: JsonValue | undefined): Promise<boolean> =>
     typeof id === 'string' &&
@@ -26,7 +27,8 @@ export function codeWorldOf(decider: Decider, logger: Logger): WorldCalls {
     async call(scope, method, body) {
       if (!isWorldMethod(method)) return refused(`the World has no call ${method.slice(0, 64)}`);
       const isHere = needsNoRun(method, body) || (await knows(scope, runOf(method, body)));
-      if (!isHere) return refused(`${method} is about another run, and deployed code reaches its own run only`);
+      if (!isHere && others !== undefined) return others.call(scope, method, body);
+      if (!isHere) return refused(`${method} is about another run, and this process reaches the runs of its messages only`);
       return callWorld(tools, { scope, trace: newTrace() }, method, body);
     },
   };
@@ -48,8 +50,3 @@ function runOf(method: WorldMethod, body: JsonValue): JsonValue | undefined {
 }
 
 const refused = (message: string): WorldAnswer => ({ kind: 'refused', status: 403, code: 'outside_of_run', message });
-
-const newTrace = (): Trace => ({
-  correlationId: correlationId(randomUUID()),
-  traceparent: traceparent(`00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-00`),
-});

@@ -5,7 +5,7 @@ import { processEachMessage, isRedelivered, logKeysOf, receivesOf } from '../bat
 import { codeDeciderOf, invocationDeadlineOf, loggerOf } from '../wiring.ts';
 import { codeWorldOf } from './code-world.ts';
 import { type CodeRunner, handleCodeJob } from './handle-code-job.ts';
-import { createCodeRuntimes } from './wiring.ts';
+import { createCodeRuntimes, worldFunction } from './wiring.ts';
 
 const logger = loggerOf('code');
 const decider = codeDeciderOf('code');
@@ -15,7 +15,7 @@ const hostOptions = {
   memoryMb: Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? minMemoryMb),
   // Output of deployed code is logged under a fixed message, so that it cannot imitate a log line of the product.
   print: (line: object) => logger.info('output of deployed code', { ...line }),
-  world: codeWorldOf(decider, logger),
+  world: codeWorldOf(decider, logger, worldFunction()),
 };
 const runner: CodeRunner = { ...decider, ...createCodeRuntimes(decider.deps, hostOptions) };
 

@@ -1,4 +1,5 @@
 /** Serves the World of the Workflow DevKit: the log, the hooks, the streams and the queue of DevKit runs. */
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { RateLimiter } from '../../lib/service/access/rate-limiter.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
@@ -6,6 +7,7 @@ import { toolsOf } from '../api/operation.ts';
 import { servedByWorld } from '../api/operations/world.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
+import { handleWorldCall, isWorldCall } from './handle-call.ts';
 
 const decider = { ...deciderOf('world'), foldCache: new FoldCache() };
 const tools = {
@@ -13,4 +15,7 @@ const tools = {
   rates: new RateLimiter(decider.deps, 'world'),
 };
 
-export const handler = httpFunction(tools, servedByWorld);
+const serveHttp = httpFunction(tools, servedByWorld);
+
+export const handler = async (event: APIGatewayProxyEvent, context: Context) =>
+  isWorldCall(event) ? handleWorldCall(tools, event) : serveHttp(event, context);

@@ -44,6 +44,11 @@ const schemas = {
   moderation: nonEmptyText,
   databases: nonEmptyText,
   codeVariables: nonEmptyText,
+  // Absent in worker processes.
+  worldFunction: z
+    .string()
+    .default('')
+    .transform((text) => (text === '' ? undefined : text)),
   codeRoleArn: z.union([arn, z.literal('')]).transform((text) => (text === '' ? undefined : text)),
   watchers: z.union([z.literal('').transform(() => undefined), count]),
   metrics: z.enum(['true', 'false']).transform((text) => text === 'true'),

@@ -11,6 +11,8 @@ export interface FunctionShape {
   readonly permissions: readonly PermissionName[];
   /** environment variables besides those of its permissions */
   readonly extraEnvironment?: readonly EnvironmentName[];
+  /** the code function invokes it, so it is a part of the same loops */
+  readonly isInvokedByCode?: true;
   /**
    * The function consumes queues. It also sends messages to queues that invoke it, so it allows recursive loops: by default, Lambda
    * ends a chain of messages after about 16 invocations of one function. (docs/decisions/recursive-loops.md)
@@ -197,7 +199,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     consumesQueues: true,
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
-    extraEnvironment: ['codeRoleArn', 'privateDestinations'],
+    extraEnvironment: ['codeRoleArn', 'privateDestinations', 'worldFunction'],
     // Unpacked artifacts: up to 400 MB are cached, and a new one is unpacked before an old one is removed.
     diskMb: 1024,
     // Authors' code runs with this role, for every project: docs/decisions/code-function-permissions.md says what each is for.
@@ -231,6 +233,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   world: {
     description: 'Serves the World of the Workflow DevKit',
+    isInvokedByCode: true,
     extraEnvironment: ['corsOrigins'],
     memoryMb: 1024,
     timeoutSeconds: 29,

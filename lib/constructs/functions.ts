@@ -7,6 +7,7 @@ import { defaultConcurrency, minConcurrency } from '../contract/concurrency.ts';
 import { type EnvironmentName, type FunctionName, environmentNames, functionNames } from '../contract/environment.ts';
 import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
 import { CodeRole } from './code-access.ts';
+import { allow } from './statements.ts';
 import { defaultWorkerTimeoutSeconds, functionShapes } from './function-shapes.ts';
 import type { ProductResources } from './resources.ts';
 import { type Network, ProductFunction } from './product-function.ts';
@@ -149,6 +150,7 @@ export class Functions extends Construct {
         }),
     );
     this.codeRole = this.createCodeRole(props);
+    this.connectWorld();
     this.connectQueues(props);
   }
 
@@ -173,6 +175,14 @@ export class Functions extends Construct {
     const { role } = new CodeRole(this, 'DeploymentCode', { executionRole: code.role, permissions, canProcessesAssume });
     code.setVariable('codeRoleArn', role.roleArn);
     return role;
+  }
+
+  /** Deployed code reaches the runs that it starts through the function that serves the World. */
+  private connectWorld(): void {
+    const [code, world] = [this.get('code'), this.get('world')];
+    if (code === undefined || world === undefined) return;
+    code.role.addToPolicy(allow(['lambda:InvokeFunction'], [world.lambda.functionArn]));
+    code.setVariable('worldFunction', world.lambda.functionName);
   }
 
   private connectQueues({
@@ -241,6 +251,7 @@ function environmentValues({
     databases: versionOf('databases'),
     codeVariables: versionOf('codeVariables'),
     // Set when the WebSocket API exists.
+    worldFunction: '',
     codeRoleArn: '',
   };
 }

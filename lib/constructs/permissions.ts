@@ -113,7 +113,7 @@ export const permissions = {
   /** Logs, streams, tokens and names of DevKit runs. Their heads are on the platform's side. */
   'write runs of the DevKit': {
     environment: ['runsTable'],
-    records: { runs: { devkit: 'gqpu', 'devkit-name': 'gpud' } },
+    records: { runs: { devkit: 'gbqpu', 'devkit-name': 'gpud' } },
   },
   /** Heads of DevKit runs, and when the sweep checks them. */
   'create runs of the DevKit': { environment: ['runsTable'], records: { runs: { run: 'p', due: 'p' } } },

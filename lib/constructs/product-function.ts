@@ -100,7 +100,7 @@ export class ProductFunction extends Construct {
         loggingFormat: lambda.LoggingFormat.JSON,
         environment: { ...this.#environment },
         // A function that consumes no queue keeps Lambda's default, which ends recursive loops.
-        recursiveLoop: this.consumesQueues ? lambda.RecursiveLoop.ALLOW : undefined,
+        recursiveLoop: this.consumesQueues || shape.isInvokedByCode === true ? lambda.RecursiveLoop.ALLOW : undefined,
         reservedConcurrentExecutions: props.reservedConcurrency,
         ...(network === undefined ? {} : networkProps(network)),
       }),

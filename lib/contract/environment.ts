@@ -53,6 +53,8 @@ export const environmentNames = {
   databases: 'STEPWELL_DATABASES',
   /** environment variables for the code of deployments */
   codeVariables: 'STEPWELL_CODE_VARIABLES',
+  /** the function that serves the World, for calls of deployed code about other runs; empty: none */
+  worldFunction: 'STEPWELL_WORLD_FUNCTION',
   /** the role with which the code of deployments calls AWS; empty: none */
   codeRoleArn: 'STEPWELL_CODE_ROLE_ARN',
 } as const;

@@ -36,6 +36,7 @@ const complete: Record<EnvironmentName, string> = {
   databases: '{}',
   moderation: '{"provider":"none"}',
   codeVariables: '{}',
+  worldFunction: 'world',
   codeRoleArn: 'arn:aws:iam::123456789012:role/authors',
 };
 const variables = Object.fromEntries(

@@ -5,8 +5,9 @@ import { dirname, delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { freshFolder, root } from '../e2e/local-start.ts';
 
-/** A sleep, a step that is retried, a stream and a hook. */
+/** A sleep, a step that is retried, a stream, a hook, and a step that starts another run and waits for it. */
 const workflows = `import { sleep, createHook, getWritable, RetryableError, getStepMetadata } from 'workflow';
+import { start } from 'workflow/api';
 
 export async function order(item: string) {
   'use workflow';
@@ -17,7 +18,18 @@ export async function order(item: string) {
   using approval = createHook<{ by: string }>({ token: \`approve:\${item}\` });
   const { by } = await approval;
   const parts = await Promise.all([1, 2, 3].map((part) => pack(item, part)));
-  return { item, price, receipt, by, parts };
+  return { item, price, receipt, by, parts, greeting: await greetBy(by) };
+}
+
+export async function greet(name: string) {
+  'use workflow';
+  return \`hello \${name}\`;
+}
+
+async function greetBy(name: string) {
+  'use step';
+  const child = await start(greet, [name]);
+  return child.returnValue;
 }
 
 async function quote(item: string) {

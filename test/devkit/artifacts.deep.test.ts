@@ -1,4 +1,7 @@
-/** Apps of the Workflow DevKit, built with its own tool at each supported version, deployed by the command line and run on threads. */
+/**
+ * Apps of the Workflow DevKit, built with its own tool at each supported version, deployed by the command line and run on threads.
+ * Each deployment replaces the one before, and the open runs of that one would stay on it.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { cli } from '../e2e/code-projects.ts';
@@ -21,10 +24,9 @@ describe.each([
 ] as const)('an app of workflow %s', (sdkVersion, build) => {
   let app: ArtifactApp;
   let deploymentId: string;
-  const environment = () => ({ STEPWELL_URL: served.url, STEPWELL_API_KEY: served.apiKey });
   beforeAll(async () => {
     app = await buildArtifactApp(sdkVersion);
-    const printed = await cli(served, app.folder, 'deploy', '--json', '--app', `shop-${build.specVersion}`, '--yes');
+    const printed = await cli(served, app.folder, 'deploy', '--json');
     deploymentId = deployed.parse(JSON.parse(printed)).data.deploymentId;
   }, 240_000);
 
@@ -33,18 +35,18 @@ describe.each([
     expect(body).toMatchObject({
       runtime: 'devkit',
       devkit: { sdkVersion, ...build, nodeVersion: process.versions.node },
-      workflows: [{ name: 'workflow//./workflows/order//order' }],
+      workflows: [{ name: 'workflow//./workflows/order//greet' }, { name: 'workflow//./workflows/order//order' }],
     });
   });
 
-  test('completes a run with a sleep, a retried step, a stream, a hook and parallel steps', async () => {
-    const env = { ...environment(), STEPWELL_APP: `shop-${build.specVersion}` };
+  test('completes a run with a sleep, a retried step, a stream, a hook, parallel steps and a run of its own', async () => {
+    const env = { STEPWELL_URL: served.url, STEPWELL_API_KEY: served.apiKey };
     const lines = (await app.run('node', ['client.mjs', 'complete', `tea-${build.specVersion}`], env)).trim().split('\n');
     const { runId } = started.parse(JSON.parse(lines[0] ?? ''));
     const item = `tea-${build.specVersion}`;
     const receipt = 'receipt-50-2';
     expect(JSON.parse(lines[1] ?? '')).toEqual({
-      value: { item, price: 50, receipt, by: 'ada', parts: [1, 2, 3].map((part) => `${item}-${part}`) },
+      value: { item, price: 50, receipt, by: 'ada', parts: [1, 2, 3].map((part) => `${item}-${part}`), greeting: 'hello ada' },
       line: `charged ${receipt}`,
     });
     const { body } = await served.call('GET', `/v1/runs/${runId}`);

@@ -1,11 +1,12 @@
 /** Calls of the World by name instead of by route: from deployed code, through the process that runs it. */
+import { randomBytes, randomUUID } from 'node:crypto';
 import { errorCatalogue } from '../../../lib/api/errors.ts';
 import type { Route } from '../../../lib/api/route.ts';
 import type { OperationId } from '../../../lib/api/routes.ts';
 import { defined } from '../../../lib/base/defined.ts';
-import type { Scope } from '../../../lib/engine/ids.ts';
+import { type Scope, correlationId } from '../../../lib/engine/ids.ts';
 import { type JsonValue, isJsonObject } from '../../../lib/engine/json.ts';
-import type { Trace } from '../../../lib/engine/trace.ts';
+import { type Trace, traceparent } from '../../../lib/engine/trace.ts';
 import type { WorldAnswer } from '../../../lib/ports/world-calls.ts';
 import { type WorldMethod, worldMethods } from '../../../lib/world/calls.ts';
 import { worldRoutes as paths } from '../../../lib/world/http-transport.ts';
@@ -73,3 +74,9 @@ function answerOf(response: AnyResponse): WorldAnswer {
   const value: JsonValue = JSON.parse(JSON.stringify(response.body));
   return { kind: 'answered', value };
 }
+
+/** Of a call that comes from a run, which has a trace of its own. */
+export const newTrace = (): Trace => ({
+  correlationId: correlationId(randomUUID()),
+  traceparent: traceparent(`00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-00`),
+});

@@ -103,7 +103,11 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
   },
 
   async getWorldHookByToken({ decider: world }, { scope, params, query }) {
-    return worldResponse(await reads.getHookByToken(world, scope, params.token, dataOf(query.resolveData)));
+    const find = (token: string) => reads.getHookByToken(world, scope, token, dataOf(query.resolveData));
+    const found = await find(params.token);
+    const token = decoded(params.token);
+    // Behind a greedy path of the gateway a parameter is as it was sent.
+    return worldResponse(found.kind === 'refused' && token !== params.token ? await find(token) : found);
   },
 
   async writeWorldStream({ decider: { deps } }, { scope, body }) {
@@ -142,3 +146,12 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
     return { ...worldResponse(result), audit };
   },
 };
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // It is not encoded: a percent sign of the token.
+    return part;
+  }
+}

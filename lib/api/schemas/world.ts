@@ -1,6 +1,6 @@
 /**
  * Schemas of the routes that the World of the Workflow DevKit uses. Bodies and answers are JSON with tags for bytes and times
- * (`lib/base/tagged-json.ts`).
+ * (`lib/world/tagged-json.ts`).
  */
 import * as z from 'zod';
 import { queueNamePattern } from '../../engine/bundle/message.ts';
