@@ -308,7 +308,7 @@ export const alarmEntries: readonly AlarmEntry[] = [
     name: 'RecursiveInvocationsDropped',
     heading: 'Lambda drops recursive invocations',
     reason:
-      'Functions that consume queues allow recursive loops, and Lambda then does not report this metric. One data point means that a function has lost this setting and that its messages go to the dead-letter queue.',
+      'Functions that queues or deployed code start allow recursive loops, and Lambda then does not report this metric. One data point means that a function has lost this setting and that its messages go to the dead-letter queue.',
     metrics: recursiveInvocationsDropped,
     threshold: 1,
   },

@@ -4,6 +4,7 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { allow, keyStatement } from './statements.ts';
 import type * as kms from 'aws-cdk-lib/aws-kms';
+import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import { functionShapes } from './function-shapes.ts';
 import { type PermissionName, acknowledgeDynamicResources, statementsOf } from './permissions.ts';
 import type { ProductResources } from './resources.ts';
@@ -35,6 +36,16 @@ export class CodeRole extends Construct {
   }
 }
 
+/** Deployed code reaches the runs that it starts through the function that serves the World. */
+export const invokeWorld = (world: lambda.IFunction): iam.PolicyStatement =>
+  allow(['lambda:InvokeFunction'], [world.functionArn]);
+
+interface CodeWorkerGrants {
+  readonly key: kms.IKey | undefined;
+  readonly codeRole: iam.Role | undefined;
+  readonly world: lambda.IFunction | undefined;
+}
+
 const workerPermissions: readonly PermissionName[] = [...functionShapes.code.permissions, 'take code messages'];
 
 /** Grants the permissions to a role, a user or a managed policy. */
@@ -42,12 +53,13 @@ export function grantCodeWorker(
   scope: Construct,
   grantee: iam.IGrantable,
   resources: ProductResources,
-  { key, codeRole }: { readonly key: kms.IKey | undefined; readonly codeRole: iam.Role | undefined },
+  { key, codeRole, world }: CodeWorkerGrants,
 ): void {
   const statements = statementsOf(workerPermissions, resources);
   const keyStatements = key === undefined ? [] : [keyStatement(scope, key, ['dynamodb', 's3', 'sqs'])];
   const assumeRoleStatements = codeRole === undefined ? [] : [allow(['sts:AssumeRole'], [codeRole.roleArn])];
-  for (const statement of [...statements, ...keyStatements, ...assumeRoleStatements])
+  const worldStatements = world === undefined ? [] : [invokeWorld(world)];
+  for (const statement of [...statements, ...keyStatements, ...assumeRoleStatements, ...worldStatements])
     grantee.grantPrincipal.addToPrincipalPolicy(statement);
   if (Construct.isConstruct(grantee)) acknowledgeDynamicResources(grantee, workerPermissions, resources);
 }

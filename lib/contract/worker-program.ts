@@ -20,6 +20,7 @@ export const codeWorkerEnvironment: readonly EnvironmentName[] = [
   'requireHttps',
   'metrics',
   'privateDestinations',
+  'worldFunction',
 ];
 
 export interface WorkerLogLine {
