@@ -17,9 +17,8 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { ReceivedMessage } from '../../lib/ports/work-queue.ts';
 import { consumeQueue, type ConsumerEvent } from '../../lib/service/execution/consume-queue.ts';
 import { logKeysOf } from '../batch.ts';
-import { codeWorldOf } from './code-world.ts';
 import { type CodeRunner, handleCodeJob } from './handle-code-job.ts';
-import { codeQueue, createCodeRuntimes, settingsErrorOf, worldFunction } from './wiring.ts';
+import { codeQueue, createCodeRuntimes, settingsErrorOf } from './wiring.ts';
 import { codeDeciderOf, hopLimiter, loggerOf } from '../wiring.ts';
 
 /** SQS limits a visibility timeout to twelve hours. A workflow task hands off before. */
@@ -55,8 +54,8 @@ async function runUntilStopped(
   const memoryMb = Math.floor(availableMemoryBytes() / 1_048_576);
   // Output of deployed code is logged under a fixed message, so that it cannot imitate a log line of the product.
   const print = (line: object): void => log({ ...line, level: 'info', message: 'output of deployed code' });
-  const world = codeWorldOf(decider, loggerOf('worker-process'), worldFunction());
-  const runner: CodeRunner = { ...decider, ...createCodeRuntimes(deps, { memoryMb, folder, print, world }) };
+  const logger = loggerOf('worker-process');
+  const runner: CodeRunner = { ...decider, ...createCodeRuntimes(decider, { memoryMb, folder, print, logger }) };
   await checkTables(deps);
   const { handled, abandoned } = await consumeQueue(
     {

@@ -1,22 +1,19 @@
 /** Wires the runtimes of deployed code: threads of this process, which is the code function or a worker process. */
 import { codeVariables } from '../../lib/api/schemas/code-variables.ts';
 import { AssumedRole } from '../../lib/aws/assumed-role.ts';
-import { functionClient, queueClient, sessionClient, waitingQueueClient } from '../../lib/aws/clients.ts';
+import { queueClient, sessionClient, waitingQueueClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
 import { settingsErrorOf } from '../../lib/aws/settings-error.ts';
 import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
-import { WorldFunction } from '../../lib/aws/world-function.ts';
 import { defined } from '../../lib/base/defined.ts';
 import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
 import { ThreadSlots, heapShare } from '../../lib/bundles/thread-slots.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
-import type { AppCalls } from '../../lib/ports/devkit.ts';
 import type { WorkQueue } from '../../lib/ports/work-queue.ts';
-import type { WorldCalls } from '../../lib/ports/world-calls.ts';
-import type { Deps } from '../../lib/service/deps.ts';
+import type { Decider } from '../../lib/service/decider.ts';
 import { storedSetting } from '../settings-wiring.ts';
-import { createAppCalls } from './app-wiring.ts';
+import { devKitRuntimes } from './devkit-wiring.ts';
 
 export interface CodeHostOptions {
   /** of the process */
@@ -25,16 +22,19 @@ export interface CodeHostOptions {
   readonly folder?: string;
   /** takes what code prints */
   readonly print: (line: object) => void;
-  /** serves apps of the Workflow DevKit */
-  readonly world: WorldCalls;
+  readonly logger: Parameters<typeof devKitRuntimes>[1];
+}
+
+export interface CodeRuntimes extends Pick<ReturnType<typeof devKitRuntimes>, 'apps'> {
+  readonly bundles: LocalBundles;
+  readonly programs: ThreadPrograms;
 }
 
 /** Both runtimes share the thread slots and the artifact directories. */
-export function createCodeRuntimes(
-  ports: Pick<Deps, 'artifacts' | 'clock'>,
-  { memoryMb, folder, print, world }: CodeHostOptions,
-): { readonly bundles: LocalBundles; readonly programs: ThreadPrograms; readonly apps: AppCalls } {
+export function createCodeRuntimes(decider: Decider, { memoryMb, folder, print, logger }: CodeHostOptions): CodeRuntimes {
   const { codeRoleArn } = settingsFrom(process.env);
+  const { deps: ports } = decider;
+  const { world, apps } = devKitRuntimes(decider, logger);
   const role = codeRoleArn === undefined ? undefined : new AssumedRole(sessionClient(), codeRoleArn, ports.clock);
   const host = defined({
     threadSlots: new ThreadSlots(defined({ artifacts: ports.artifacts, folder })),
@@ -45,7 +45,6 @@ export function createCodeRuntimes(
     variables: storedSetting('codeVariables', codeVariables),
     readCredentialVariables: role === undefined ? undefined : (deploymentId: DeploymentId) => role.variables(deploymentId),
   });
-  const apps = createAppCalls(ports.clock);
   return { bundles: new LocalBundles(host), programs: new ThreadPrograms(host), apps };
 }
 
@@ -53,9 +52,3 @@ export { settingsErrorOf };
 
 export const codeQueue = (): WorkQueue =>
   new SqsWorkQueue({ client: queueClient(), longPollClient: waitingQueueClient() }, settingsFrom(process.env).codeQueueUrl);
-
-/** Serves calls of deployed code about other runs; undefined where the process has no function for them. */
-export function worldFunction(): WorldCalls | undefined {
-  const name = settingsFrom(process.env).worldFunction;
-  return name === undefined ? undefined : new WorldFunction(functionClient(), name);
-}

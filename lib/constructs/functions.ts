@@ -7,7 +7,6 @@ import { defaultConcurrency, minConcurrency } from '../contract/concurrency.ts';
 import { type EnvironmentName, type FunctionName, environmentNames, functionNames } from '../contract/environment.ts';
 import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
 import { CodeRole } from './code-access.ts';
-import { allow } from './statements.ts';
 import { defaultWorkerTimeoutSeconds, functionShapes } from './function-shapes.ts';
 import type { ProductResources } from './resources.ts';
 import { type Network, ProductFunction } from './product-function.ts';
@@ -181,7 +180,7 @@ export class Functions extends Construct {
   private connectWorld(): void {
     const [code, world] = [this.get('code'), this.get('world')];
     if (code === undefined || world === undefined) return;
-    code.role.addToPolicy(allow(['lambda:InvokeFunction'], [world.lambda.functionArn]));
+    code.allowInvoking(world);
     code.setVariable('worldFunction', world.lambda.functionName);
   }
 
