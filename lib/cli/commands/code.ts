@@ -54,9 +54,9 @@ export const registerDeployments: Register = (program, createHandler) => {
       'after',
       `
 Without a folder, the command deploys the code workflows of the current project (stepwell.config.ts here or in a parent folder).
-In an app of the Workflow DevKit it deploys what 'npx workflow build' wrote. A folder must contain .well-known/workflow/v1/flow.js, step.js, the files that they import, and manifest.json:
-{ "workflows": [{ "name": "…" }], "steps": [{ "name": "…" }] } and an optional "deploymentId".
-Runs in flight stay on their deployment.`,
+In an app of the Workflow DevKit it deploys what 'npx workflow build' wrote. Another folder has .well-known/workflow/v1/flow.js, step.js,
+the files that they import, and manifest.json:
+{ "workflows": [{ "name": "…" }], "steps": [{ "name": "…" }] } and an optional "deploymentId". Runs in flight stay on their deployment.`,
     )
     .action(createHandler(async () => (await import('../actions/deploy.ts')).deploy));
   program
