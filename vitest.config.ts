@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
+import LongFilesFirst from './test/long-files-first.ts';
 import { inBothTiers, tier, tierVariable } from './test/tier.ts';
 
 const deepFiles = '**/*.deep.test.ts';
@@ -34,6 +35,7 @@ const together = { isolate: false, setupFiles: './test/nothing-left-behind.ts' }
 const onTheProduct = [
   'test/scripts/{build-packages,trial}.deep.test.ts',
   'test/bench/golden-{counts,lists,loops}.test.ts',
+  'test/bench/golden-{counts,loops}.deep.test.ts',
   'test/bench/peers.deep.test.ts',
 ];
 const withoutThose = { exclude: onTheProduct };
@@ -48,15 +50,15 @@ export const projects: readonly Project[] = [
     ],
     { ...together, ...withoutThose, testTimeout: 30_000, hookTimeout: 30_000 },
   ],
-  ['tidy', ['test/tidy/**/*.test.ts']],
+  ['tidy', ['test/tidy/**/*.test.ts'], together],
   ['docs', ['test/docs/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }],
   ['contract', ['test/contract/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }],
-  ['model', ['test/model/**/*.test.ts'], { testTimeout: 300_000 }],
+  ['model', ['test/model/**/*.test.ts'], { ...together, testTimeout: 300_000 }],
   ['hostile', ['test/hostile/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }],
-  ['simulation', ['test/simulation/**/*.test.ts'], { testTimeout: 300_000 }],
-  ['conformance', ['test/conformance/**/*.test.ts'], { testTimeout: 60_000, hookTimeout: 60_000 }],
+  ['simulation', ['test/simulation/**/*.test.ts'], { ...together, testTimeout: 300_000 }],
+  ['conformance', ['test/conformance/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }],
   ['infra', ['test/infra/**/*.test.ts'], { ...together, testTimeout: 120_000, hookTimeout: 120_000 }],
-  ['bench', ['test/bench/**/*.test.ts'], { ...withoutThose, testTimeout: 300_000, hookTimeout: 300_000 }],
+  ['bench', ['test/bench/**/*.test.ts'], { ...together, ...withoutThose, testTimeout: 300_000, hookTimeout: 300_000 }],
   [
     'e2e',
     ['test/e2e/**/*.test.ts', 'test/devkit/**/*.test.ts', ...onTheProduct],
@@ -70,11 +72,12 @@ export const projects: readonly Project[] = [
 
 export default defineConfig({
   test: {
-    // By itself vitest leaves one core free, which of two is half: one file after the other.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    globalSetup: './test/temporary-folder.ts',
+    // One more than there are cores: a quarter of the time of a run is tests that wait for timers, processes and answers.
+    maxWorkers: availableParallelism() + 1,
+    globalSetup: ['./test/temporary-folder.ts', './test/compile-cache.ts'],
     // Node loads what is tested as it loads the product: through vitest's own runner it takes up to a third longer.
     experimental: { viteModuleRunner: false, nodeLoader: false },
+    sequence: { sequencer: LongFilesFirst },
     reporters: ['default', './test/progress.ts'],
     projects: projects.map(projectOf),
     coverage: { provider: 'v8', include: ['lib/engine/**'] },

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 const items = 100_000;
 const concurrency = 50;
-/** Twice the memory that `test/service/long-loops.test.ts` uses for a fifth of the length: at the end, all results are in memory. */
+/** Twice the memory that `test/service/long-loops.deep.test.ts` uses for a fifth of the length: at the end, all results are in memory. */
 const megabytes = 96;
 
 /** @returns seconds @throws if the run fails, or its results are out of order */

@@ -14,6 +14,8 @@ export interface Scenario {
   readonly lens?: Lens;
   /** runs without a warm-up run, because it is long; it reads its definition once */
   readonly isCold?: true;
+  /** of a thousand nodes: only the deep tier of tests counts it */
+  readonly isLong?: true;
   /** counts a rerun of the warm-up run from this step */
   readonly rerunFrom?: string;
   /** number of results that are collected together */
@@ -50,11 +52,17 @@ const wideBranches = 1_000;
 export const scenarios: readonly Scenario[] = [
   { name: 'chain-10', workflow: chain(10), ends: 'completed', bounds: commonBounds },
   { name: 'chain-100', workflow: chain(100), ends: 'completed', bounds: commonBounds },
-  { name: 'chain-1000', workflow: chain(1_000), ends: 'completed', bounds: commonBounds },
+  { name: 'chain-1000', workflow: chain(1_000), ends: 'completed', isLong: true, bounds: commonBounds },
   { name: 'chain-10-with-ends', workflow: chainWithEnds(10), ends: 'completed', bounds: commonBounds },
   { name: 'code-10', workflow: codeChain(10), ends: 'completed', bounds: codeBounds },
   { name: 'code-100', workflow: codeChain(100), ends: 'completed', bounds: { ...codeBounds, ...snapshots(4, 6) } },
-  { name: 'code-1000', workflow: codeChain(1_000), ends: 'completed', bounds: { ...codeBounds, ...snapshots(48, 54) } },
+  {
+    name: 'code-1000',
+    workflow: codeChain(1_000),
+    ends: 'completed',
+    isLong: true,
+    bounds: { ...codeBounds, ...snapshots(48, 54) },
+  },
   {
     // It copies 99 steps in one commit, whose compressed size varies with their times, and runs one.
     name: 'code-100-from-the-last',
@@ -88,6 +96,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'fan-1000-together',
     workflow: fan(wideBranches),
     ends: 'completed',
+    isLong: true,
     heldResults: wideBranches,
     bounds: {
       ...commonBounds,
@@ -122,6 +131,7 @@ export const slowScenarios: readonly Scenario[] = [
     name: 'loop-1000',
     workflow: looped(1_000),
     ends: 'completed',
+    isLong: true,
     isCold: true,
     // Commits that store results exceed one unit, and their compressed size varies.
     bounds: { ...commonBounds, 'readUnits.workflow': between(1, 1 + threads), 'writeUnits.commits': between(1_001, 1_005) },

@@ -14,18 +14,33 @@ export const tier: Tier = process.env[tierVariable] === 'deep' ? 'deep' : 'quick
 
 /** The files that the deep tier runs too, by project: with more seeds (`inTier`), or on other emulators. */
 export const inBothTiers: Readonly<Record<string, readonly string[]>> = {
+  conformance: ['test/conformance/topologies.test.ts'],
   simulation: [
     'test/simulation/concurrency-slots.test.ts',
+    'test/simulation/corpus-chaos.test.ts',
     'test/simulation/long-waits.test.ts',
     'test/simulation/parts.test.ts',
+    'test/simulation/regression-seeds.test.ts',
+    'test/simulation/simulation.test.ts',
     'test/simulation/slow-scripts.test.ts',
     'test/simulation/worker-crashes.test.ts',
   ],
-  unit: ['test/aws/code-runs.test.ts', 'test/aws/all-run-items.test.ts'],
+  unit: [
+    'test/aws/code-runs.test.ts',
+    'test/aws/all-run-items.test.ts',
+    'test/service/long-waits.test.ts',
+    'test/service/many-child-runs.test.ts',
+    'test/service/wide-joins.test.ts',
+  ],
   docs: ['test/docs/create-key.test.ts'],
   bench: ['test/bench/golden-extensions.test.ts'],
   infra: ['test/infra/forged-runs.test.ts'],
-  hostile: ['test/hostile/external-runs.test.ts'],
+  hostile: [
+    'test/hostile/comparisons.test.ts',
+    'test/hostile/external-runs.test.ts',
+    'test/hostile/graphs.test.ts',
+    'test/hostile/templates.test.ts',
+  ],
   contract: [
     'test/contract/dynamo.test.ts',
     'test/contract/loops.test.ts',
@@ -34,7 +49,7 @@ export const inBothTiers: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-export const inTier = (counts: Readonly<Record<Tier, number>>): number => counts[tier];
+export const inTier = <Value>(values: Readonly<Record<Tier, Value>>): Value => values[tier];
 
 /** Seeds below this are the same in every run; `npm run simulate -- --seed` replays any. */
 const firstRotating = 1_000_000;

@@ -72,6 +72,7 @@ export const heartbeatItem = itemSchema('a heartbeat', {
   resends: named('r', anyNumber),
   deliveries: named('d', optional(jsonOf(deliveries))),
   attempt: named('t', optional(numberOf(schema.attempt))),
+  startedAt: named('b', optional(anyInstant)),
 });
 
 export const snapshotItem = itemSchema('a snapshot', {

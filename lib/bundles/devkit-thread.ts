@@ -3,7 +3,7 @@
  * when it answers a message.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { decodeTagged, encodeTagged } from '../base/tagged-json.ts';
+import { decodeTagged, encodeTagged } from '../world/tagged-json.ts';
 import { errorText } from '../engine/error-text.ts';
 import type { CallResult, WorldTransport } from '../world/calls.ts';
 import { type WorldHost, buildWorld } from '../world/world.ts';

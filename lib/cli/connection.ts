@@ -1,12 +1,13 @@
 /**
  * Resolves the installation and its API key. The first configured source wins: --url, --profile, STEPWELL_URL,
- * STEPWELL_PROFILE, the command's preference, the current profile, the embedded cloud of this folder.
+ * STEPWELL_PROFILE, the command's preference, the current profile, the embedded cloud of this folder, or of the project above it.
  * The key comes from the same source. A source without a key uses STEPWELL_API_KEY.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { CliError, type Connection, type ConnectionPreference, exitCodes, usageError } from './command.ts';
+import { localDirectory } from './project-folder.ts';
 import { profilePath, readProfiles } from './profile-file.ts';
 import type { Terminal } from './command.ts';
 
@@ -16,12 +17,11 @@ const localShape = z.object({
   url: z.string(),
   apiKey: z.string(),
   pid: z.int().exactOptional(),
+  /** nodes and models may send requests to this machine */
+  allowsLocalhost: z.boolean().exactOptional(),
   /** where `clock advance` sends its request */
   clock: z.object({ url: z.string(), token: z.string() }).exactOptional(),
 });
-
-/** The state directory of this folder's embedded cloud. */
-export const localDirectory = ({ env, cwd }: CliEnvironment): string => resolve(cwd, env['STEPWELL_DIR'] || '.stepwell');
 
 export const readLocalInstallation = (environment: CliEnvironment): z.output<typeof localShape> | undefined => {
   try {

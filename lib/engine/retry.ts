@@ -9,7 +9,7 @@ import { type DurationMs, durationMs } from './time.ts';
 export const failureCauses = [
   /** the author's code threw */
   'error',
-  /** the author's code threw a ReferenceError, a SyntaxError or a TypeError: another attempt runs the same code */
+  /** the author's code threw a ReferenceError or a SyntaxError, or a script a TypeError: another attempt runs the same code */
   'code_error',
   /** the attempt exceeded its timeout, which is not a cancellation */
   'timeout',

@@ -75,7 +75,7 @@ async function run(settings: Settings): Promise<void> {
   });
   const clockServer = await openClockServer(clock, started.onClockAdvance);
   cloud = { ...started, stop: () => clockServer.close().then(() => started.stop()) };
-  await announce(started, { directory, stateFiles, clock, clockServer });
+  await announce(started, { directory, allowsLocalhost: settings.allowsLocalhost, stateFiles, clock, clockServer });
   flushCompileCache();
 }
 
@@ -94,13 +94,17 @@ const tableVariables = ({ tables: { url, accessKeyId, secretAccessKey }, worker 
 
 interface Announced {
   readonly directory: string;
+  readonly allowsLocalhost: boolean;
   readonly stateFiles: { readonly info: string; readonly worker: string; readonly tables: string };
   readonly clock: CloudClock;
   readonly clockServer: ClockServer;
 }
 
 /** Writes the files by which other programs find the cloud, and prints its addresses. */
-async function announce(started: Cloud, { directory, stateFiles, clock, clockServer }: Announced): Promise<void> {
+async function announce(
+  started: Cloud,
+  { directory, allowsLocalhost, stateFiles, clock, clockServer }: Announced,
+): Promise<void> {
   if (started.url === undefined)
     throw new SettingsError('The template has no REST API: check that the app creates functions/api');
   const { demoSecret, localKey } = await import('./local-credentials.ts');
@@ -117,6 +121,8 @@ async function announce(started: Cloud, { directory, stateFiles, clock, clockSer
     // for `stepwell clock advance`
     clock: { url: clockServer.url, token: clockServer.token },
     pid: process.pid,
+    // for `stepwell dev --allow-localhost`, which may find this cloud
+    allowsLocalhost,
   });
   const { firstWorkflow, greeting } = await import('./greeting.ts');
   const hasExamples = existsSync(join(process.cwd(), firstWorkflow));

@@ -9,7 +9,7 @@ import type { Outcome } from '../engine/graph/outcome.ts';
 import { InspectionWork } from '../engine/graph/inspection.ts';
 import type { NodeInput } from '../engine/graph/plan.ts';
 import { templateErrorsOf, secretsOf } from '../engine/graph/template.ts';
-import type { JsonObject } from '../engine/json.ts';
+import { type JsonObject, type JsonValue, isJsonArray, isJsonObject } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
 import type { ContextRead } from '../engine/graph/inspection.ts';
 import { type ConfigFinding, isError } from './config-values.ts';
@@ -129,15 +129,33 @@ export function parseConfig<Schema extends z.ZodObject>(
     findings: result.error.issues.map((issue) => ({
       code: 'config_invalid',
       path: steps(issue.path),
-      message: issue.message,
+      message: isMissing(issue, config) ? 'is required' : issue.message,
     })),
   };
+}
+
+/** Whether the config has nothing at the place of the issue. */
+function isMissing({ code, path }: z.core.$ZodIssue, config: JsonObject): boolean {
+  if (code !== 'invalid_type' || path.length === 0) return false;
+  let value: JsonValue | undefined = config;
+  for (const step of path) {
+    if (isJsonArray(value) && typeof step === 'number') value = value[step];
+    else value = isJsonObject(value) ? value[String(step)] : undefined;
+  }
+  return value === undefined;
 }
 
 const unknownKeys = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): readonly ConfigFinding[] =>
   Object.keys(config)
     .filter((key) => !settingKeys.has(key) && !Object.hasOwn(shape.schema.shape, key))
-    .map((key) => ({ code: 'config_key_unknown', path: [key], message: `a ${shape.type} node has no setting ${key}` }));
+    .map((key) => ({ code: 'config_key_unknown', path: [key], message: unknownKeyMessage(shape, key) }));
+
+function unknownKeyMessage<Schema extends z.ZodObject>({ type, schema }: NodeShape<Schema>, key: string): string {
+  const own = Object.keys(schema.shape);
+  const article = /^[aeiou]/.test(type) ? 'an' : 'a';
+  const others = own.length === 0 ? 'it has none of its own' : `its own are ${own.join(', ')}`;
+  return `${article} ${type} node has no setting ${key}; ${others}`;
+}
 
 const templateFaults = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): readonly ConfigFinding[] =>
   templatesIn(shape, config)

@@ -128,7 +128,11 @@ function readRetry(config: JsonValue | undefined, defaults: RetryPolicy, finding
     return defaults;
   }
   for (const key of Object.keys(config).filter((name) => !retryKeys.has(name)))
-    findings.push({ code: 'config_key_unknown', path: ['retry', key], message: `retry has no setting ${key}` });
+    findings.push({
+      code: 'config_key_unknown',
+      path: ['retry', key],
+      message: `retry has no setting ${key}; it has ${Object.keys(retrySettings).join(', ')}`,
+    });
   const read = reader(config, ['retry'], findings);
   return {
     attempts: read(retrySettings.attempts) ?? defaults.attempts,

@@ -2,24 +2,15 @@
  * What a failed attempt saw after templates. Its failure stores it in `details.input`, bounded and without secrets. An `http` node
  * stores its request instead. A successful attempt stores nothing of it.
  */
-import type { JsonObject, JsonValue } from '../engine/json.ts';
+import type { JsonObject } from '../engine/json.ts';
+import { cut, shownInputLimits, shownValues } from '../engine/graph/shown-values.ts';
 import { WorkLimitExceeded } from '../engine/graph/work-limits.ts';
 import type { NodeInput } from '../engine/graph/plan.ts';
 import type { SecretMask } from '../egress/secret-mask.ts';
 import { namesInCode } from './context-reads.ts';
 import type { RunResult } from './runner.ts';
 
-/** In characters, except `values`. Together with the rest of the details they fit into a failure. */
-export const shownInputLimits = { values: 10, value: 300, allValues: 2_000, prompt: 1_000 } as const;
-
-export const hidden = '[hidden]';
-
-/** Names whose values are often credentials that an author wrote into the definition. */
-export const isSensitive = (name: string): boolean =>
-  name !== 'idempotency-key' && /auth|cookie|credential|key|password|secret|session|signature|token/i.test(name);
-
-export const cut = (text: string, length: number): string =>
-  text.length <= length ? text : `${text.slice(0, length).toWellFormed()}…`;
+export { shownValues } from '../engine/graph/shown-values.ts';
 
 /**
  * Adds what the attempt saw to its failure. Other results stay as they are.
@@ -42,29 +33,6 @@ function unlessTooMuchWork<Value>(work: () => Value): Value | undefined {
     if (error instanceof WorkLimitExceeded) return undefined;
     throw error;
   }
-}
-
-/** Short values as they are, long ones as the beginning of their JSON. Values after the limits are counted in `omitted`. */
-export function shownValues(values: JsonObject, mask: SecretMask): JsonObject {
-  const entries = Object.entries(values);
-  const shown: (readonly [string, JsonValue])[] = [];
-  let length = 0;
-  for (const [name, value] of entries.slice(0, shownInputLimits.values)) {
-    const entry = [cut(mask.text(name), shownInputLimits.value), isSensitive(name) ? hidden : shownValue(value, mask)] as const;
-    length += JSON.stringify(entry).length;
-    if (length > shownInputLimits.allValues) break;
-    shown.push(entry);
-  }
-  const omitted = entries.length - shown.length;
-  return { ...Object.fromEntries(shown), ...(omitted === 0 ? {} : { omitted }) };
-}
-
-/** Masked before it is cut, because a part of a secret would not be found. */
-function shownValue(value: JsonValue, mask: SecretMask): JsonValue {
-  const masked = mask.value(value);
-  if (typeof masked === 'string') return cut(masked, shownInputLimits.value);
-  const json = JSON.stringify(masked);
-  return json.length <= shownInputLimits.value ? masked : cut(json, shownInputLimits.value);
 }
 
 export const shownPrompt = (prompt: string, mask: SecretMask): string => cut(mask.text(prompt), shownInputLimits.prompt);

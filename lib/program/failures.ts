@@ -46,12 +46,19 @@ function fromError(error: ErrorLike, mapStack: StackMapper | undefined): Failure
   const stack = typeof error.stack === 'string' ? stackDetails(error.stack, mapStack) : {};
   const reportedCode = code ?? (isFinal ? 'non_retryable' : undefined);
   return defined({
-    cause: isFinal ? 'invalid' : 'error',
+    cause: isFinal ? 'invalid' : isMistake(error) ? 'code_error' : 'error',
     message: typeof error.message === 'string' ? error.message : errorMessage(error),
     code: reportedCode,
     details: { ...name, ...stack, ...storable },
   });
 }
+
+/**
+ * Another attempt runs the same code and fails again. A TypeError is no such proof, because `fetch` throws one when the network fails.
+ * A SyntaxError of `JSON.parse` is none either: `response.json()` throws it for the error page of a proxy.
+ */
+const isMistake = ({ name, message }: ErrorLike): boolean =>
+  name === 'ReferenceError' || (name === 'SyntaxError' && !/\bJSON\b/.test(String(message)));
 
 function fromStepError({ message, step, cause, code, details }: StepError): Failure {
   const storable = storableDetails(details);

@@ -32,7 +32,7 @@ export class StepError extends Error {
   readonly [errorMark] = 'step';
   /** the key of the step */
   readonly step: string;
-  /** why: `error` (it threw), `timeout`, `invalid` (a retry cannot succeed), `lost` … */
+  /** why: `error` (it threw), `code_error` (a mistake in the code), `timeout`, `invalid` (a retry cannot succeed), `lost` … */
   override readonly cause: string;
   readonly code?: string;
   readonly details?: { readonly [key: string]: Json };

@@ -1,6 +1,6 @@
 /** Parses the answers that the World itself reads. All others pass to the SDK as they are. */
 import * as z from 'zod';
-import type { TaggedValue } from '../base/tagged-json.ts';
+import type { TaggedValue } from './tagged-json.ts';
 import type { WorldMethod } from './calls.ts';
 import { unreadableAnswer } from './errors.ts';
 

@@ -1,5 +1,5 @@
 /** The calls that a World makes to Stepwell, by name. A transport carries them: HTTP for applications, a message port for deployed code. */
-import type { TaggedValue } from '../base/tagged-json.ts';
+import type { TaggedValue } from './tagged-json.ts';
 
 /** Calls that change nothing, or that a repetition does not change again. */
 const repeatableMethods = [

@@ -1,6 +1,6 @@
 /** Deliveries of messages: requests to the handlers of an application, with a signature over all that a handler reads. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { decodeTagged } from '../base/tagged-json.ts';
+import { decodeTagged } from './tagged-json.ts';
 import type { DeliveryMeta, MessageHandler } from './types.ts';
 
 export const deliveryHeaders = {

@@ -1,7 +1,7 @@
 /** The calls of a World over HTTP. */
 import { defined } from '../base/defined.ts';
 import { type RetryPolicy, retryOutcome } from '../base/retry.ts';
-import { decodeTagged, encodeTagged } from '../base/tagged-json.ts';
+import { decodeTagged, encodeTagged } from './tagged-json.ts';
 import { type CallBody, type CallResult, type WorldMethod, type WorldTransport, isRepeatable } from './calls.ts';
 import { parseErrorBody } from './answers.ts';
 import type { Connection } from './settings.ts';

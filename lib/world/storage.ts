@@ -1,5 +1,5 @@
 /** Runs, steps, events and hooks of a World. */
-import type { TaggedValue } from '../base/tagged-json.ts';
+import type { TaggedValue } from './tagged-json.ts';
 import type { CallBody, WorldMethod } from './calls.ts';
 import type { ReadOptions, WorldStorage } from './types.ts';
 

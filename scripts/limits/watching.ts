@@ -9,7 +9,7 @@ import { maxBroadcastDuration, socketHeartbeatInterval } from '../../lib/service
 import { maxSubscriptions } from '../../lib/service/watching/delta-subscriptions.ts';
 import { maxJoinedRuns } from '../../lib/service/watching/join-run.ts';
 import { ticketLifetime } from '../../lib/service/watching/open-with-ticket.ts';
-import { maxFrameBytes, maxFrameValueBytes } from '../../lib/service/watching/socket-frames.ts';
+import { maxDerivedFrames, maxFrameBytes, maxFrameValueBytes } from '../../lib/service/watching/socket-frames.ts';
 import { maxPosts, maxQueuedBytes } from '../../lib/service/watching/socket-subscriber.ts';
 import { heartbeatInterval, maxStreamDuration } from '../../lib/service/watching/watch-run.ts';
 import { pages } from './aws-quotas.ts';
@@ -92,6 +92,13 @@ export const watching: LimitSection = {
       per: 'socket',
       atLimit: '`invalid_request` with `too_many_runs`',
       definedIn: ['lib/service/watching/join-run.ts'],
+    },
+    {
+      name: 'Messages for nodes that one event cancelled',
+      value: count(maxDerivedFrames),
+      per: 'event',
+      atLimit: 'the other nodes have no message; the run has their status',
+      definedIn: ['lib/service/watching/socket-frames.ts'],
     },
     {
       name: 'Message of a client over a socket',

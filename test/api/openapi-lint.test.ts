@@ -4,11 +4,14 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import examples from '../../lib/api/examples.json' with { type: 'json' };
 import { type ApiExamples, openApiDocument } from '../../lib/api/openapi.ts';
-import type { Route } from '../../lib/api/route.ts';
+import { errorCatalogue, errorCodes } from '../../lib/api/errors.ts';
+import { type Route, errorsOf } from '../../lib/api/route.ts';
 import { routes } from '../../lib/api/routes.ts';
+import { errorResponse } from '../../lib/api/schemas/service.ts';
 
 const all: ApiExamples = examples;
 const documents: readonly Route[] = routes;
@@ -39,16 +42,47 @@ test.each(
   if (body !== undefined && body.isOptional !== true) expect(body.schema.safeParse(request).error).toBeUndefined();
 });
 
-test('each error has an example with its code and what to do next', () => {
-  const { paths } = openApiDocument(routes, all);
-  const refused = paths?.['/v1/deployments/{deploymentId}/deactivate']?.post?.responses?.['409'];
-  expect(refused).toMatchObject({
-    content: {
-      'application/json': {
-        examples: {
-          workflows_in_use: { value: { code: 'workflows_in_use', recovery: expect.stringContaining('allowRemoval') } },
-        },
-      },
+const documentShape = z.object({
+  paths: z.record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.object({
+        responses: z.record(
+          z.string(),
+          z.object({
+            content: z
+              .object({
+                'application/json': z
+                  .object({ examples: z.record(z.string(), z.object({ value: z.unknown() })).optional() })
+                  .optional(),
+              })
+              .optional(),
+          }),
+        ),
+      }),
+    ),
+  ),
+});
+
+describe('the document', () => {
+  const { paths } = documentShape.parse(JSON.parse(JSON.stringify(openApiDocument(routes, all))));
+
+  test.each(documents.map((route) => [route.operationId, route] as const))(
+    '%s has an example of each of its errors, which its schema accepts',
+    (_operationId, route) => {
+      const responses = paths[route.path]?.[route.method.toLowerCase()]?.responses ?? {};
+      for (const code of errorsOf(route)) {
+        const { status, message, ...entry } = errorCatalogue[code];
+        const example = responses[status]?.content?.['application/json']?.examples?.[code]?.value;
+        expect(errorResponse.safeParse(example).error).toBeUndefined();
+        expect(example).toMatchObject({ code, message, ...('recovery' in entry ? { recovery: entry.recovery } : {}) });
+      }
     },
+  );
+
+  test('has every code of the catalogue, except that of a method without an operation', () => {
+    const documented = new Set(documents.flatMap((route) => errorsOf(route)));
+    expect(errorCodes.filter((code) => !documented.has(code))).toEqual(['method_not_allowed']);
   });
 });

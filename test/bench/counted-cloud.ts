@@ -15,7 +15,7 @@ interface CountingHooks {
 }
 
 /** @returns the bill of a scenario, once it is counted */
-export function countedCloud(scenarios: readonly Scenario[], { before, after }: CountingHooks): (name: string) => Bill {
+export function countedCloud(scenarios: readonly Scenario[], { before, after }: CountingHooks = {}): (name: string) => Bill {
   const directory = preparedFolder(mkdtempSync(join(tmpdir(), 'stepwell-golden-')));
   const warnings: string[] = [];
   const bills = new Map<string, Bill>();

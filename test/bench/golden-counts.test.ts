@@ -1,25 +1,25 @@
-/** The bills of docs/BENCH.md, counted on the embedded cloud and compared with the files of `bench/golden`. */
+/** The bills of docs/BENCH.md, counted on the embedded cloud and compared with the files of `bench/golden`. The longest: `golden-counts.deep.test.ts`. */
 import { expect, test } from 'vitest';
 import { total } from '../../bench/bill.ts';
 import { scenarios } from '../../bench/scenarios.ts';
 import { type StartCost, countStarts, startGoldenName } from '../../bench/start-cost.ts';
 import { countedCloud, isGolden } from './counted-cloud.ts';
 
+const short = scenarios.filter(({ isLong = false }) => !isLong);
 let starts: readonly StartCost[];
-const billFor = countedCloud(scenarios, {
+const billFor = countedCloud(short, {
   after: async (bench) => {
     starts = await countStarts(bench);
   },
 });
 
-test.each(scenarios.map(({ name }) => name))('the bill of %s is the golden one', (name) => {
+test.each(short.map(({ name }) => name))('the bill of %s is the golden one', (name) => {
   isGolden(name, billFor(name));
 });
 
 test.each([
   ['chain-10', 10, 10],
   ['chain-100', 100, 100],
-  ['chain-1000', 1_000, 1_000],
   ['chain-10-with-ends', 10, 8],
 ])('%s costs one commit for each executed node and six units around them, and three queue requests', (name, _nodes, executed) => {
   const { writeUnits, commits, queueRequests } = billFor(name);
@@ -30,7 +30,6 @@ test.each([
 test.each([
   ['code-10', 10],
   ['code-100', 100],
-  ['code-1000', 1_000],
 ])('%s, steps of code one after the other, costs one commit more than it has steps', (name, steps) => {
   const { writeUnits, commits, queueRequests } = billFor(name);
   expect(total(commits)).toBe(steps + 1);
@@ -60,17 +59,11 @@ test.each(['cold', 'warm'] as const)(
 
 test('the reads of each node of a chain do not grow with its length', () => {
   const reads = (name: string) => total(billFor(name).readUnits, ['api keys']);
-  expect([reads('chain-100'), reads('chain-1000')]).toEqual([reads('chain-10'), reads('chain-10')]);
+  expect(reads('chain-100')).toBe(reads('chain-10'));
 });
 
 test('a hundred branches that end together are joined in at most 25 commits', () => {
   expect(total(billFor('fan-100-together').commits)).toBeLessThanOrEqual(25);
-});
-
-test('a thousand branches that end together are joined in at most 220 commits, and lose at most 10 puts', () => {
-  const { commits, writeUnits } = billFor('fan-1000-together');
-  expect(total(commits)).toBeLessThanOrEqual(220);
-  expect(writeUnits['lost puts'] ?? 0).toBeLessThanOrEqual(10);
 });
 
 test.each(['fan-100-together', 'fan-100-scattered'])('%s loses no put', (name) => {

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { newBulkId, bulkStartTime } from '../../lib/cli/actions/bulk-runs.ts';
-import { CliError } from '../../lib/cli/command.ts';
+import { CliError, type Terminal } from '../../lib/cli/command.ts';
 import { minutes } from '../../lib/engine/time.ts';
 import { fetchOf } from '../client/in-process.ts';
 import { instantGraph, openGraph } from '../functions/http.ts';
@@ -192,25 +192,113 @@ describe('rerun', () => {
   });
 });
 
+/** A run that calls a run, both failed. @returns their ids */
+async function failedCall(): Promise<{ readonly caller: string; readonly called: string }> {
+  const end = { id: 'end', type: 'end' };
+  const calling = {
+    nodes: [{ id: 'start', type: 'start' }, { id: 'call', type: 'subflow', config: { workflowName: 'called' } }, end],
+    edges: [
+      { source: 'start', target: 'call' },
+      { source: 'call', target: 'end' },
+    ],
+  };
+  const key = await environment.api.key(['admin'], { rateLimitPerMinute: null });
+  await environment.api.call('POST', '/v1/workflows', { key, body: { name: 'called', ...instantGraph('error') } });
+  const [caller = ''] = await runsOf('calling', calling, 1);
+  await environment.runToEnd(admin.type('runs', 'result', caller));
+  const { body } = await environment.api.call('GET', `/v1/runs/${caller}`, { key });
+  const { nodes } = z.object({ nodes: z.array(z.object({ childRunId: z.string().optional() })) }).parse(body);
+  environment.api.world.clock.advance(minutes(1));
+  return { caller, called: nodes.flatMap(({ childRunId }) => childRunId ?? []).join() };
+}
+
+describe('runs that another run called', () => {
+  test('are not rerun beside their caller', async () => {
+    const { caller } = await failedCall();
+    const { err } = await admin.type('runs', 'rerun', '--status', 'failed');
+    expect(err).toContain('1 run would be affected');
+    const answer = await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--yes');
+    expect(dataIn(answer, shape).items.map(({ runId }) => runId)).toEqual([caller]);
+    expect(answer.err).toContain('1 of 1');
+  });
+  test('are rerun with --children', async () => {
+    const { caller, called } = await failedCall();
+    const answer = await admin.type('--json', 'runs', 'rerun', '--status', 'failed', '--children', '--yes');
+    expect(
+      dataIn(answer, shape)
+        .items.map(({ runId }) => runId)
+        .toSorted(),
+    ).toEqual([caller, called].toSorted());
+  });
+  test('are cancelled with their caller, or with --children', async () => {
+    const body = {
+      nodes: [
+        { id: 'start', type: 'start' },
+        { id: 'call', type: 'subflow', config: { workflowName: 'night' } },
+      ],
+      edges: [{ source: 'start', target: 'call' }],
+    };
+    await runsOf('night', night, 0);
+    await runsOf('calling', body, 1);
+    const isCalled = async (): Promise<void> => {
+      while (!(await admin.type('runs', 'list', '--children', '--workflow', 'night')).out.includes('wrun_'))
+        await environment.api.world.clock.sleep(minutes(1), new AbortController().signal);
+    };
+    await environment.runToEnd(isCalled());
+    const alone = await admin.type('--json', 'runs', 'cancel', '--workflow', 'night', '--yes');
+    expect(dataIn(alone, shape).items).toEqual([]);
+    const withChildren = await admin.type('--json', 'runs', 'cancel', '--workflow', 'night', '--children', '--yes');
+    expect(dataIn(withChildren, shape).counts).toEqual({ ...counts, done: 1 });
+  });
+});
+
 describe('redrive', () => {
-  test('reruns only the runs that failed with recovery_error', async () => {
-    const [lostRun = '', otherRun = ''] = await runsOf('flow', instantGraph('error'), 2);
-    const fetchHere = fetchOf(environment.api);
+  /** No message is lost in this test, so the error code is inserted into the responses that list the run. */
+  const losing =
+    (runId: string): Terminal['fetch'] =>
+    async (target, init = {}) => {
+      const answer = await fetchOf(environment.api)(target, init);
+      const text = await answer.text();
+      if (!/\/v1\/runs\?/.test(target)) return new Response(text, { status: answer.status });
+      const { data, ...page } = z
+        .looseObject({ data: z.array(z.looseObject({ runId: z.string(), error: z.looseObject({}).optional() })) })
+        .parse(JSON.parse(text));
+      const lost = data.map((run) =>
+        run.runId === runId ? { ...run, error: { ...run.error, code: 'recovery_error', cause: 'lost' } } : run,
+      );
+      return Response.json({ data: lost, ...page });
+    };
+
+  test.each([[[]], [['--workflow', 'called']], [['--workflow', 'calling']]])(
+    'reruns the outermost caller of a run that lost a message: %j',
+    async (filter) => {
+      const { caller, called } = await failedCall();
+      const { type } = await environment.cliWithScopes(['admin'], { fetch: losing(called) });
+      const data = dataIn(await type('--json', 'redrive', '--yes', ...filter), shape);
+      expect(data.items.map(({ runId }) => runId)).toEqual([caller]);
+      expect(dataIn(await type('--json', 'redrive', '--yes', '--workflow', 'other'), shape).items).toEqual([]);
+    },
+  );
+  test.each([
+    ['is open', { status: 'running', completedAt: undefined }, false],
+    ['completed after it', { status: 'completed' }, false],
+    ['ended before it', { completedAt: '2020-01-01T00:00:00.000Z' }, true],
+  ])('a run whose caller %s', async (_what, change, isRerun) => {
+    const { caller, called } = await failedCall();
+    const listing = losing(called);
     const { type } = await environment.cliWithScopes(['admin'], {
-      // No message is lost in this test, so the error code is inserted into one response.
-      fetch: async (target, init = {}) => {
-        const answer = await fetchHere(target, init);
-        const text = await answer.text();
-        if (!/\/v1\/runs\?/.test(target)) return new Response(text, { status: answer.status });
-        const { data, ...page } = z
-          .looseObject({ data: z.array(z.looseObject({ runId: z.string(), error: z.looseObject({}) })) })
-          .parse(JSON.parse(text));
-        const withErrorCode = data.map((run) =>
-          run.runId === lostRun ? { ...run, error: { ...run.error, code: 'recovery_error', cause: 'lost' } } : run,
-        );
-        return Response.json({ data: withErrorCode, ...page });
+      fetch: async (target, init) => {
+        const answer = await listing(target, init);
+        if (!target.includes(`/v1/runs/${caller}`)) return answer;
+        return Response.json({ ...z.looseObject({}).parse(await answer.json()), ...change });
       },
     });
+    const { items } = dataIn(await type('--json', 'redrive', '--yes'), shape);
+    expect(items.map(({ runId }) => runId)).toEqual(isRerun ? [called] : []);
+  });
+  test('reruns only the runs that failed with recovery_error', async () => {
+    const [lostRun = '', otherRun = ''] = await runsOf('flow', instantGraph('error'), 2);
+    const { type } = await environment.cliWithScopes(['admin'], { fetch: losing(lostRun) });
     const data = dataIn(await type('--json', 'redrive', '--yes'), shape);
     expect(data.items.map(({ runId }) => runId)).toEqual([lostRun]);
     expect(data.items.map(({ runId }) => runId)).not.toContain(otherRun);

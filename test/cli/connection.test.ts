@@ -78,6 +78,24 @@ describe('the order of sources', () => {
     expectExit(await cliIn().type('profiles', 'use', 'prod'), 0);
     expect((await requestTarget({})).target).toBe('https://prod.example.com');
   });
+  test('in a folder below, the embedded cloud of the nearest project is used', async () => {
+    const below = join(cwd, 'workflows', 'parts');
+    mkdirSync(below, { recursive: true });
+    const openBelow = async () =>
+      createTestCli({ env: { HOME: home }, cwd: below, fetch: noInstallation }).type('--json', 'open');
+    expect(dataIn(await openBelow(), opened)).toMatchObject({ url: 'http://127.0.0.1:4700' });
+    // Another project begins in this folder, and its cloud does not run.
+    write(join(cwd, 'workflows', 'stepwell.config.mjs'), 'export default {};');
+    expect(errorIn(await openBelow()).code).toBe('no_connection');
+  });
+  test('the embedded cloud of the home directory is not one of the projects below it', async () => {
+    const below = join(cwd, 'project');
+    mkdirSync(below);
+    const from = (folder: string) =>
+      createTestCli({ env: { HOME: cwd }, cwd: folder, fetch: noInstallation }).type('--json', 'open');
+    expect(errorIn(await from(below)).code).toBe('no_connection');
+    expectExit(await from(cwd), 0);
+  });
   test('STEPWELL_DIR locates the embedded cloud', async () => {
     expect(errorIn(await cliIn({ STEPWELL_DIR: 'elsewhere' }).type('--json', 'runs', 'list')).code).toBe('no_connection');
   });

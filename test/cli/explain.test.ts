@@ -42,7 +42,7 @@ describe('an open run', () => {
       'queued',
       run({ nodes: [node({})] }),
       [event('node.queued', -3, { attempt: 1 })],
-      `Node work (http) is in the queue since ${at(-3)} (3 min ago); no worker has started it yet.`,
+      `Node work (http) is in the queue since ${at(-3)} (3 min ago); no worker has recorded a start yet.`,
       { state: 'queued', attempt: 1, since: at(-3) },
     ],
     [
@@ -58,6 +58,26 @@ describe('an open run', () => {
       [event('node.retried', -9, { attempt: 1, failure, retryAt: at(4) })],
       `Message work is retried at ${at(4)} (in 4 min). The previous attempt failed: http_503: it answered 503.`,
       { state: 'retrying', attempt: 1, since: at(-9), until: at(4), lastFailure: 'http_503: it answered 503' },
+    ],
+    [
+      'with a step that is retried, at the line of its code',
+      run({ nodes: [node({ type: 'function', attempt: 2 })] }),
+      [
+        event('node.retried', -9, {
+          attempt: 1,
+          failure: { ...failure, details: { name: 'RangeError', at: 'workflows/order.ts:12:7' } },
+          retryAt: at(4),
+        }),
+      ],
+      `Node work (function) is retried, attempt 2 at ${at(4)} (in 4 min). The previous attempt failed: http_503: it answered 503, at workflows/order.ts:12:7.`,
+      {
+        state: 'retrying',
+        attempt: 2,
+        since: at(-9),
+        until: at(4),
+        lastFailure: 'http_503: it answered 503',
+        lastAttempt: { at: 'workflows/order.ts:12:7' },
+      },
     ],
     [
       'running a second attempt',

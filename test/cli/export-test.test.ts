@@ -81,6 +81,7 @@ const written = z.strictObject({ written: z.array(z.string()) });
 const historyIn = (path: string): unknown => JSON.parse(readFileSync(join(cwd, path), 'utf8'));
 
 test('writes a history and a test that replays it', async () => {
+  writeFileSync(join(cwd, 'package.json'), '{"devDependencies":{"vitest":"5.1.0"}}');
   const id = await runToEnd({ size: 20 });
   const name = `order-${id.slice(-6).toLowerCase()}`;
   const answer = await admin.type('--json', 'runs', 'export-test', id);
@@ -102,6 +103,18 @@ test('writes a history and a test that replays it', async () => {
   expect(text).toContain(`expect((await replay(workflows, history)).status).toBe('completed');`);
   const again = await admin.type('--json', 'runs', 'export-test', id);
   expect([again.exitCode, errorIn(again).code]).toEqual([1, 'file_exists']);
+});
+
+test.each([
+  ['a package that asks for vitest', '{"devDependencies":{"vitest":"5.1.0"}}', 'vitest'],
+  ['the package of stepwell init', '{"scripts":{"test":"node --import tsx --test tests/*.test.ts"}}', 'node:test'],
+  ['a package that cannot be read', '{', 'node:test'],
+])('in %s, the test imports its runner', async (_what, manifest, module) => {
+  writeFileSync(join(cwd, 'package.json'), manifest);
+  expectExit(await admin.type('runs', 'export-test', await runToEnd({ size: 1 }), '--name', 'first'), 0);
+  expect(readFileSync(join(cwd, 'tests', 'first.test.ts'), 'utf8')).toMatch(
+    new RegExp(`import \\{.* test \\} from '${module}';`),
+  );
 });
 
 test('options set the file names, the folder and the runner', async () => {

@@ -1,7 +1,8 @@
 /** `logs` prints what the scripts of a run printed, and what the functions logged for it. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
+import { durationMs } from '../../lib/engine/time.ts';
 import { started } from '../functions/http.ts';
 import { type CliEnvironment, type TestCli, createCliEnvironment, createFolder, url } from './test-cli.ts';
 
@@ -56,7 +57,63 @@ test('a run that printed nothing says when lines appear', async () => {
 
 test('of an installation in AWS, the query for the lines of the functions is printed', async () => {
   const { err } = await admin.type('logs', run, '--functions');
+  expect(err).toContain('The API key gives no access to CloudWatch');
   expect(err).toContain(`filter @message like "${run}" | sort @timestamp asc`);
+});
+
+/** A folder whose embedded cloud is the service of the test. */
+function localFolder(): { readonly cwd: string; readonly append: (name: string, text: string) => void } {
+  const cwd = createFolder();
+  mkdirSync(join(cwd, '.stepwell', 'logs'), { recursive: true });
+  writeFileSync(join(cwd, '.stepwell', 'local.json'), JSON.stringify({ url, apiKey: 'unused' }));
+  return { cwd, append: (name, text) => appendFileSync(join(cwd, '.stepwell', 'logs', `${name}.log`), text) };
+}
+/** A line of the code function for what deployed code printed between its steps. */
+const printedBetween = (at: number, runId: string, text: string): string =>
+  `${JSON.stringify({ timestamp: new Date(at).toISOString(), message: 'output of deployed code', runId, stream: 'stdout', text })}\n`;
+
+test('what code printed between its steps is shown by default, in the order of time', async () => {
+  await environment.runToEnd(admin.type('runs', 'result', run));
+  const { cwd, append } = localFolder();
+  const ended = environment.api.world.clock.now();
+  append(
+    'code',
+    printedBetween(ended + 60_000, run, 'later') + printedBetween(1, run, 'first') + printedBetween(2, 'wrun_other', 'no'),
+  );
+  append('worker', `${JSON.stringify({ timestamp: new Date(1).toISOString(), runId: run })}\n`);
+  const local = await environment.cliWithScopes(['admin'], { cwd });
+  const { out } = await local.type('logs', run);
+  expect(out.replaceAll(/^\S+/gm, '').trimEnd().split('\n')).toEqual([
+    '  (workflow)  first',
+    '  greet@each[0]  hello Ada',
+    '  greet@each[1]  hello Bo',
+    '  (workflow)  later',
+  ]);
+  expect((await local.type('logs', run, '--json')).out).toContain('"stream":"stdout","line":"first"');
+});
+
+test('--follow --functions prints the lines of the functions while the run is open', async () => {
+  const { cwd, append } = localFolder();
+  const { clock } = environment.api.world;
+  append('worker', `{"runId":"${run}","n":1}\n{"runId":"${run}","n":`);
+  let sleeps = 0;
+  const local = await environment.cliWithScopes(['admin'], {
+    cwd,
+    sleep: (ms, signal) => {
+      // The rest of a line, while the run is open, and a line after its end.
+      if ((sleeps += 1) === 1) append('worker', `2}\n`);
+      else append('api', `{"runId":"${run}","n":${sleeps}}\n`);
+      return clock.sleep(durationMs(ms), signal);
+    },
+  });
+  const { out } = await environment.runToEnd(local.type('logs', run, '--follow', '--functions'));
+  const printed = out.trimEnd().split('\n');
+  expect(printed.filter((line) => line.startsWith('worker'))).toEqual([
+    `worker  {"runId":"${run}","n":1}`,
+    `worker  {"runId":"${run}","n":2}`,
+  ]);
+  expect(printed.indexOf(`worker  {"runId":"${run}","n":1}`)).toBe(0);
+  expect(printed).toContain(`api  {"runId":"${run}","n":${sleeps}}`);
 });
 
 test('of the embedded cloud, the lines of the functions that name the run are printed, in order of time', async () => {

@@ -134,6 +134,40 @@ describe('an agent', () => {
     expect((await read('rerun_run', { runId })).value).toMatchObject({ runId: expect.not.stringMatching(runId) });
   });
 
+  test('lists runs that another run called on request', async () => {
+    const { read } = await connectAgent(['admin'], { allowsWrites: true });
+    const key = await service.api.key(['admin']);
+    const calling = {
+      nodes: [
+        { id: 'start', type: 'start' },
+        { id: 'call', type: 'subflow', config: { workflowName: 'called' } },
+      ],
+      edges: [{ source: 'start', target: 'call' }],
+    };
+    for (const [name, graph] of Object.entries({ called: instantGraph(), calling }))
+      await service.api.call('POST', '/v1/workflows', { key, body: { name, ...graph } });
+    const { runId } = (await read('start_run', { workflowName: 'calling' })).value;
+    await service.runToEnd(service.clientOf(key).result(z.string().parse(runId)));
+    const listed = async (query: Record<string, unknown>) =>
+      z.object({ data: z.array(z.object({ workflowName: z.string() })) }).parse((await read('list_runs', query)).value).data;
+    expect(await listed({})).toEqual([{ workflowName: 'calling' }]);
+    expect((await listed({ includeChildren: true })).map(({ workflowName }) => workflowName).toSorted()).toEqual([
+      'called',
+      'calling',
+    ]);
+  });
+
+  test('reruns a run on another version of its workflow', async () => {
+    const { read } = await connectAgent(['admin'], { allowsWrites: true });
+    const key = await service.api.key(['admin']);
+    for (const graph of [instantGraph('error'), instantGraph()])
+      await service.api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...graph } });
+    const first = await read('start_run', { workflowName: 'flow' });
+    const rerun = await read('rerun_run', { runId: first.value['runId'], version: 1 });
+    expect((await read('get_run', { runId: rerun.value['runId'] })).value).toMatchObject({ workflowVersion: 1 });
+    expect((await read('rerun_run', { runId: first.value['runId'], version: 9 })).isError).toBe(true);
+  });
+
   test('tests a graph with pinned outputs, and the test run is deleted afterwards', async () => {
     const { read } = await connectAgent(['admin'], { allowsWrites: true });
     const { value, isError } = await read('test_workflow', { definition: instantGraph(), input: {} });

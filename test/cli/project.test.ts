@@ -330,6 +330,90 @@ if (readFileSync(path, 'utf8') !== ${JSON.stringify(other)}) writeFileSync(path,
     expect(active?.deploymentId).toBe((await build()).deploymentId);
   });
 
+  describe('where a change removes a workflow that an open run uses', () => {
+    /** Deploys `a` and `c`, starts a run of `c`, and deletes `c` while `dev` runs. @returns the deployments that were activated */
+    const removeWhileOpen = async (
+      { isEmbedded = false, ...given }: Parameters<CliEnvironment['cliWithScopes']>[1] & { readonly isEmbedded?: boolean },
+      args: readonly string[],
+      isDecided: (cli: TestCli, activations: number) => boolean,
+    ) => {
+      project({ 'flows/a.ts': sdk + workflow('a'), 'flows/c.ts': sdk + workflow('c') });
+      const here = createCliEnvironment();
+      const local = JSON.stringify({ url, apiKey: await here.api.key(['admin'], { rateLimitPerMinute: null }) });
+      if (isEmbedded) write(root, { '.stepwell/local.json': local });
+      const projectCli = await admin(here, { sleep: hasStarted, ...given, env: isEmbedded ? { STEPWELL_URL: '' } : {} });
+      const activations = () => here.api.world.notices.activations.length;
+      const watching = projectCli.type('dev', ...args);
+      await expect.poll(activations, { timeout: 30_000 }).toBe(1);
+      const key = await here.api.key(['admin']);
+      const headers = { 'Idempotency-Key': 'one' };
+      const run = await here.api.call('POST', '/v1/runs', { key, headers, body: { workflowName: 'c' } });
+      expect(run).toMatchObject({ status: 202 });
+      rmSync(join(root, 'flows/c.ts'));
+      await expect.poll(() => isDecided(projectCli, activations()), { timeout: 30_000 }).toBe(true);
+      projectCli.interrupt();
+      return { ...(await watching), activations: activations(), questions: projectCli.questions };
+    };
+    /** A third deployment is sent once the second one, which removes the workflow, has its answer. */
+    const wasAnswered = ({ sent }: TestCli): boolean => {
+      const activated = new Set(sent.map(({ path }) => path).filter((path) => path.endsWith('/activate')));
+      if (activated.size === 2 && !existsSync(join(root, 'flows/d.ts'))) write(root, { 'flows/d.ts': sdk + workflow('d') });
+      return activated.size === 3;
+    };
+
+    test('of another installation, it asks, and an answer of no keeps the workflow', async () => {
+      const given = { isInteractive: true, answer: false };
+      const { activations, questions, err } = await removeWhileOpen(given, [], ({ questions: asked }) => asked.length > 0);
+      expect(questions[0]).toMatch(/ c: [^]*Remove them all the same\?$/);
+      expect([activations, err.includes('Nothing was activated.')]).toEqual([1, true]);
+    });
+    test('of another installation in a non-interactive terminal, it names --yes', async () => {
+      const { activations, err } = await removeWhileOpen({}, [], wasAnswered);
+      expect([activations, err.includes('add --yes')]).toEqual([1, true]);
+    });
+    test('--yes removes it', async () => {
+      expect(await removeWhileOpen({}, ['--yes'], (_cli, activations) => activations === 2)).toMatchObject({ questions: [] });
+    });
+    test('of the embedded cloud, it is removed without a question', async () => {
+      const removed = await removeWhileOpen({ isEmbedded: true }, [], (_cli, activations) => activations === 2);
+      expect(removed).toMatchObject({ questions: [], activations: 2 });
+    });
+  });
+
+  describe('with an embedded cloud that runs in the project', () => {
+    /** What `dev` prints from a folder below the project, until it has deployed. */
+    const devBelow = async (local: object, ...args: readonly string[]) => {
+      project({ 'flows/a.ts': sdk + workflow('a'), 'flows/parts/b.ts': 'export const b = 1;' });
+      const here = createCliEnvironment();
+      const apiKey = await here.api.key(['admin'], { rateLimitPerMinute: null });
+      write(root, { '.stepwell/local.json': JSON.stringify({ url, apiKey, ...local }) });
+      const env = { STEPWELL_URL: '', HOME: createFolder() };
+      const below = await admin(here, { sleep: hasStarted, env, cwd: join(root, 'flows', 'parts') });
+      const watching = below.type('dev', ...args);
+      await expect.poll(() => here.api.world.notices.activations.length, { timeout: 30_000 }).toBe(1);
+      below.interrupt();
+      return watching;
+    };
+    test('it deploys to that cloud from a folder below, and starts no other', async () => {
+      const { out, err } = await devBelow({});
+      expect(out).toContain(`API ${url}/v1, of ${root}. Ctrl-C ends.\nRoutes ${url}/v1/openapi.json\n`);
+      expect(err).not.toContain('Starting the embedded cloud');
+      expect(existsSync(join(root, 'flows', 'parts', '.stepwell'))).toBe(false);
+    });
+    test.each([[[]], [['--no-start']]])(
+      'that was started without --allow-localhost, %j --allow-localhost warns',
+      async (args) => {
+        expect((await devBelow({ allowsLocalhost: false }, '--allow-localhost', ...args)).err).toMatch(
+          /^warning: .* runs without --allow-localhost: .* start it with stepwell start --allow-localhost\.$/m,
+        );
+      },
+    );
+    test('that was started with --allow-localhost, nothing is warned of', async () => {
+      expect((await devBelow({ allowsLocalhost: true }, '--allow-localhost')).err).not.toContain('without --allow');
+      expect((await devBelow({ allowsLocalhost: false })).err).not.toContain('without --allow');
+    });
+  });
+
   test('does not use the current profile', async () => {
     project({ 'flows/a.ts': sdk + workflow('a') });
     const home = createFolder();
@@ -391,14 +475,13 @@ describe('init', () => {
     expect(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).toEqual({
       ...manifest,
       type: 'module',
-      scripts: { test: 'node --test "tests/*.test.ts"', build: 'tsc' },
+      scripts: { test: 'node --import tsx --test tests/*.test.ts', build: 'tsc' },
     });
     expect((await build()).workflows).toEqual([{ name: 'greet', file: 'workflows/greet.ts' }]);
     install();
-    expect(compile()).toBe('');
-    // A mistake in a test is found too.
+    // A mistake in a test is found, and it is the only finding.
     write(root, { 'tests/wrong.test.ts': 'export const one: string = 1;' });
-    expect(compile()).toContain('tests/wrong.test.ts(1,');
+    expect(compile()).toMatch(/^tests\/wrong\.test\.ts\(1,.*$/);
   });
 
   test('a package with sources in CommonJS keeps its type: the files say that they are ES modules', async () => {

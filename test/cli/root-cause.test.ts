@@ -1,9 +1,11 @@
 /** `explain` and `runs get` name the root cause of a failed run. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import * as z from 'zod';
 import { findRootCause, formatRootCause } from '../../lib/cli/actions/root-cause.ts';
+import { seconds } from '../../lib/engine/time.ts';
 import { threadSandbox } from '../../lib/nodes/sandbox/thread-sandbox.ts';
 import { OtherSide, reachOf } from '../nodes/other-side.ts';
-import { type CliEnvironment, type TestCli, createCliEnvironment } from './test-cli.ts';
+import { type CliEnvironment, type TestCli, createCliEnvironment, dataIn } from './test-cli.ts';
 
 const server = new OtherSide();
 beforeAll(() => server.start());
@@ -106,6 +108,43 @@ test('in a called run, the failed node of that run is the root cause', async () 
   );
 });
 
+test('while a node is retried, explain and runs get show what the last attempt sent and received', async () => {
+  server.answers((_request, response) => {
+    response.writeHead(503, { 'content-type': 'application/json' });
+    response.end('{"error":"overloaded"}');
+  });
+  const patient = {
+    id: 'charge',
+    type: 'http',
+    config: { method: 'POST', url: server.url('/charge'), retry: { attempts: 3, backoffMs: 60_000, maxBackoffMs: 60_000 } },
+  };
+  await publish('order', [start, patient, end], 'start>charge charge>end');
+  const run = (await admin.type('runs', 'start', 'order')).out.trim();
+  const { clock } = environment.api.world;
+  await environment.runToEnd(clock.sleep(seconds(20), new AbortController().signal));
+  const failure =
+    'failed: http_status: the server returned status 503. The server answered: {"error":"overloaded"}. The request was POST http://api.test:';
+  const explained = await admin.type('explain', run);
+  expect(explained.out).toMatch(/^Node charge \(http\) is retried, attempt 2 at /);
+  expect(explained.out).toContain(`The previous attempt ${failure}`);
+  expect((await admin.type('runs', 'get', run)).out).toContain(`The previous attempt of charge ${failure}`);
+  const { nodes } = dataIn(await admin.type('--json', 'explain', run), z.object({ nodes: z.array(z.looseObject({})) }));
+  expect(nodes).toMatchObject([{ lastAttempt: { status: 503, body: '{"error":"overloaded"}', request: { method: 'POST' } } }]);
+});
+
+test.each([['result'], ['watch']])(
+  'runs %s ends with the root cause of a failed run and the command that explains it',
+  async (command) => {
+    const note = { id: 'note', type: 'javascript', config: { code: 'return 1;' } };
+    await publish('order', [start, charge(), note, end, refused], 'start>charge charge>end charge/error>note note>refused');
+    const run = (await admin.type('runs', 'start', 'order')).out.trim();
+    const { out, err } = await environment.runToEnd(admin.type('runs', command, run));
+    expect(out + err).toMatch(
+      /failed.*ended_in_error.*\nRoot cause: node charge: the server returned status 402.*\nMore: stepwell explain wrun_\w+\n$/,
+    );
+  },
+);
+
 test('in a loop, the failed node of the failed item is the root cause, with the line of its script', async () => {
   const script = {
     id: 'check',
@@ -127,6 +166,55 @@ test('of a script, the context values that it read are shown', async () => {
   expect((await admin.type('explain', run)).out).toContain(
     'at line 1, column 33 of its script. Its input was {"ctx":{"input":{"lines":[1,2]}},"unset":["rate"]}',
   );
+});
+
+test.each([
+  [
+    'a call that was refused',
+    {
+      id: 'call',
+      type: 'subflow',
+      config: { workflowName: 'gone', version: 2, input: { order: '{{ctx.input.id}}', apiKey: 'k' } },
+    },
+    { id: 7 },
+    '{"workflow":"gone","version":2,"input":{"order":7,"apiKey":"[hidden]"}}',
+  ],
+  [
+    'a call whose input is no object',
+    { id: 'call', type: 'subflow', config: { workflowName: 'gone', input: '{{ctx.input.list}}' } },
+    { list: [1] },
+    '{"workflow":"gone","input":[1]}',
+  ],
+  [
+    'an expired wait',
+    { id: 'wait', type: 'signal', config: { name: 'paid', correlation: '{{ctx.input.order}}', expiresInSeconds: 1 } },
+    { order: 'o-7' },
+    '{"signal":"paid","correlation":"o-7"}',
+  ],
+  [
+    'a wait that cannot begin',
+    { id: 'wait', type: 'signal', config: { name: 'paid', correlation: '{{ctx.input.order}}' } },
+    { order: [7] },
+    '{"signal":"paid","correlation":[7]}',
+  ],
+  [
+    'a delay',
+    { id: 'nap', type: 'delay', config: { delayType: 'dynamic', delayVariable: '{{ctx.input.wait}}' } },
+    { wait: 'soon' },
+    '{"delay":"soon"}',
+  ],
+])('of %s, what it saw after templates is shown', async (_what, node, input, shown) => {
+  await publish('order', [start, node, end], `start>${node.id} ${node.id}>end`);
+  const run = await failedRun('order', input);
+  expect((await admin.type('explain', run)).out).toContain(`Its input was ${shown}`);
+});
+
+test('of a loop with too many items, the beginning of its list is shown', async () => {
+  const body = { id: 'body', type: 'javascript', config: { code: 'return 1;' } };
+  const each = { id: 'each', type: 'loop', config: { sourceVariable: '{{ctx.input.list}}', maxIterations: 2 } };
+  await publish('order', [start, each, body, end], 'start>each each/loop>body each/done>end');
+  const run = await failedRun('order', { list: ['a', 'b', 'c'] });
+  expect((await admin.type('explain', run)).out).toContain('Its input was {"source":["a","b","c"],"items":3}');
 });
 
 test('an input in the details of an author’s own error is not shown as what the attempt saw', async () => {

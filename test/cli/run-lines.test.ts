@@ -1,7 +1,11 @@
-/** The lines that `stepwell dev` prints for the events of a run. */
+/** The lines that `stepwell start` and `stepwell dev` print for the events of a run. */
 import { expect, test } from 'vitest';
-import { describeRunEvent } from '../../lib/cli/project/run-lines.ts';
-import type { RunEvent } from '../../lib/client/index.ts';
+import { describeRunEvent, printRunLines } from '../../lib/cli/project/run-lines.ts';
+import type { RunEvent, StepwellClient } from '../../lib/client/index.ts';
+import { minutes } from '../../lib/engine/time.ts';
+import { threadSandbox } from '../../lib/nodes/sandbox/thread-sandbox.ts';
+import { createInProcessApi } from '../client/in-process.ts';
+import { instantGraph } from '../functions/http.ts';
 
 const plain = { colorize: (_tone: string, text: string): string => text };
 
@@ -15,7 +19,7 @@ const event = (second: number, type: RunEvent['type'], payload: RunEvent['payloa
 });
 
 const linesOf = (events: readonly RunEvent[]): readonly string[] => {
-  const run = { begunAt: new Map<string, number>(), startedAt: undefined };
+  const run = { begunAt: new Map<string, number>(), stepNames: new Map<string, string>(), startedAt: undefined };
   return events.flatMap((each) => describeRunEvent(plain, run, each) ?? []);
 };
 
@@ -54,4 +58,116 @@ test('a failure has its code and message, and a retry says so', () => {
     '✗ failed  call [each:1]  2 s  http_status: the status is 503',
     '✗ failed  run  http_status: the status is 503',
   ]);
+});
+
+test('a step has its name, and a line for each line that it printed', () => {
+  expect(
+    linesOf([
+      event(0, 'node.queued', { nodeId: 's1', step: { key: 'charge' } }),
+      event(1, 'node.completed', { nodeId: 's1', attempt: 1, printed: ['one', 'two'] }),
+      event(2, 'node.retried', {
+        nodeId: 'script',
+        attempt: 1,
+        printed: ['three'],
+        failure: { message: 'no', details: { line: 2 } },
+      }),
+    ]),
+  ).toEqual([
+    '· charge  one',
+    '· charge  two',
+    '✓ completed  charge  1 s',
+    '· script  three',
+    '✗ failed  script  no, at line 2 of its script  retried',
+  ]);
+});
+
+/** Publishes the graphs, and starts runs of the first one with a client that is not limited. */
+async function service(graphs: Readonly<Record<string, object>>) {
+  const environment = createInProcessApi({ sandbox: threadSandbox() });
+  const key = await environment.api.key(['admin'], { rateLimitPerMinute: null });
+  const client = environment.clientOf(key);
+  for (const [name, graph] of Object.entries(graphs))
+    await environment.api.call('POST', '/v1/workflows', { key, body: { name, ...graph } });
+  const [workflowName = ''] = Object.keys(graphs);
+  const start = async (): Promise<string> => (await client.trigger({ workflowName })).runId;
+  return { environment, client, start };
+}
+
+/** The printed lines, without the time. @param onPause called between two checks; true: the printing ends */
+async function printing(
+  client: StepwellClient,
+  onPause: (checks: number, lines: readonly string[]) => Promise<boolean>,
+): Promise<readonly string[]> {
+  const lines: string[] = [];
+  const interruption = new AbortController();
+  let checks = 0;
+  await printRunLines(
+    {
+      ...plain,
+      signal: interruption.signal,
+      print: (line) => void lines.push(line.replace(/^\S+ +/, '')),
+      sleep: async () => {
+        if (await onPause((checks += 1), lines)) interruption.abort();
+      },
+    },
+    client,
+  );
+  return lines;
+}
+
+test('more runs than a page of the list has are printed, each once', async () => {
+  const { environment, client, start } = await service({ flow: instantGraph() });
+  const lines = await printing(client, async (checks) => {
+    environment.api.world.clock.advance(minutes(1));
+    if (checks === 1) for (let n = 0; n < 130; n += 1) await start();
+    return checks === 5;
+  });
+  const ended = lines.filter((line) => line.includes('✓ completed  run'));
+  expect([ended.length, new Set(ended).size]).toEqual([130, 130]);
+});
+
+test('of runs that had ended before the start nothing is printed, and of open ones what happens later', async () => {
+  const night = {
+    nodes: [
+      { id: 'start', type: 'start' },
+      { id: 'pause', type: 'delay', config: { delayMinutes: 60 } },
+      { id: 'end', type: 'end' },
+    ],
+    edges: [
+      { source: 'start', target: 'pause' },
+      { source: 'pause', target: 'end' },
+    ],
+  };
+  const { environment, client, start } = await service({ night });
+  const run = await start();
+  await environment.runToEnd(environment.api.world.clock.sleep(minutes(5), new AbortController().signal));
+  const lines = await printing(client, async (checks) => {
+    if (checks === 1) await environment.runToEnd(client.result(run));
+    return checks === 2;
+  });
+  expect(lines).toEqual([
+    `night ${run}  ✓ completed  pause  1 h`,
+    expect.stringContaining('✓ completed  end'),
+    `night ${run}  ✓ completed  run  1 h`,
+  ]);
+});
+
+test('runs that another run called have lines too, with what their scripts printed', async () => {
+  const end = { id: 'end', type: 'end' };
+  const chain = (node: object) => ({
+    nodes: [{ id: 'start', type: 'start' }, { id: 'work', ...node }, end],
+    edges: [
+      { source: 'start', target: 'work' },
+      { source: 'work', target: 'end' },
+    ],
+  });
+  const { environment, client, start } = await service({
+    calling: chain({ type: 'subflow', config: { workflowName: 'called' } }),
+    called: chain({ type: 'javascript', config: { code: 'console.log("hello");\nreturn 1;' } }),
+  });
+  const lines = await printing(client, async (checks) => {
+    if (checks === 1) await environment.runToEnd(client.result(await start()));
+    return checks === 2;
+  });
+  expect(lines.find((line) => line.startsWith('called') && line.includes('· '))).toMatch(/^called wrun_\w{26}  · work  hello$/);
 });

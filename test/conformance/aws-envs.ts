@@ -36,6 +36,7 @@ import type { Job, Jobs } from '../../lib/ports/jobs.ts';
 import {
   createControlTable,
   createRunsTable,
+  dynaliteServer,
   dynamoAt,
   dynamoImplementations,
   testCredentials,
@@ -57,14 +58,14 @@ interface Due {
 }
 
 /** The fast emulator, if it runs on this machine. */
-const usualTables = dynamoImplementations.find(({ name }) => name === 'dynoxide') ?? dynamoImplementations[0];
+const usualTables = dynamoImplementations.find(({ name }) => name === 'dynoxide') ?? dynamoImplementations[0] ?? dynaliteServer;
 /** Emulators for whole runs: the fast one, and Amazon's if it is installed. */
-export const testedImplementations = dynamoImplementations.filter(
-  (each) => each === usualTables || each.name === 'DynamoDB Local',
-);
+export const testedImplementations = [
+  usualTables,
+  ...dynamoImplementations.filter((each) => each !== usualTables && each.name === 'DynamoDB Local'),
+];
 
 export const startAwsEnvs = async (implementation = usualTables): Promise<AwsEnvs> => {
-  if (implementation === undefined) throw new Error('there is no emulator of DynamoDB');
   const emulator = await implementation.start();
   const dynamo = dynamoAt(emulator.endpoint);
   const services = await startQueuesAndBucket();

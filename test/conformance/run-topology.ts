@@ -14,6 +14,8 @@ import {
   topLevel,
   workflowName,
 } from '../../lib/engine/ids.ts';
+import { publicEventNames } from '../../lib/engine/log/event-names.ts';
+import type { PublicEvent } from '../../lib/engine/log/public-event.ts';
 import { type DurationMs, type Instant, after, days, earliest, minutes } from '../../lib/engine/time.ts';
 import { validateLens } from '../../lib/lens/validate-lens.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
@@ -25,7 +27,7 @@ import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
-import { listEvents } from '../../lib/service/runs/list-events.ts';
+import { type ListedEvent, listEvents } from '../../lib/service/runs/list-events.ts';
 import { recheckRun } from '../../lib/service/execution/recheck-run.ts';
 import { createLens } from '../../lib/service/definitions/publish-lens.ts';
 import { createWorkflow } from '../../lib/service/definitions/publish-workflow.ts';
@@ -245,7 +247,7 @@ class Player {
     return createRunRecord({
       workflow: head.kind === 'graph' ? head.workflow.name : '',
       called,
-      events: listing.events,
+      events: listing.events.filter(isInLog),
       status: head.projection.status,
       output: 'value' in payload ? payload.value : await loadPayload(this.#deps, run, payload.ref),
       attempts: this.#attempts.filter((each) => each.runId === run.runId),
@@ -360,3 +362,7 @@ const isList = (replies: Reply | readonly Reply[]): replies is readonly Reply[] 
 
 /** The maximum batch size of SQS. */
 const fullBatch = 10;
+
+const loggedNames: ReadonlySet<string> = new Set(publicEventNames);
+/** Derived events follow from the log, so the golden lists do not repeat them. */
+const isInLog = (event: ListedEvent): event is PublicEvent => loggedNames.has(event.type);

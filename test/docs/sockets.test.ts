@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { errorCatalogue } from '../../lib/api/errors.ts';
 import { socketActions, socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
-import { deltaEventName, heartbeatEventName } from '../../lib/engine/log/event-names.ts';
+import { deltaEventName, derivedEventNames, heartbeatEventName } from '../../lib/engine/log/event-names.ts';
 import { nodeUpdateName, statusUpdateName } from '../../lib/engine/log/socket-update.ts';
 import { maxJoinedRuns } from '../../lib/service/watching/join-run.ts';
-import { maxFrameValueBytes } from '../../lib/service/watching/socket-frames.ts';
+import { maxDerivedFrames, maxFrameValueBytes } from '../../lib/service/watching/socket-frames.ts';
 import { quotedIn, read, rowsIn } from './documents.ts';
 
 const text = read('docs/SOCKETS.md');
@@ -18,7 +18,17 @@ test('every action and every type of frame, and no others', () => {
   const actions = firstCells('Client messages').map((cell) => /"action": "([a-z]+)"/.exec(cell)?.[1]);
   expect(actions).toEqual([...socketActions]);
   const types = firstCells('Server messages').flatMap(quotedIn);
-  const posted = ['joined', nodeUpdateName, statusUpdateName, deltaEventName, heartbeatEventName, 'left', 'pong', 'error'];
+  const posted = [
+    'joined',
+    nodeUpdateName,
+    statusUpdateName,
+    derivedEventNames.log,
+    deltaEventName,
+    heartbeatEventName,
+    'left',
+    'pong',
+    'error',
+  ];
   expect(types.toSorted()).toEqual(posted.toSorted());
 });
 
@@ -26,7 +36,7 @@ test('the statuses that an update can have', () => {
   const source = read('lib/engine/log/socket-update.ts');
   const union = source.slice(source.indexOf('type UpdatedStatus'), source.indexOf('export interface NodeUpdate'));
   const statuses = [...union.matchAll(/'([a-z_]+)'/g)].map(([, status = '']) => status);
-  expect(statuses.length).toBe(9);
+  expect(statuses.length).toBe(10);
   for (const status of statuses) expect(text).toContain(`\`${status}\``);
 });
 
@@ -47,6 +57,7 @@ test('the refusals of an opening have the status that it says', () => {
 });
 
 test('its numbers', () => {
+  expect(text).toContain(`At most ${maxDerivedFrames} nodes`);
   expect(text).toContain(`More than ${maxJoinedRuns} runs on one socket`);
   expect(text).toContain(`above ${socketMessageLimitBytes.toLocaleString('en-US')} bytes`);
   expect(text.split(`${maxFrameValueBytes.toLocaleString('en-US')} bytes`)).toHaveLength(3);

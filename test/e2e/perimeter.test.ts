@@ -192,18 +192,25 @@ test('the API responds to its own pages, under both host names', async () => {
   }
 });
 
-/** The files of this start; the synthesis is linked from another folder. */
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     return entry.isDirectory() ? [path, ...filesIn(path)] : entry.isFile() ? [path] : [];
   });
 
-test('no file in the state folder is readable for others, and no process argument contains a secret', () => {
+/** Linked, or of this start when a source changed since the links were made. Its files keep the modes of the sources. */
+const assembly = join(directory, 'cloud-assembly');
+
+test('no file in the state folder is readable for others, and no process argument and no template contains a secret', () => {
   expect(statSync(directory).mode & 0o777).toBe(0o700);
   const open = filesIn(directory).filter((path) => (statSync(path).mode & 0o077) !== 0);
   // Copied by this test before the start.
-  expect(open.filter((path) => !path.endsWith('cloud-assembly.sha256'))).toEqual([]);
+  const copied = `${assembly}.sha256`;
+  expect(open.filter((path) => path !== copied && path !== assembly && !path.startsWith(`${assembly}/`))).toEqual([]);
   const secrets = [info.apiKey, info.webhookSecret, info.tables.secretAccessKey, info.tables.accessKeyId];
   for (const pid of processTree(local.pid)) for (const secret of secrets) expect(argumentsOf(pid)).not.toContain(secret);
+  const synthesized = filesIn(`${assembly}/`).filter((path) => statSync(path).isFile());
+  expect(synthesized.some((path) => path.endsWith('.template.json'))).toBe(true);
+  const texts = synthesized.map((path) => [path, readFileSync(path, 'utf8')] as const);
+  expect(texts.filter(([, text]) => secrets.some((secret) => text.includes(secret))).map(([path]) => path)).toEqual([]);
 });

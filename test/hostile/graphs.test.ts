@@ -99,6 +99,7 @@ checkScenarios('graph shapes', createRunner(), [
   definition('a hundred parallel iterations of 700 nodes that need no worker', pureBody(false), completes, {
     input: { items: many(100, (n) => n) },
     withinMs: 30_000,
+    isSlow: true,
   }),
   definition('the same with nodes that are skipped', pureBody(true), completes, {
     input: { items: many(100, (n) => n) },

@@ -1,10 +1,15 @@
-import { describe, expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { networkAccessOf } from '../../lib/egress/private-destinations.ts';
 import { durationMs, instant } from '../../lib/engine/time.ts';
 import { MemoryClock } from '../../lib/memory/clock.ts';
+import { ChatCompletions } from '../../lib/models/chat-completions.ts';
 import { ConfiguredModels } from '../../lib/models/configured-models.ts';
 import { DeterministicModel } from '../../lib/models/deterministic-model.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretNamedBy, secretsNamed } from '../../lib/models/setting.ts';
-import { arn, callOf, requestOf } from './given.ts';
+import { OtherSide } from '../nodes/other-side.ts';
+import { arn, callOf, keysGiven, requestOf } from './given.ts';
 
 const clock = () => new MemoryClock(instant(0));
 
@@ -113,5 +118,52 @@ describe('the settings', () => {
     ['another provider', { provider: 'magic' }],
   ])('%s is refused', (_what, model) => {
     expect(modelSetting.safeParse({ a: model }).success).toBe(false);
+  });
+});
+
+describe('a model of Ollama, as the guide has it', () => {
+  const guide = readFileSync(new URL('../../docs/guides/local-development.md', import.meta.url), 'utf8');
+  const json = /```json\n(?<json>\{[^`]*stepwell:models[^`]*\})\n```/.exec(guide)?.groups?.['json'] ?? '';
+  const documented = z.object({ context: z.object({ 'stepwell:models': modelSetting }) }).parse(JSON.parse(json)).context[
+    'stepwell:models'
+  ];
+  const server = new OtherSide();
+  beforeAll(() => server.start());
+  afterAll(() => server.stop());
+
+  /** Asks the documented model, on the port of the test's server, with this setting of private destinations. */
+  const askWith = async (privateDestinations: readonly string[]) => {
+    server.seen.length = 0;
+    server.answers((_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }] }));
+    });
+    const models = new ConfiguredModels(
+      async () => documented,
+      async (model) => {
+        if (model.provider !== 'openai') throw new Error(model.provider);
+        expect(new URL(model.baseUrl).host).toBe('localhost:11434');
+        const baseUrl = model.baseUrl.replace('11434', String(server.port));
+        return new ChatCompletions({
+          baseUrl,
+          model: model.model,
+          keys: keysGiven().keys,
+          networkAccess: networkAccessOf(privateDestinations),
+        });
+      },
+      clock(),
+    );
+    return { answer: await models.execute(requestOf(), callOf().call), paths: server.seen.map(({ url }) => url) };
+  };
+
+  test('answers where private destinations allow this machine', async () => {
+    expect(await askWith(['localhost'])).toMatchObject({
+      answer: { kind: 'completed', text: 'Hello' },
+      paths: ['/v1/chat/completions'],
+    });
+  });
+
+  test.each([[[]], [['10.0.0.0/8']], [['model.internal']]])('receives no request where they allow %j', async (destinations) => {
+    expect(await askWith(destinations)).toMatchObject({ answer: { code: 'address_forbidden' }, paths: [] });
   });
 });

@@ -6,9 +6,9 @@ import { failureBytes, failureLimits } from '../../lib/engine/log/event-limits.t
 import { durationMs } from '../../lib/engine/time.ts';
 import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
 import { createRunners } from '../../lib/nodes/runners.ts';
-import { shownInputLimits, shownValues } from '../../lib/nodes/shown-input.ts';
+import { shownInputLimits, shownValues } from '../../lib/engine/graph/shown-values.ts';
 import { ask } from './data-query/given.ts';
-import { inputOf, planNode, toolsOf } from './given.ts';
+import { decided, inputOf, planNode, toolsOf } from './given.ts';
 
 const attempt = createAttemptRunner(createRunners());
 const failureOf = async (type: string, config: JsonObject, context: JsonObject = {}, inputs: JsonObject = {}) => {
@@ -77,6 +77,62 @@ describe('a query that fails', () => {
     const outcome = await ask({ query, values: { city: '{{ctx.city}}' }, context: { city: 7 } });
     expect(outcome).toMatchObject({
       failure: { code: 'arguments_invalid', details: { input: { arguments: { city: 7 } } } },
+    });
+  });
+});
+
+describe('a node that is decided without an attempt', () => {
+  const inputOfDecision = (type: string, config: JsonObject, context: JsonObject) => {
+    const outcome = decided(type, config, context);
+    if (outcome.kind !== 'failed') throw new Error(outcome.kind);
+    return outcome.failure.details?.['input'];
+  };
+
+  it.each<[string, string, JsonObject, JsonObject, JsonObject]>([
+    ['an invalid duration', 'delay', { delayType: 'dynamic', delayVariable: '{{ctx.wait}}' }, { wait: [5] }, { delay: [5] }],
+    [
+      'a duration that is too long',
+      'delay',
+      { delayType: 'dynamic', delayVariable: '{{ctx.wait}}' },
+      { wait: 1e12 },
+      { delay: 1e12 },
+    ],
+    ['an invalid time', 'delay', { delayType: 'until', untilTime: '{{ctx.at}}' }, { at: { day: 5 } }, { delay: { day: 5 } }],
+    [
+      'an invalid name',
+      'signal',
+      { name: '{{ctx.a}}', correlation: '{{ctx.b}}' },
+      { a: [1], b: 7 },
+      { signal: [1], correlation: '7' },
+    ],
+    [
+      'an invalid correlation',
+      'signal',
+      { name: 'paid', correlation: '{{ctx.b}}' },
+      { b: null },
+      { signal: 'paid', correlation: null },
+    ],
+    [
+      'too many items',
+      'loop',
+      { sourceVariable: '{{ctx.list}}', maxIterations: 1 },
+      { list: [1, 2] },
+      { source: [1, 2], items: 2 },
+    ],
+  ])('keeps what it saw: %s', (_what, type, config, context, input) => {
+    expect(inputOfDecision(type, config, context)).toEqual(input);
+  });
+
+  it('keeps the beginning of a long value', () => {
+    const list = Array.from({ length: 2_000 }, (_, index) => index);
+    const input = inputOfDecision('loop', { sourceVariable: '{{ctx.list}}', maxIterations: 1 }, { list });
+    expect(input).toEqual({ source: expect.stringMatching(/^\[0,1,2.{280,300}…$/), items: 2_000 });
+  });
+
+  it('hides values whose names suggest a credential', () => {
+    const config = { delayType: 'dynamic', delayVariable: '{{ctx.wait}}' };
+    expect(inputOfDecision('delay', config, { wait: { apiKey: 'abc', ms: 5 } })).toEqual({
+      delay: { apiKey: '[hidden]', ms: 5 },
     });
   });
 });

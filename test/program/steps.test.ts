@@ -1,4 +1,5 @@
 /** Steps of code runs: keys, retries, waits, stored values and arguments. */
+import { runInThisContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { durationMs, minutes } from '../../lib/engine/time.ts';
 import { capturePrinted } from '../../lib/program/printed.ts';
@@ -239,6 +240,34 @@ describe('failures', () => {
       throw thrown();
     });
     expect((await new DrivenRun(own).toTheEnd()).failure).toMatchObject(failure);
+  });
+
+  /** The number of attempts of a step whose function throws this, and the failure of the run. */
+  const attemptsOf = async (thrower: () => unknown) => {
+    let tries = 0;
+    const throwing = flow(async ({ step }) => {
+      await step.run({ name: 'bad', retryPolicy: { maximumAttempts: 3, initialInterval: 1 } }, () => {
+        tries += 1;
+        return thrower();
+      });
+    });
+    const { failure } = await new DrivenRun(throwing).toTheEnd();
+    return { tries, cause: failure?.cause, name: failure?.details?.['name'] };
+  };
+  test.each([
+    ['ReferenceError', () => runInThisContext('notDefined')],
+    ['SyntaxError', () => runInThisContext('const = 1')],
+    ['SyntaxError', () => new RegExp(String.fromCodePoint(40))],
+  ])('a mistake in the code, a %s, is not retried', async (name, thrower) => {
+    expect(await attemptsOf(thrower)).toEqual({ tries: 1, cause: 'code_error', name });
+  });
+  test.each([
+    ['a TypeError, as fetch throws it', 'TypeError', () => Promise.reject(new TypeError('fetch failed'))],
+    ['an answer that is not JSON', 'SyntaxError', () => new Response('<html>').json()],
+    ['an empty answer', 'SyntaxError', () => new Response('').json()],
+    ['another error', undefined, () => Promise.reject(new Error('no'))],
+  ])('%s is retried', async (_what, name, thrower) => {
+    expect(await attemptsOf(thrower)).toEqual({ tries: 3, cause: 'error', name });
   });
 
   test('no attempt starts after the deadline: the run fails with the step’s error', async () => {

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { functionNames } from '../../lib/contract/environment.ts';
 import { environmentNames } from '../../lib/contract/environment.ts';
@@ -26,6 +26,7 @@ let library: Application;
 let project: Application;
 /** with `stepwell-cdk` and its peers */
 let infrastructure: Application;
+const olderMajors = ['20', '22'] as const;
 /** the folders of older versions of Node, from the npm registry */
 const olderNodes = new Map<string, string>();
 /** what npm printed while it installed `stepwell` on Node 20 */
@@ -36,19 +37,30 @@ const nodeFolders = (): readonly (readonly [string, string])[] => [...olderNodes
 
 beforeAll(async () => {
   packed = await packAll();
+  // Most of an installation is waiting.
+  await Promise.all([installOnOlderNodes(), installProject(), installInfrastructure()]);
+});
+async function installOnOlderNodes(): Promise<void> {
   const nodes = await createApplication(packed.folder, 'nodes');
-  for (const major of ['20', '22']) {
+  const install = async (major: string): Promise<void> => {
     const prefix = join(nodes.folder, major);
     await nodes.run('npm', ['install', '--prefix', prefix, '--no-save', `node-${process.platform}-${process.arch}@${major}`]);
     olderNodes.set(major, join(prefix, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin'));
-  }
+  };
+  await Promise.all(olderMajors.map(install));
   library = await createApplication(packed.folder, 'library');
   const installed = await library.run('npm', ['install', packed.archive('stepwell')], {
     nodeFolder: olderNodes.get('20') ?? '',
   });
   installation = installed.stdout + installed.stderr;
+}
+
+async function installProject(): Promise<void> {
   project = await createApplication(packed.folder, 'project');
   await project.run('npm', ['install', packed.archive('stepwell'), packed.archive('stepwell-cli')]);
+}
+
+async function installInfrastructure(): Promise<void> {
   infrastructure = await createApplication(packed.folder, 'infrastructure');
   const { devDependencies, dependencies } = z
     .object({ dependencies: z.record(z.string(), z.string()), devDependencies: z.record(z.string(), z.string()) })
@@ -56,8 +68,7 @@ beforeAll(async () => {
   const versionOf = (name: string): string => `${name}@${{ ...devDependencies, ...dependencies }[name]}`;
   const peers = ['aws-cdk-lib', 'constructs'].map(versionOf);
   await infrastructure.run('npm', ['install', packed.archive('stepwell-cdk'), ...peers]);
-});
-afterAll(() => packed.remove());
+}
 
 const manifestShape = z.object({
   engines: z.object({ node: z.string() }),
@@ -119,11 +130,15 @@ describe.each(packageNames)('%s', (name) => {
   });
 });
 
-it.each(['stepwell', 'stepwell-cdk'] as const)('%s has types that resolve in every mode of an ES module', async (name) => {
-  const attw = ['--yes', '@arethetypeswrong/cli@0.18.5', packed.archive(name), '--profile', 'esm-only', '--format', 'json'];
+/** The packages are ES modules, so `require` from CommonJS needs a Node that can load them. Every other finding is a fault. */
+const allowedTypeProblem = 'CJSResolvesToESM';
+
+it.each(['stepwell', 'stepwell-cdk'] as const)('%s has types that resolve in every mode', async (name) => {
+  const rules = ['--ignore-rules', 'cjs-resolves-to-esm', '--format', 'json'];
+  const attw = ['--yes', '@arethetypeswrong/cli@0.18.5', packed.archive(name), ...rules];
   const { stdout } = await library.run('npx', attw);
   const { problems } = z.object({ problems: z.record(z.string(), z.unknown()).default({}) }).parse(JSON.parse(stdout));
-  expect(Object.keys(problems).filter((kind) => !['NoResolution', 'CJSResolvesToESM'].includes(kind))).toEqual([]);
+  expect(Object.keys(problems).filter((kind) => kind !== allowedTypeProblem)).toEqual([]);
 });
 
 it('an application that only starts runs installs at most 15 MB, without a warning on Node 20', () => {
@@ -255,7 +270,9 @@ app.synth();
   write(infrastructure, file, program);
   for (const [major, nodeFolder] of nodeFolders()) {
     const outdir = `${file}-${major}.out`;
-    await infrastructure.run('node', [file, outdir], { nodeFolder });
+    // The CDK's own rules take half of a synthesis, and the template is the same on each Node.
+    const env = olderNodes.has(major) ? { CDK_VALIDATION: 'false' } : {};
+    await infrastructure.run('node', [file, outdir], { nodeFolder, env });
     const { Resources } = templateShape.parse(readJson(join(infrastructure.folder, outdir, 'Mine.template.json')));
     const functions = Object.values(Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
     // Without settings nothing sends traces.
@@ -273,7 +290,7 @@ it('npx stepwell is the command line where it is installed, on Node 20, 22 and 2
   expect(existsSync(join(project.folder, 'node_modules', '.bin', 'node'))).toBe(false);
 });
 
-it.each(['20', '22'])('a project is installed, initialized, deployed and run on Node %s', async (major) => {
+it.each(olderMajors)('a project is installed, initialized, tested, deployed and run on Node %s', async (major) => {
   const nodeFolder = olderNodes.get(major) ?? '';
   const app = await createApplication(packed.folder, `project-on-${major}`);
   const { stdout, stderr } = await app.run('npm', ['install', packed.archive('stepwell'), packed.archive('stepwell-cli')], {
@@ -282,6 +299,8 @@ it.each(['20', '22'])('a project is installed, initialized, deployed and run on 
   expect(stdout + stderr).not.toContain('EBADENGINE');
   const stepwell = (...args: readonly string[]) => app.run('npx', ['--no-install', 'stepwell', ...args], { nodeFolder });
   await stepwell('init');
+  await app.run('npm', ['install', '--save-dev', 'typescript', '@types/node', 'tsx'], { nodeFolder });
+  expect((await app.run('npm', ['test'], { nodeFolder })).stdout).toMatch(/pass 1\b/);
   const dev = spawn(join(app.folder, 'node_modules', '.bin', 'stepwell'), ['dev', '--port', '0'], {
     cwd: app.folder,
     env: app.env(nodeFolder),

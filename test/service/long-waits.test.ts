@@ -7,11 +7,16 @@ import type { RetentionJob } from '../../lib/ports/jobs.ts';
 import { extendRetention } from '../../lib/service/execution/extend-retention.ts';
 import { handleSignalJob } from '../../lib/service/runs/handle-signal-job.ts';
 import { sendSignal } from '../../lib/service/runs/send-signal.ts';
+import { inTier } from '../tier.ts';
 import { codeManifest, commitsOf, deploy } from './code-test-env.ts';
 import { LongRun } from './long-run.ts';
 import { overrideMethods } from './override-methods.ts';
 import { ScriptedPrograms, type ScriptStage, functionCommand } from './scripted-programs.ts';
 import { createTestEnv, finished, scope, workflow } from './test-env.ts';
+
+/** A crash is played at each call, or at one of so many. */
+const everyCall = inTier({ quick: 5, deep: 1 });
+const napDays = inTier({ quick: 100, deep: 360 });
 
 const startAt = createTestEnv().ports.clock.now();
 const sleepUntil = (key: string, wakeAt: Instant): Command => ({ kind: 'sleep', key, wakeAt });
@@ -91,15 +96,15 @@ describe('without a declared deadline', () => {
     expect('endedAt' in progress && progress.endedAt).toBe(after(startAt, days(365)));
   });
 
-  it('a run that sleeps a day at a time for a year is extended five or six times, and keeps all its commits', async () => {
-    const naps = Array.from({ length: 360 }, (_, index): ScriptStage => [
+  it(`a run that sleeps a day at a time for ${napDays} days is extended at most six times, and keeps all its commits`, async () => {
+    const naps = Array.from({ length: napDays }, (_, index): ScriptStage => [
       sleepUntil(`nap ${index}`, after(startAt, days(index + 1))),
     ]);
     const { played, run } = await startCode(naps);
     await played.playToEnd(run);
     expect(await statusOf(played, run)).toMatchObject({ status: 'completed' });
     expect((await extensionsOf(played, run)).length).toBeLessThanOrEqual(6);
-    expect((await eventsOf(played, run)).filter(({ type }) => type === 'SLEEP_STARTED')).toHaveLength(360);
+    expect((await eventsOf(played, run)).filter(({ type }) => type === 'SLEEP_STARTED')).toHaveLength(napDays);
   });
 
   it('a step that runs when the deadline passes after a long sleep completes', async () => {
@@ -246,31 +251,35 @@ describe.each(['code', 'graph'] as const)('a %s run', (kind) => {
     return { calls, played, run };
   }
 
-  it('lives on with all its items after a crash at any call of the extension', { timeout: 120_000 }, async () => {
-    const { calls } = await playThroughCrash(0, 'before');
-    expect(calls).toBeGreaterThan(20);
-    for (let call = 1; call <= calls; call += 1) {
-      for (const crash of ['before', 'after'] as const) {
-        const where = `${crash} call ${call}`;
-        const { played, run } = await playThroughCrash(call, crash);
-        expect(await statusOf(played, run), where).toMatchObject({ status: 'completed' });
-        const commits = await commitsOf(played.env, run);
-        expect(
-          commits.map(({ number }) => number),
-          where,
-        ).toEqual(commits.map((_, index) => index + 1));
-        const head = await played.env.ports.log.head(run);
-        expect(head?.deadlineAt, where).toBe(after(startAt, days(56)));
-        expect(head?.expiresAt, where).toBe(after(startAt, (days(56) + days(31)) as DurationMs));
-        // One item more than a day after the end is enough to lose the run, so everything is read after the first expiry.
-        for (const event of commits.flatMap(({ events }) => events)) {
-          const stored = 'output' in event && 'ref' in event.output ? event.output.ref : undefined;
-          if (stored?.startsWith('blob:') === true)
-            expect(await played.env.ports.blobs.get(run, stored.slice('blob:'.length)), where).toBe(large);
+  it(
+    `lives on with all its items after a crash at any call of the extension: one of ${everyCall}`,
+    { timeout: 120_000 },
+    async () => {
+      const { calls } = await playThroughCrash(0, 'before');
+      expect(calls).toBeGreaterThan(20);
+      for (let call = 1; call <= calls; call += everyCall) {
+        for (const crash of ['before', 'after'] as const) {
+          const where = `${crash} call ${call}`;
+          const { played, run } = await playThroughCrash(call, crash);
+          expect(await statusOf(played, run), where).toMatchObject({ status: 'completed' });
+          const commits = await commitsOf(played.env, run);
+          expect(
+            commits.map(({ number }) => number),
+            where,
+          ).toEqual(commits.map((_, index) => index + 1));
+          const head = await played.env.ports.log.head(run);
+          expect(head?.deadlineAt, where).toBe(after(startAt, days(56)));
+          expect(head?.expiresAt, where).toBe(after(startAt, (days(56) + days(31)) as DurationMs));
+          // One item more than a day after the end is enough to lose the run, so everything is read after the first expiry.
+          for (const event of commits.flatMap(({ events }) => events)) {
+            const stored = 'output' in event && 'ref' in event.output ? event.output.ref : undefined;
+            if (stored?.startsWith('blob:') === true)
+              expect(await played.env.ports.blobs.get(run, stored.slice('blob:'.length)), where).toBe(large);
+          }
         }
       }
-    }
-  });
+    },
+  );
 });
 
 /** The code function can send any message to the delay queue. (docs/SECURITY.md) */

@@ -8,6 +8,7 @@ import { type RunResults, byRun } from '../../lib/service/execution/collect-resu
 import type { Deps } from '../../lib/service/deps.ts';
 import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import { inTier } from '../tier.ts';
 import { codeManifest, deploy } from './code-test-env.ts';
 import { type TestEnv, finished, createTestEnv, scope, workflow } from './test-env.ts';
 import { CrashableProcesses, survives } from './crashable-processes.ts';
@@ -114,7 +115,8 @@ describe.each(kinds)('of a caller that is %s', (kind) => {
     expect([await statusOf(env, run), await commitsOf(env, run)]).toEqual(['cancelled', atEnd]);
   });
 
-  test('a crash at any call between the ends and the caller loses no end and commits none twice', async () => {
+  const everyCall = inTier({ quick: 5, deep: 1 });
+  test(`a crash at any call between the ends and the caller loses no end and commits none twice: one of ${everyCall}`, async () => {
     const play = async (aim?: ConstructorParameters<typeof CrashableProcesses>[1]): Promise<number> => {
       const { env, run, ends } = await ended(kind, 11);
       const processes = new CrashableProcesses(env.deps, aim);
@@ -144,7 +146,7 @@ describe.each(kinds)('of a caller that is %s', (kind) => {
     };
     const calls = await play();
     expect(calls).toBeGreaterThan(40);
-    for (let call = 1; call <= calls; call += 1)
+    for (let call = 1; call <= calls; call += everyCall)
       for (const kindOfCrash of ['before', 'after'] as const) await play({ call, kind: kindOfCrash });
   });
 });

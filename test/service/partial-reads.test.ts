@@ -1,7 +1,8 @@
 /** A query is not a snapshot: decisions use a log without gaps, and a page ends before a gap and says so. */
 import { describe, expect, test } from 'vitest';
 import { type RunAddress, firstCommit } from '../../lib/engine/ids.ts';
-import { days, hours } from '../../lib/engine/time.ts';
+import { days, hours, instant } from '../../lib/engine/time.ts';
+import { MemoryClock } from '../../lib/memory/clock.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { listEvents } from '../../lib/service/runs/list-events.ts';
@@ -118,7 +119,7 @@ describe('a page', () => {
   }
   const lists = {
     events: async (log: RunLog, run: RunAddress, after: number) => {
-      const page = await listEvents({ log }, run, { after, limit: 1_000 });
+      const page = await listEvents({ log, clock: new MemoryClock(instant(0)) }, run, { after, limit: 1_000 });
       if (page.kind !== 'found') throw new Error('the run is gone');
       return { ...page, items: page.events.map(({ eventId, type }) => `${eventId} ${type}`) };
     },

@@ -7,6 +7,7 @@ import type { Deps } from '../../lib/service/deps.ts';
 import type { RunAttempt } from '../../lib/service/commit/plans.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { type TestEnv, finished, createTestEnv, workflow } from './test-env.ts';
+import { inTier } from '../tier.ts';
 import { overrideMethods } from './override-methods.ts';
 
 const branches = 1_000;
@@ -69,7 +70,7 @@ async function play(env: TestEnv, runAttempt: RunAttempt): Promise<void> {
 const durationOf = (branch: number, span: DurationMs): DurationMs =>
   durationMs(50 + Math.floor((((branch * 617) % branches) * span) / branches));
 
-test.each([1, 20, 250])(
+test.each(inTier({ quick: [20], deep: [1, 250] }))(
   'a thousand branches that end within %i s take at most 220 commits, and lose at most ten puts',
   async (span) => {
     const { counted, wrap } = counting();

@@ -14,11 +14,15 @@ interface CorpusTally {
 /** So far apart are the seeds of one round and those of the next. */
 const seedsInRound = 1_000;
 
-/** @param round from 1; each has other seeds */
-export async function runCorpusUnderChaos(round: number): Promise<CorpusTally> {
+/**
+ * @param round from 1; each has other seeds
+ * @param every 1: each fixed workflow; n: one of n
+ */
+export async function runCorpusUnderChaos(round: number, every = 1): Promise<CorpusTally> {
   const tally: CorpusTally = { runs: 0, commits: 0, faults: 0, violations: [] };
   const workflows = Object.values(corpus).flat();
-  for (const [index, fixed] of workflows.entries()) await runOne(tally, fixed, round * seedsInRound + index);
+  for (const [index, fixed] of workflows.entries())
+    if (index % every === 0) await runOne(tally, fixed, round * seedsInRound + index);
   return tally;
 }
 

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { inTier } from '../tier.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const count = inTier({ quick: 24, deep: 300 });
+const count = inTier({ quick: 8, deep: 300 });
 
 test(`waits of weeks extend deadlines, and nothing expires early: ${count} seeds`, async () => {
   const { seeds, failed, seen } = await runSeeds({ from: 1, count, world: 'long' });

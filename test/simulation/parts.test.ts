@@ -8,7 +8,7 @@ import { runSeeds } from './run-seeds.ts';
 import { simulate } from './simulation.ts';
 import { optionsOfKind } from './options-of-seed.ts';
 
-const count = inTier({ quick: 60, deep: 300 });
+const count = inTier({ quick: 20, deep: 300 });
 
 test(`command batches split into single entries keep the invariants: ${count} seeds`, { timeout: 300_000 }, async () => {
   const { seeds, failed } = await runSeeds({ from: 1, count, world: 'parts' });

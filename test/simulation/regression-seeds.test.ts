@@ -1,11 +1,15 @@
-/** Each seed that once found a bug passes with its recorded options. */
+/** Each seed that once found a bug passes with its recorded options: the slow ones in the deep tier, the others in the quick one. */
 import { expect, it } from 'vitest';
+import { inTier } from '../tier.ts';
 import { regressionSeeds, optionsOfRegressionSeed } from './regression-seeds.ts';
 import { simulate } from './simulation.ts';
 
-it('there is more than one', () => expect(regressionSeeds.length).toBeGreaterThan(1));
+const areSlow = inTier({ quick: false, deep: true });
+const ofTier = regressionSeeds.filter(({ isSlow = false }) => isSlow === areSlow);
 
-it.each(regressionSeeds.map((kept) => [kept.seed, kept.faultProfile, kept.found, kept] as const))(
+it('there is more than one', () => expect(ofTier.length).toBeGreaterThan(1));
+
+it.each(ofTier.map((kept) => [kept.seed, kept.faultProfile, kept.found, kept] as const))(
   'seed %i with faults %s passes: %s',
   async (_seed, _weather, _found, kept) => {
     const { commits } = await simulate(optionsOfRegressionSeed(kept));

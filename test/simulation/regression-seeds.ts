@@ -11,6 +11,8 @@ const regressionSeedSchema = z.strictObject({
   seed: z.number(),
   faultProfile: z.enum(['none', 'chaos']),
   found: z.string().min(20),
+  /** takes seconds: only the deep tier runs it */
+  isSlow: z.literal(true).exactOptional(),
   /** options that differ from the defaults */
   runs: z.number().exactOptional(),
   code: z.number().exactOptional(),
@@ -37,7 +39,12 @@ export const readRegressionSeed = (file: string): RegressionSeed =>
 export const regressionSeeds: readonly RegressionSeed[] = readdirSync(folder).toSorted().map(readRegressionSeed);
 
 /** The options of the simulation that found the bug. */
-export const optionsOfRegressionSeed = ({ faultProfile, found: _found, ...world }: RegressionSeed): SimulationOptions => ({
+export const optionsOfRegressionSeed = ({
+  faultProfile,
+  found: _found,
+  isSlow: _isSlow,
+  ...world
+}: RegressionSeed): SimulationOptions => ({
   ...world,
   rates: faultProfile === 'none' ? noFaults : chaosFaults,
 });

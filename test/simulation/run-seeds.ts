@@ -1,4 +1,4 @@
-/** Runs many seeds on as many threads as there are cores. */
+/** Runs many seeds on as many threads as there are cores, and few on one: a thread takes as long to begin as several seeds. */
 import { availableParallelism } from 'node:os';
 import { RequestThread } from './request-thread.ts';
 import type { SimulationKind } from './options-of-seed.ts';
@@ -22,7 +22,7 @@ export async function runSeeds({ from, count, world, until = Infinity, onPart }:
   const end = from + count;
   let next = from;
   await Promise.all(
-    Array.from({ length: availableParallelism() }, async () => {
+    Array.from({ length: Math.min(availableParallelism(), Math.ceil(count / atATime)) }, async () => {
       await using thread = new RequestThread(new URL('./seeds-thread.ts', import.meta.url), tallySchema);
       while (next < end && Date.now() < until) {
         const part = { from: next, count: Math.min(atATime, end - next), world };

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { inTier } from '../tier.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const count = inTier({ quick: 40, deep: 300 });
+const count = inTier({ quick: 15, deep: 300 });
 
 test(`attempts in the slow queue end: ${count} seeds`, async () => {
   const { seeds, failed, seen } = await runSeeds({ from: 1, count, world: 'slow' });

@@ -4,6 +4,7 @@ import { matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { projects } from '../../vitest.config.ts';
+import { longFiles } from '../long-files-first.ts';
 import { inBothTiers } from '../tier.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -12,12 +13,14 @@ const files = readdirSync(fileURLToPath(new URL('test', root)), { recursive: tru
   .map((path) => ({ path: `test/${path}`, text: readFileSync(new URL(`test/${path}`, root), 'utf8') }));
 const both = Object.values(inBothTiers).flat();
 
-test('every file of both tiers exists', () => {
-  expect(both.filter((path) => !files.some((file) => file.path === path))).toEqual([]);
+test('every file of both tiers exists, and every file that begins early', () => {
+  expect([...both, ...longFiles].filter((path) => !files.some((file) => file.path === path))).toEqual([]);
 });
 
 test('a file whose tests differ between the tiers runs in both', () => {
-  const differing = files.filter(({ text }) => /\b(inTier\(|dynamoImplementations\b)/.test(text)).map(({ path }) => path);
+  const differing = files
+    .filter(({ text }) => /\b(inTier\(|dynamoImplementations\b|isSlow: true\b)/.test(text))
+    .map(({ path }) => path);
   expect(differing.filter((path) => path !== 'test/tidy/tiers.test.ts' && !both.includes(path))).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 /** Handlers of messages: what they pass to the SDK, and which deliveries they refuse. */
 import { expect, test } from 'vitest';
-import { encodeTagged } from '../../lib/base/tagged-json.ts';
+import { encodeTagged } from '../../lib/world/tagged-json.ts';
 import { appHost } from '../../lib/world/app-host.ts';
 import { type Delivery, deliveryHeaders, queueHandler, signDelivery } from '../../lib/world/delivery.ts';
 import type { MessageHandler } from '../../lib/world/types.ts';

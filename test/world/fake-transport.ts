@@ -1,6 +1,6 @@
 /** A transport that records the calls of a World and answers them from a script. */
 import type { CallBody, CallResult, WorldMethod, WorldTransport } from '../../lib/world/calls.ts';
-import type { TaggedValue } from '../../lib/base/tagged-json.ts';
+import type { TaggedValue } from '../../lib/world/tagged-json.ts';
 import type { World } from '../../lib/world/types.ts';
 import { type WorldHost, buildWorld } from '../../lib/world/world.ts';
 

@@ -1,6 +1,6 @@
 /** Streams: the order of the arguments in both shapes, and a live reader over pages. */
 import { expect, test } from 'vitest';
-import type { TaggedValue } from '../../lib/base/tagged-json.ts';
+import type { TaggedValue } from '../../lib/world/tagged-json.ts';
 import type { World } from '../../lib/world/types.ts';
 import { FakeTransport, answered, worldOver } from './fake-transport.ts';
 

@@ -16,7 +16,7 @@ import {
   utcTimestamp,
   workflowName,
 } from './parts.ts';
-import { deltaEventName, publicEventNames } from '../../engine/log/event-names.ts';
+import { deltaEventName, derivedEventNames, publicEventNames } from '../../engine/log/event-names.ts';
 import { runStatuses } from '../../engine/log/head.ts';
 
 export const startRunBody = z
@@ -306,7 +306,7 @@ export const runEvent = z
   .strictObject({
     eventId: z.int(),
     sequence: z.int(),
-    type: z.enum(publicEventNames),
+    type: z.enum([...publicEventNames, ...Object.values(derivedEventNames)]),
     ...eventFields,
     payload: jsonObject,
   })

@@ -1,6 +1,6 @@
 /**
  * Schemas of the routes that the World of the Workflow DevKit uses. Bodies and answers are JSON with tags for bytes and times
- * (`lib/base/tagged-json.ts`).
+ * (`lib/world/tagged-json.ts`).
  */
 import * as z from 'zod';
 import { queueNamePattern } from '../../engine/bundle/message.ts';
@@ -132,6 +132,17 @@ export const worldPage = answered.meta({
   override: {
     type: 'object',
     properties: { data: { type: 'array' }, cursor: { type: ['string', 'null'] }, hasMore: { type: 'boolean' } },
+  },
+});
+export const worldChunks = answered.meta({
+  override: {
+    type: 'object',
+    properties: {
+      data: { type: 'array' },
+      cursor: { type: ['string', 'null'], description: 'the index of the next chunk' },
+      hasMore: { type: 'boolean' },
+      done: { type: 'boolean', description: 'nothing follows the chunks of this page' },
+    },
   },
 });
 export const worldList = answered.meta({ override: { type: 'array' } });

@@ -16,12 +16,15 @@ import {
   workflowName,
 } from '../parse-command-line.ts';
 import { readRunReference } from '../run-reference.ts';
-import type { RunSummary, StepwellClient } from '../../client/index.ts';
+import { ComputeClientError, type Run, type RunSummary, type StepwellClient } from '../../client/index.ts';
 import type { JsonValue } from '../../engine/json.ts';
+
+const children = z.boolean().default(false);
 
 const cancelRunsOptions = z.object({
   ...bulkOptions,
   ...filterOptions,
+  children,
   status: z.enum(['pending', 'running']).optional(),
   reason: z.string().min(1).max(1_024).optional(),
 });
@@ -51,15 +54,24 @@ export const cancelRuns: Action = async (commandLine, context) => {
 };
 
 /** Lists pending runs before running ones, so that a run that starts during the listing is not missed. */
-async function* openRuns(client: StepwellClient, filters: Filters, signal: AbortSignal): AsyncGenerator<RunSummary> {
+async function* openRuns(
+  client: StepwellClient,
+  filters: Filters & { readonly children: boolean },
+  signal: AbortSignal,
+): AsyncGenerator<RunSummary> {
   const { status } = filters;
   for (const open of status === undefined ? (['pending', 'running'] as const) : [status])
-    yield* client.eachRun({ ...toRunQuery({ ...filters, status: open }), includeChildren: 'true', limit: 100 }, { signal });
+    yield* client.eachRun({ ...toRunQuery({ ...filters, status: open }), ...childrenQuery(filters), limit: 100 }, { signal });
 }
+
+/** A called run belongs to its caller: what applies to the caller applies to it too. */
+const childrenQuery = (options: { readonly children: boolean }): { readonly includeChildren?: 'true' } =>
+  options.children ? { includeChildren: 'true' } : {};
 
 const rerunRunsOptions = z.object({
   ...bulkOptions,
   ...filterOptions,
+  children,
   ...inputOptions,
   workflowVersion: integerBetween(1, Number.MAX_SAFE_INTEGER).optional(),
   from: z.string().min(1).optional(),
@@ -85,7 +97,7 @@ export const rerunRuns: Action = async (commandLine, context) => {
     if (requestedKey !== undefined) throw usageError('--idempotency-key is for one run; use --bulk-id for a bulk operation.');
     if (!hasFilter(options))
       throw usageError('Give a run id or a filter: --status, --workflow, --created-after or --created-before.');
-    return rerunInBulk(context, options, { filters: options, body, verb: 'rerun' });
+    return rerunInBulk(context, options, { filters: options, includesChildren: options.children, body, verb: 'rerun' });
   }
   if (hasFilter(options) || bulkId !== undefined) throw usageError('A run id and filters exclude each other.');
   const id = await readRunReference(commandLine, context);
@@ -122,12 +134,56 @@ export const redrive: Action = async (commandLine, context) => {
   const options = parseOptions(commandLine, redriveOptions);
   const { workflow, createdAfter, createdBefore } = options;
   return rerunInBulk(context, options, {
-    filters: { status: 'failed', workflow, createdAfter, createdBefore },
+    // The lost message can be one of a called run, of another workflow than its caller's.
+    filters: { status: 'failed', createdAfter, createdBefore },
+    includesChildren: true,
     body: {},
-    shouldRerun: ({ error }) => error?.code === lostMessageCode,
+    select: (runs) => runsThatLostMessages(context, runs, workflow),
     verb: 'rerun',
   });
 };
+
+/** The error code names the lost message in the called run alone. A rerun of that run would have no caller, so its outermost caller is rerun. */
+async function* runsThatLostMessages(
+  context: CommandContext,
+  runs: AsyncIterable<RunSummary>,
+  workflow: string | undefined,
+): AsyncGenerator<RunSummary> {
+  const client = await context.client();
+  for await (const run of runs) {
+    if (run.error?.code !== lostMessageCode) continue;
+    const outermost = await outermostFailedCaller(client, run, context.signal);
+    if (outermost === undefined) continue;
+    if (workflow === undefined || [run, outermost].some(({ workflowName: name }) => name === workflow)) yield outermost;
+  }
+}
+
+/**
+ * The run itself if nothing called it, or if its caller ended earlier: that caller abandoned it.
+ * @returns undefined if a caller is open or completed: it handles the failure, and a rerun would do its work twice
+ */
+async function outermostFailedCaller(
+  client: StepwellClient,
+  run: RunSummary,
+  signal: AbortSignal,
+): Promise<RunSummary | undefined> {
+  if (run.calledBy === undefined) return run;
+  const caller = await readCaller(client, run.calledBy.runId, signal);
+  if (caller === undefined) return run;
+  const hasAbandoned = (caller.completedAt ?? '9') < (run.completedAt ?? '');
+  if (hasAbandoned) return run;
+  return caller.status === 'failed' ? outermostFailedCaller(client, caller, signal) : undefined;
+}
+
+/** @returns undefined if it is deleted */
+async function readCaller(client: StepwellClient, id: string, signal: AbortSignal): Promise<Run | undefined> {
+  try {
+    return await client.getRun(id, { resolveData: 'none' }, { signal });
+  } catch (error) {
+    if (error instanceof ComputeClientError && error.status === 404) return undefined;
+    throw error;
+  }
+}
 
 const rerunInBulkOptions = z.object({ ...bulkOptions, bulkId: z.string().optional() });
 
@@ -140,14 +196,16 @@ export interface RerunRequest {
     readonly results?: Readonly<Record<string, JsonValue>>;
     readonly deploymentId?: string;
   };
-  readonly shouldRerun?: (run: RunSummary) => boolean;
+  readonly includesChildren: boolean;
+  /** the runs to rerun, from those that match the filters; default: all of them */
+  readonly select?: (runs: AsyncIterable<RunSummary>) => AsyncIterable<RunSummary>;
   readonly verb: BulkOperation['verb'];
 }
 
 export async function rerunInBulk(
   context: CommandContext,
   options: z.output<typeof rerunInBulkOptions>,
-  { filters, body, shouldRerun = () => true, verb }: RerunRequest,
+  { filters, includesChildren, body, select = (runs) => runs, verb }: RerunRequest,
 ): Promise<Outcome> {
   const { signal } = context;
   const client = await context.client();
@@ -161,19 +219,12 @@ export async function rerunInBulk(
   return runBulkOperation(context, options, {
     verb,
     extraData: { bulkId },
-    runs: filterRuns(client.eachRun({ ...query, includeChildren: 'true', limit: 100 }, { signal }), shouldRerun),
+    runs: select(client.eachRun({ ...query, ...childrenQuery({ children: includesChildren }), limit: 100 }, { signal })),
     apply: async ({ runId }) => {
       const newRun = await client.rerunRun(runId, body, { idempotencyKey: rerunIdempotencyKey(bulkId, runId), signal });
       return { outcome: 'done', detail: newRun.runId };
     },
   });
-}
-
-async function* filterRuns(
-  runs: AsyncIterable<RunSummary>,
-  shouldRerun: (run: RunSummary) => boolean,
-): AsyncGenerator<RunSummary> {
-  for await (const run of runs) if (shouldRerun(run)) yield run;
 }
 
 /** The API stores idempotency keys for one day. */

@@ -12,7 +12,8 @@ import {
   type Outcome,
   usageError,
 } from '../command.ts';
-import { localDirectory, readLocalInstallation } from '../connection.ts';
+import { readLocalInstallation } from '../connection.ts';
+import { localDirectory } from '../project-folder.ts';
 import { formatStatus } from '../format.ts';
 import { parseOptions } from '../parse-command-line.ts';
 

@@ -5,6 +5,7 @@ import { formatStatus, formatTable, formatTime, quantity } from '../format.ts';
 import { readRunReference } from '../run-reference.ts';
 import type { CallOptions, Run, RunEvent, StepwellClient } from '../../client/index.ts';
 import { defined } from '../../base/defined.ts';
+import { type FailureEvidence, evidenceIn, formatEvidence } from './failure-evidence.ts';
 import { type RootCause, findRootCause, formatRootCause, readAllEvents } from './root-cause.ts';
 
 export const explainRun: Action = async (commandLine, context) => {
@@ -36,8 +37,11 @@ function formatExplanation(context: CommandContext, { runId: id, status: runStat
     node.until ?? '',
     node.lastFailure ?? '',
   ]);
+  // The summary has the failures only where one node is open.
+  const failures = nodes.length > 1 ? formatLastFailures(nodes) : [];
   return [
     summary,
+    ...failures,
     '',
     `${id}  ${formatStatus(context, runStatus)}`,
     ...(rows.length === 0 ? [] : [formatTable(context, ['node', 'state', 'attempt', 'since', 'until', 'last failure'], rows)]),
@@ -59,6 +63,8 @@ interface OpenNode {
   readonly until?: string;
   /** why the previous attempt failed */
   readonly lastFailure?: string;
+  /** what that attempt sent and received, and the author's line */
+  readonly lastAttempt?: FailureEvidence;
   readonly summary: string;
 }
 
@@ -70,6 +76,28 @@ export interface Explanation {
   readonly nodes: readonly OpenNode[];
   /** of a failed run: the failure that the others follow from */
   readonly rootCause?: RootCause;
+}
+
+/** A line for each node that is open after an attempt that failed. */
+export const formatLastFailures = (nodes: readonly OpenNode[]): readonly string[] =>
+  nodes.flatMap(({ nodeId, iteration, lastFailure, lastAttempt = {} }) =>
+    lastFailure === undefined
+      ? []
+      : [
+          `The previous attempt of ${nodeId}${iteration === undefined ? '' : ` in ${iteration}`} failed: ${lastFailure}${formatEvidence(lastAttempt)}`,
+        ],
+  );
+
+/** The nodes whose previous attempt failed and that are open now, from the events of the run. */
+export async function readRetries(
+  client: StepwellClient,
+  run: Run,
+  now: number,
+  options: CallOptions,
+): Promise<readonly OpenNode[]> {
+  const mayRetry = ({ status, attempt }: Node): boolean => status === 'queued' || (status === 'running' && attempt > 1);
+  if (isEnded(run) || !run.nodes.some(mayRetry)) return [];
+  return explain(run, await readAllEvents(client, run.runId, options), now).nodes;
 }
 
 const isEnded = ({ status }: Run): boolean => status !== 'pending' && status !== 'running';
@@ -152,14 +180,16 @@ function openNode(run: Run, node: Node, events: readonly RunEvent[], now: number
   const lastEventOf = (...types: readonly RunEvent['type'][]) => nodeEvents.findLast(({ type }) => types.includes(type));
   const retriedEvent = lastEventOf('node.retried');
   const lastFailure = failureMessage(retriedEvent?.payload['failure']);
+  const evidence = evidenceIn(retriedEvent?.payload['failure']);
   const fields = defined({
     nodeId: node.nodeId,
     iteration: node.iteration,
     attempt: node.attempt,
     lastFailure: lastFailure === '' ? undefined : lastFailure,
+    lastAttempt: Object.keys(evidence).length === 0 ? undefined : evidence,
   });
   const attemptSuffix = node.attempt > 1 ? `, attempt ${node.attempt}` : '';
-  const failureSuffix = lastFailure === '' ? '' : ` The previous attempt failed: ${lastFailure}.`;
+  const failureSuffix = lastFailure === '' ? '' : ` The previous attempt failed: ${lastFailure}${formatEvidence(evidence)}`;
   if (node.status === 'running') {
     const since = node.startedAt ?? lastEventOf('node.started', 'node.queued')?.timestamp;
     const summary = `${nodeLabel(node)} is running${attemptSuffix}${formatSince(since, now)}.${failureSuffix}`;
@@ -172,7 +202,7 @@ function openNode(run: Run, node: Node, events: readonly RunEvent[], now: number
 interface NodeParts {
   readonly run: Run;
   readonly node: Node;
-  readonly fields: Pick<OpenNode, 'nodeId' | 'iteration' | 'attempt' | 'lastFailure'>;
+  readonly fields: Pick<OpenNode, 'nodeId' | 'iteration' | 'attempt' | 'lastFailure' | 'lastAttempt'>;
   readonly lastEventOf: (...types: readonly RunEvent['type'][]) => RunEvent | undefined;
   readonly attemptSuffix: string;
   readonly failureSuffix: string;
@@ -239,7 +269,7 @@ function queuedNode({ node, fields, lastEventOf, attemptSuffix, failureSuffix, n
       until: notBefore,
       summary: `${nodeLabel(node)} does not start before ${formatTime(notBefore, now)}.`,
     };
-  const summary = `${nodeLabel(node)} is in the queue${attemptSuffix}${formatSince(since, now)}; no worker has started it yet.${failureSuffix}`;
+  const summary = `${nodeLabel(node)} is in the queue${attemptSuffix}${formatSince(since, now)}; no worker has recorded a start yet.${failureSuffix}`;
   return { ...queuedFields, state: 'queued', summary };
 }
 

@@ -1,6 +1,6 @@
 /** `stepwell runs export-test`: writes the history of a run and a test that replays it against the current code. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { type Action, CliError, type CommandContext } from '../command.ts';
 import { parseOptions } from '../parse-command-line.ts';
@@ -16,14 +16,19 @@ const exportTestOptions = z.object({
     .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/)
     .optional(),
   import: z.string().min(1).optional(),
-  runner: z.enum(['vitest', 'node']).default('vitest'),
+  runner: z.enum(['vitest', 'node']).optional(),
 });
 
 /** Maximum page size of the API's event list. */
 const pageEvents = 1_000;
 
 export const exportTest: Action = async (commandLine, context) => {
-  const { into, name: requestedName, import: from, runner } = parseOptions(commandLine, exportTestOptions);
+  const {
+    into,
+    name: requestedName,
+    import: from,
+    runner = runnerOf(context.cwd),
+  } = parseOptions(commandLine, exportTestOptions);
   const id = await readRunReference(commandLine, context, { acceptsLatest: true });
   const history = await readHistory(await context.client(), id, context);
   const { workflowName } = history.run;
@@ -39,6 +44,30 @@ export const exportTest: Action = async (commandLine, context) => {
   const written = Object.keys(files);
   return { data: { written }, text: written.map((path) => `+ ${path}`).join('\n') };
 };
+
+const packageShape = z.object({
+  dependencies: z.record(z.string(), z.unknown()).default({}),
+  devDependencies: z.record(z.string(), z.unknown()).default({}),
+});
+
+/** Vitest if the nearest package asks for it, else the runner of Node, which every project has. */
+function runnerOf(cwd: string): 'vitest' | 'node' {
+  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
+    const file = join(folder, 'package.json');
+    if (existsSync(file)) return asksForVitest(file) ? 'vitest' : 'node';
+    if (folder === dirname(folder)) return 'node';
+  }
+}
+
+function asksForVitest(file: string): boolean {
+  try {
+    const { dependencies, devDependencies } = packageShape.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return 'vitest' in dependencies || 'vitest' in devDependencies;
+  } catch {
+    // npm reports an invalid package.json better than this command could.
+    return false;
+  }
+}
 
 async function readHistory(
   client: StepwellClient,

@@ -2,33 +2,11 @@
 import * as z from 'zod';
 import { defined } from '../../base/defined.ts';
 import { ComputeClientError, type CallOptions, type Run, type RunEvent, type StepwellClient } from '../../client/index.ts';
-import type { JsonObject } from '../../engine/json.ts';
+import { type FailureEvidence, formatEvidence, jsonObject, readEvidence } from './failure-evidence.ts';
 
 type Failure = NonNullable<Run['error']>;
 
-const jsonObject = z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
-
-const httpRequest = z.object({
-  method: z.string(),
-  url: z.string(),
-  headers: z.record(z.string(), z.string()),
-  body: z.string().exactOptional(),
-});
-type HttpRequest = z.output<typeof httpRequest>;
-/** The details of an author's own error can have any name, so only the inputs of node types count. */
-const shownInput = z.union([
-  z.strictObject({ ctx: jsonObject, unset: z.array(z.string()).exactOptional(), inputs: jsonObject.exactOptional() }),
-  z.strictObject({ query: z.string(), version: z.int(), arguments: jsonObject }),
-  z.strictObject({
-    lens: z.string(),
-    version: z.int(),
-    model: z.string(),
-    prompt: z.string().exactOptional(),
-    values: jsonObject.exactOptional(),
-  }),
-]);
-
-export interface RootCause {
+export interface RootCause extends FailureEvidence {
   /** the run of the failed node: the run itself, or a run that it called */
   readonly runId: string;
   readonly workflowName: string;
@@ -43,16 +21,6 @@ export interface RootCause {
   readonly attempt?: number;
   readonly code: string;
   readonly message: string;
-  /** of the HTTP response */
-  readonly status?: number;
-  /** of the HTTP response, at most 2,000 characters; secrets are masked */
-  readonly body?: string;
-  /** what the failed attempt sent; secrets are masked, and the body has at most 1,000 characters */
-  readonly request?: HttpRequest;
-  /** what a script, a lens or a query saw after templates; secrets are masked, and long values are cut */
-  readonly input?: JsonObject;
-  /** the line in the author's script or source file */
-  readonly at?: string;
 }
 
 /** Called runs that are followed. The API allows fewer levels of calls. */
@@ -140,8 +108,6 @@ function describeCause(
   { nodeId, iteration, attempt, error: { code, message, details } }: FailedNode,
   calledRuns: readonly string[],
 ): RootCause {
-  const status = details?.['status'];
-  const body = details?.['body'];
   return defined({
     runId,
     workflowName,
@@ -152,40 +118,19 @@ function describeCause(
     attempt,
     code,
     message,
-    status: typeof status === 'number' ? status : undefined,
-    body: typeof body === 'string' && body !== '' ? body : undefined,
-    request: httpRequest.safeParse(details?.['request']).data,
-    input: shownInput.safeParse(details?.['input']).data,
-    at: details === undefined ? undefined : locationIn(details),
+    ...readEvidence(details),
   });
 }
 
-/** `at` is the author's source line of a code workflow; `line` and `column` are those of a script. */
-function locationIn({ at, line, column }: JsonObject): string | undefined {
-  if (typeof at === 'string') return at;
-  if (typeof line !== 'number') return undefined;
-  return typeof column === 'number' ? `line ${line}, column ${column} of its script` : `line ${line} of its script`;
-}
-
-/** Characters of a response body in a sentence. */
-const maxShownBody = 500;
-
-const bounded = (text: string): string => (text.length <= maxShownBody ? text : `${text.slice(0, maxShownBody)}…`);
-
 /** For example: `node charge, attempt 3: the server returned status 402 (http_status). The server answered: {"error":"declined"}` */
 export function formatRootCause({ runId, workflowName, calledRuns, ...cause }: RootCause): string {
-  const { nodeId, iteration, step, attempt = 1, code, message, body, request, input, at } = cause;
+  const { nodeId, iteration, step, attempt = 1, code, message } = cause;
   const inNode = nodeId === undefined ? [] : [`node ${nodeId}${iteration === undefined ? '' : ` in ${iteration}`}`];
   const node = step === undefined ? inNode : [`step ${step}`];
   const attempts = attempt > 1 ? [`attempt ${attempt}`] : [];
   const run = calledRuns.length === 0 ? [] : [`called run ${runId} (${workflowName})`];
   const where = [...node, ...attempts, ...run].join(', ');
-  const location = at === undefined ? '' : `, at ${at}`;
-  const answer = body === undefined ? '' : ` The server answered: ${bounded(body)}`;
-  const sent = request === undefined ? '' : `${body === undefined ? '' : '.'} The request was ${request.method} ${request.url}`;
-  const sentBody = request?.body === undefined ? '' : `, with the body ${bounded(request.body)}`;
-  const saw = input === undefined ? '' : ` Its input was ${bounded(JSON.stringify(input))}`;
-  return `${where === '' ? '' : `${where}: `}${message} (${code})${location}.${answer}${sent}${sentBody}${saw}`;
+  return `${where === '' ? '' : `${where}: `}${message} (${code})${formatEvidence(cause)}`;
 }
 
 export async function readAllEvents(

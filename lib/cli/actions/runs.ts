@@ -22,6 +22,7 @@ import {
   workflowName,
 } from '../parse-command-line.ts';
 import { type RootCause, findRootCause, formatRootCause } from './root-cause.ts';
+import { formatLastFailures, readRetries } from './explain.ts';
 import { readRunReference } from '../run-reference.ts';
 import {
   type EndedRun,
@@ -116,7 +117,8 @@ export const showRun: Action = async (commandLine, context) => {
   const client = await context.client();
   const run = await client.getRun(id, { resolveData: wantsData ? 'all' : 'none' }, { signal: context.signal });
   const rootCause = await findRootCause(client, run, { signal: context.signal });
-  return { data: run, text: formatRun(context, run, rootCause) };
+  const retries = formatLastFailures(await readRetries(client, run, context.now(), { signal: context.signal }));
+  return { data: run, text: [formatRun(context, run, rootCause), ...(retries.length === 0 ? [] : ['', ...retries])].join('\n') };
 };
 
 function formatRun(context: CommandContext, run: Run, rootCause: RootCause | undefined): string {
@@ -240,7 +242,7 @@ export const watchRun: Action = async (commandLine, context) => {
   }
   const run = await client.result(id, { signal });
   const { exitCode, summary } = formatEndedRun(context, run);
-  return { data: { run }, text: summary, exitCode };
+  return { data: { run }, text: [summary, ...(await explainEnd(context, client, run))].join('\n'), exitCode };
 };
 
 const resultOptions = z.object({ timeout: integerBetween(1, 2_000_000).optional() });
@@ -248,13 +250,25 @@ const resultOptions = z.object({ timeout: integerBetween(1, 2_000_000).optional(
 export const result: Action = async (commandLine, context) => {
   const { timeout } = parseOptions(commandLine, resultOptions);
   const id = await readRunReference(commandLine, context, { acceptsLatest: true, acceptsExternal: true });
-  const run = await awaitEnd(await context.client(), id, timeout, context.signal);
+  const client = await context.client();
+  const run = await awaitEnd(client, id, timeout, context.signal);
   const { exitCode, summary } = formatEndedRun(context, run);
   // stdout contains only the output, so that it can be piped.
   if (run.status === 'completed') return { data: run, text: formatOutput(run), exitCode };
-  if (!context.isJson) context.log(summary);
+  if (!context.isJson) [summary, ...(await explainEnd(context, client, run))].forEach(context.log);
   return { data: run, text: '', exitCode };
 };
+
+/** The root cause of a failed run, and the command that explains it. */
+async function explainEnd(
+  { isJson, signal }: Pick<CommandContext, 'isJson' | 'signal'>,
+  client: StepwellClient,
+  run: EndedRun,
+): Promise<readonly string[]> {
+  if (isJson || run.status !== 'failed') return [];
+  const cause = await findRootCause(client, run, { signal });
+  return [...(cause === undefined ? [] : [`Root cause: ${formatRootCause(cause)}`]), `More: stepwell explain ${run.runId}`];
+}
 
 async function awaitEnd(
   client: StepwellClient,

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { type Action, CliError, type CommandContext, exitCodes, type Outcome } from '../command.ts';
 import { defaultConcurrency } from '../commands/code.ts';
-import { localDirectory } from '../connection.ts';
+import { localDirectory } from '../project-folder.ts';
 import { file, integerBetween, parseOptions } from '../parse-command-line.ts';
 import { profilePath, readProfiles } from '../profile-file.ts';
 import { findProject, maxConcurrency } from '../project/project.ts';

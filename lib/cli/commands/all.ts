@@ -29,7 +29,12 @@ export function addCommands(program: Command, createHandler: CreateHandler): voi
     .command('completion')
     .description('print the script that completes commands in a shell')
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish', 'powershell']))
-    .addHelpText('after', '\nLoad it at the start of the shell, for bash: source <(stepwell completion bash)')
+    .addHelpText(
+      'after',
+      `
+Load it at the start of the shell, for bash: source <(stepwell completion bash)
+Where projects install stepwell, define this function before: stepwell() { npx --no-install stepwell "$@"; }`,
+    )
     .action(async (shell: string) => {
       const { printScript } = await import('../actions/completion.ts');
       printScript(copyWithoutCompletion(program), shell);

@@ -4,7 +4,7 @@ import type { Register } from '../command.ts';
 export const registerProject: Register = (program, createHandler) => {
   program
     .command('start')
-    .description('run the embedded cloud in this folder until Ctrl-C; its state is in .stepwell')
+    .description('run the embedded cloud in this folder and print what runs do, until Ctrl-C; its state is in .stepwell')
     .option('--allow-localhost', 'let nodes and models send requests to this machine')
     .option('--port <n>', 'first port to try for the API; 0: any free one; default: 4700')
     .action(createHandler(async () => (await import('../project/start.ts')).start));
@@ -26,6 +26,7 @@ export const registerProject: Register = (program, createHandler) => {
     .option('--allow-localhost', 'let nodes and models of a cloud that this command starts send requests to this machine')
     .option('--port <n>', 'first port to try for the API of a cloud that this command starts; 0: any free one')
     .option('--no-start', 'fail if no embedded cloud runs')
+    .option('--yes', 'with --url or --profile: remove workflows without asking, also if open runs or schedules use them')
     .action(createHandler(async () => (await import('../project/build.ts')).dev));
 };
 

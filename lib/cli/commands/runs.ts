@@ -78,7 +78,7 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
 export const addLogsCommand: Register = (parent, createHandler) => {
   parent
     .command('logs <runId>')
-    .description('print what the scripts and steps of a run printed, with --json one line each')
+    .description('print what the scripts, the steps and the code of a run printed, with --json one line each')
     .option('--follow', 'continue until the run ends')
     .option(
       '--functions',
@@ -95,12 +95,14 @@ const addControlCommands: Register = (runs, createHandler) => {
       'running',
     ]),
   )
+    .option('--children', 'include runs that another run called; without it, they end with their caller')
     .option('--reason <text>', 'a reason, stored with the run')
     .action(createHandler(async () => (await import('../actions/bulk-runs.ts')).cancelRuns));
 
   addBulkOptions(
     addFilterOptions(runs.command('rerun [runId]').description('rerun a run as a new run, or all runs that match the filters')),
   )
+    .option('--children', 'include runs that another run called; without it, their caller calls them again')
     .option('--input <json>', 'use this input instead')
     .option('--input-file <file>', 'use this input instead, from a JSON file')
     .option('--workflow-version <n>', 'use this version of the workflow')
@@ -144,7 +146,12 @@ const addInspectionCommands: Register = (runs, createHandler) => {
     .option('--into <folder>', 'output folder', 'tests')
     .option('--name <name>', 'base name of the two files; default: the workflow name and the end of the run id')
     .option('--import <module>', 'module of the workflow, relative to that folder; default: ../workflows/<workflow>.ts')
-    .addOption(new Option('--runner <runner>', 'the test runner').choices(['vitest', 'node']).default('vitest'))
+    .addOption(
+      new Option('--runner <runner>', 'the test runner; default: vitest if the package asks for it, else node').choices([
+        'vitest',
+        'node',
+      ]),
+    )
     .action(createHandler(async () => (await import('../actions/export-test.ts')).exportTest));
 
   runs

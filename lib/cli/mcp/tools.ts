@@ -70,11 +70,13 @@ const readTools = [
     input: z.strictObject({
       status: z.enum(runStatuses).exactOptional(),
       workflowName: parts.workflowName.exactOptional(),
+      includeChildren: z.boolean().default(false).describe('include runs that another run called'),
       limit,
       cursor,
     }),
     effect: 'read',
-    call: ({ client }, query, options) => client.listRuns(query, options),
+    call: ({ client }, { includeChildren, ...query }, options) =>
+      client.listRuns({ ...query, ...(includeChildren && { includeChildren: 'true' as const }) }, options),
   }),
   defineTool({
     name: 'get_run',
@@ -191,6 +193,7 @@ const writeTools = [
         .record(z.string(), json)
         .exactOptional()
         .describe('code runs, with fromNode: values in place of the results of kept steps, by key'),
+      version: z.int().min(1).exactOptional().describe('graph runs: the version of the workflow to use; default: the same'),
       deploymentId: parts.deploymentId.exactOptional().describe('code runs: the deployment to use; default: the same'),
       input: json.exactOptional(),
     }),

@@ -53,6 +53,7 @@ const devOptions = z.object({
   port: integerBetween(0, 65_535).optional(),
   allowLocalhost: z.boolean().default(false),
   start: z.boolean().default(true),
+  yes: z.boolean().default(false),
   url: z.string().optional(),
   profile: z.string().optional(),
 });
@@ -61,17 +62,24 @@ const devOptions = z.object({
 const namesInstallation = ({ url, profile }: z.output<typeof devOptions>, { env }: Pick<CommandContext, 'env'>): boolean =>
   [url, profile, env['STEPWELL_URL'], env['STEPWELL_PROFILE']].some((value) => value !== undefined && value !== '');
 
+/** The page that `dev` shows to the author: the description of the API. It is JSON, so no browser opens by itself. */
+const developmentPage = (url: string): string => `${url}/v1/openapi.json`;
+
 export const dev: Action = async (commandLine, context) => {
   const options = parseOptions(commandLine, devOptions);
   const project = await readProject(context);
   const isEmbedded = !namesInstallation(options, context);
-  if (isEmbedded && !options.start) requireCloud(context);
+  if (isEmbedded && !options.start) requireCloud(context, options);
   const cloud = isEmbedded && options.start ? await ensureCloud(context, options) : undefined;
   try {
     const client = await context.client({ isEmbedded: true });
     const { url } = await context.connection();
     context.print(`API ${url}/v1, of ${project.root}. Ctrl-C ends.`);
-    const working = Promise.all([deployChanges(context, client, project), printRunLines(context, client)]);
+    context.print(`Routes ${developmentPage(url)}`);
+    const working = Promise.all([
+      deployChanges(context, client, project, isEmbedded || options.yes),
+      printRunLines(context, client),
+    ]);
     await Promise.race([working, ...(cloud === undefined ? [] : [cloud.ended])]);
   } finally {
     await cloud?.stop();
@@ -80,8 +88,16 @@ export const dev: Action = async (commandLine, context) => {
   return { data: {}, text: '' };
 };
 
-/** Builds and deploys the project at every change, until the signal is aborted. */
-async function deployChanges(context: CommandContext, client: StepwellClient, project: Project): Promise<void> {
+/**
+ * Builds and deploys the project at every change, until the signal is aborted.
+ * @param allowsRemoval removes a workflow that the author renames or deletes without asking, also if open runs or schedules use it
+ */
+async function deployChanges(
+  context: CommandContext,
+  client: StepwellClient,
+  project: Project,
+  allowsRemoval: boolean,
+): Promise<void> {
   let lastFingerprint = '';
   let built: BuiltProject | undefined;
   while (!context.signal.aborted) {
@@ -96,11 +112,7 @@ async function deployChanges(context: CommandContext, client: StepwellClient, pr
       if (fingerprintFiles(project, sources) !== fingerprint) continue;
       built = newBuild;
       if (built.manifest.deploymentId === previousDeploymentId) continue;
-      const { text } = await deployArtifact(context, client, built, {
-        shouldActivate: true,
-        // A workflow that the author renames or deletes is removed, as on every save.
-        allowsRemoval: true,
-      });
+      const { text } = await deployArtifact(context, client, built, { shouldActivate: true, allowsRemoval });
       context.print(text);
     } catch (error) {
       if (context.signal.aborted) break;

@@ -2,7 +2,8 @@
 import * as z from 'zod';
 import { parseDuration } from '../../sdk/duration.ts';
 import { type Action, CliError, exitCodes } from '../command.ts';
-import { localDirectory, readLocalInstallation } from '../connection.ts';
+import { readLocalInstallation } from '../connection.ts';
+import { localDirectory } from '../project-folder.ts';
 import { parseArgument } from '../parse-command-line.ts';
 
 const durationMs = z.string({ error: 'is missing' }).transform((text, context): number => {

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type CommandContext, usageError } from '../command.ts';
 import { defined } from '../../base/defined.ts';
+import { localDirectory, projectFolder } from '../project-folder.ts';
 
 /** The TypeScript source in a checkout, the JavaScript file in the package. */
 const program = (): string => {
@@ -19,14 +20,17 @@ export interface CloudOptions {
 
 /** @param stdio where the cloud prints its address */
 export function spawnCloud(
-  { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
+  context: Pick<CommandContext, 'cwd' | 'env'>,
   { port, allowLocalhost }: CloudOptions,
   stdio: 'inherit' | 'ignore',
 ): ChildProcess {
+  const { env } = context;
   return spawn(process.execPath, [program()], {
-    cwd,
+    // The cloud reads the settings in the project's cdk.json.
+    cwd: projectFolder(context),
     env: defined({
       ...env,
+      STEPWELL_DIR: localDirectory(context),
       STEPWELL_PORT: port === undefined ? env['STEPWELL_PORT'] : String(port),
       STEPWELL_ALLOW_LOCALHOST: allowLocalhost ? 'true' : env['STEPWELL_ALLOW_LOCALHOST'],
     }),

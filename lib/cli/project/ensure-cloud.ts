@@ -1,7 +1,8 @@
 /** Uses the embedded cloud of this folder, or starts one that ends with the command. */
 import type { ChildProcess } from 'node:child_process';
 import { type CommandContext, CliError, exitCodes } from '../command.ts';
-import { localDirectory, readLocalInstallation } from '../connection.ts';
+import { readLocalInstallation } from '../connection.ts';
+import { localDirectory } from '../project-folder.ts';
 import { type CloudOptions, exitOf, spawnCloud } from './cloud-process.ts';
 
 export interface CloudOfCommand {
@@ -30,8 +31,24 @@ const findRunning = (context: Pick<CommandContext, 'env' | 'cwd'>) => {
   return local !== undefined && isAlive(local.pid) ? local : undefined;
 };
 
+/** The setting belongs to the start of a cloud. */
+function warnIfRestricted(
+  { log }: Pick<CommandContext, 'log'>,
+  { url, allowsLocalhost }: NonNullable<ReturnType<typeof findRunning>>,
+  { allowLocalhost }: CloudOptions,
+): void {
+  if (!allowLocalhost || allowsLocalhost === true) return;
+  log(
+    `warning: The embedded cloud at ${url} runs without --allow-localhost: nodes and models cannot call this machine. Stop it with Ctrl-C in its terminal, and start it with stepwell start --allow-localhost.`,
+  );
+}
+
 export async function ensureCloud(context: CommandContext, options: CloudOptions): Promise<CloudOfCommand> {
-  if (findRunning(context) !== undefined) return foundCloud;
+  const running = findRunning(context);
+  if (running !== undefined) {
+    warnIfRestricted(context, running, options);
+    return foundCloud;
+  }
   context.log(`Starting the embedded cloud. Its state is in ${localDirectory(context)}.`);
   const child = spawnCloud(context, options, 'ignore');
   const exit = exitOf(child);
@@ -46,6 +63,7 @@ export async function ensureCloud(context: CommandContext, options: CloudOptions
   ended.catch(() => undefined);
   try {
     await Promise.race([waitUntilRunning(context, child), ended]);
+    context.signal.throwIfAborted();
   } catch (error) {
     await stop();
     throw error;
@@ -53,16 +71,22 @@ export async function ensureCloud(context: CommandContext, options: CloudOptions
   return { ended, stop };
 }
 
-async function waitUntilRunning(context: CommandContext, child: ChildProcess): Promise<void> {
+/** @returns false if the signal was aborted first */
+export async function waitUntilRunning(
+  context: Pick<CommandContext, 'env' | 'cwd' | 'sleep' | 'signal'>,
+  child: ChildProcess,
+): Promise<boolean> {
   while (findRunning(context)?.pid !== child.pid) {
+    if (context.signal.aborted) return false;
     await context.sleep(pollIntervalMs, context.signal);
-    context.signal.throwIfAborted();
   }
+  return !context.signal.aborted;
 }
 
 /** `dev --no-start` needs a cloud that runs. @throws CliError */
-export function requireCloud(context: CommandContext): void {
-  if (findRunning(context) !== undefined) return;
+export function requireCloud(context: CommandContext, options: CloudOptions): void {
+  const running = findRunning(context);
+  if (running !== undefined) return warnIfRestricted(context, running, options);
   const message = `No embedded cloud runs on ${localDirectory(context)}: start it with stepwell start, or leave --no-start out.`;
   throw new CliError('no_connection', message, exitCodes.usage);
 }

@@ -6,7 +6,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import type { Action } from '../command.ts';
-import { configNames } from './project.ts';
+import { configNames } from '../project-folder.ts';
 
 const config = `import { defineConfig } from 'stepwell/sdk';
 
@@ -25,7 +25,7 @@ export const greet = defineWorkflow({ name: 'greet' }, async ({ input, step }: W
 });
 `;
 
-/** Node runs it without a build, from version 22.18. */
+/** tsx compiles it where Node does not: Node runs TypeScript from version 22.18. */
 const exampleTest = (ending: string): string =>
   [
     "import assert from 'node:assert/strict';",
@@ -61,6 +61,9 @@ const packageShape = z.looseObject({
 /** What `npm init -y` writes. */
 const noTests = /no test specified/;
 
+/** The shell expands the pattern, because Node 20 does not. */
+const testScript = 'node --import tsx --test tests/*.test.ts';
+
 interface PackageChange {
   /** of the files to write: `mts` where the package has sources in CommonJS, which a change of its type would break */
   readonly ending: 'ts' | 'mts';
@@ -78,16 +81,15 @@ function preparePackage(cwd: string): PackageChange {
   if (manifest.type === 'module') return { ending: 'ts', isChanged: false };
   const sources = globSync('**/*.{js,cjs,jsx,ts,cts,tsx}', { cwd, exclude: ['**/node_modules/**', '.*/**'] });
   if (sources.length > 0) return { ending: 'mts', isChanged: false };
-  const scripts = noTests.test(manifest.scripts?.test ?? '')
-    ? { ...manifest.scripts, test: 'node --test "tests/*.test.ts"' }
-    : manifest.scripts;
+  const scripts = noTests.test(manifest.scripts?.test ?? '') ? { ...manifest.scripts, test: testScript } : manifest.scripts;
   const changed = { ...manifest, ...(scripts === undefined ? {} : { scripts }), type: 'module' };
   writeFileSync(file, `${JSON.stringify(changed, null, 2)}\n`);
   return { ending: 'ts', isChanged: true };
 }
 
 const nextCommands = `Next:
-  npm install --save-dev typescript @types/node
+  npm install --save-dev typescript @types/node tsx
+  npm test
   npx stepwell dev
 In a second terminal:
   npx stepwell runs start greet --input '{"name":"Ada"}'`;

@@ -7,9 +7,9 @@ import type { AppName } from '../../engine/ids.ts';
 import { defaultApp } from '../../ports/deployments.ts';
 import { CliError, type CommandContext, exitCodes } from '../command.ts';
 import { messageOf } from '../describe-error.ts';
+import { configNames } from '../project-folder.ts';
 import { type ImportContext, importInThread } from './import-in-thread.ts';
 
-export const configNames = ['ts', 'mts', 'js', 'mjs', 'json'].map((ending) => `stepwell.config.${ending}`);
 export const maxConcurrency = 1_000;
 
 const directories = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);

@@ -131,4 +131,4 @@ const intervalAfter = (
   );
 
 /** Whether no retry can succeed. */
-export const isFinalFailure = ({ cause }: Pick<Failure, 'cause'>): boolean => cause === 'invalid';
+export const isFinalFailure = ({ cause }: Pick<Failure, 'cause'>): boolean => cause === 'invalid' || cause === 'code_error';

@@ -151,6 +151,18 @@ const index = /\[\s*(\d{1,9})\s*\]/y;
 /** The two alternatives begin differently and never overlap, so matching is linear. */
 const quoted = /\[\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*\]/sy;
 
+const maxShownPath = 100;
+
+/** @param rest the text after the name */
+function rootError(name: string, rest: string): string {
+  const problem = `a path begins with ctx, not with ${name}`;
+  if (name !== 'input')
+    return `${problem}: {{ctx.input}} is the input of the run, and {{ctx.name}} the output of the node with the outputVariable name`;
+  const end = rest.indexOf('}}');
+  const path = end === -1 || end > maxShownPath ? '' : rest.slice(0, end).trimEnd();
+  return `${problem}: write {{ctx.input${path}}}`;
+}
+
 /**
  * Parses one block: `{{ctx.order.lines[0]["unit price"]}}`. A block only looks up a path: no calls, arithmetic or logic, so a template
  * needs no sandbox and its dependencies are visible in its text.
@@ -173,7 +185,7 @@ function parsePath(text: string, start: number): ParsedPath {
       ? { error: expectedError(text, at, 'the name of a secret, as in {{secret:name}},') }
       : { secret: named, end: at };
   }
-  if (name !== 'ctx') return { error: `a path begins with ctx, not with ${name}: write {{ctx.${name}}}` };
+  if (name !== 'ctx') return { error: rootError(name, text.slice(at)) };
   const path: (string | number)[] = [];
   for (;;) {
     const nameStep = consume(dotted)?.[1];

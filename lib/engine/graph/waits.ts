@@ -51,7 +51,7 @@ export const signalExpired = (wait: SignalWait): Failure => ({
   cause: 'timeout',
   code: 'signal_expired',
   message: `no signal ${wait.name} arrived before the wait expired`,
-  details: waitTimeoutDetails(wait),
+  details: { ...waitTimeoutDetails(wait), input: { signal: wait.name, correlation: wait.correlation } },
 });
 
 export function callSubflow(

@@ -28,13 +28,19 @@ export interface Heartbeat {
   readonly resends: number;
   /** absent: only the first delivery is known */
   readonly deliveries?: Deliveries;
-  /** the attempt of the deliveries: the worker of an earlier attempt may write its last heartbeat after the next dispatch */
+  /** the attempt of the record: the worker of an earlier attempt may write its last heartbeat after the next dispatch */
   readonly attempt?: Attempt;
+  /** the start of the attempt, where no commit records it */
+  readonly startedAt?: Instant;
 }
 
 /** A heartbeat from before the dispatch belongs to an earlier attempt. */
 export const belongsToAttempt = ({ at, attempt }: Heartbeat, node: OpenNode): boolean =>
   at >= node.dispatchedAt && (attempt === undefined || attempt === node.attempt);
+
+/** When the worker of the last heartbeat started the attempt; undefined for a resend, and where the record does not say it. */
+export const recordedStart = (heartbeat: Heartbeat): Instant | undefined =>
+  isFromWorker(heartbeat) ? (heartbeat.deliveries?.begun?.at ?? heartbeat.startedAt) : undefined;
 
 /** Timeout without a heartbeat, dispatch or resend; doubled with each resend, at most an hour. */
 export const baseHeartbeatTimeout: DurationMs = seconds(100);

@@ -4,6 +4,7 @@ import type { Instant } from '../time.ts';
 import { type RunState, openNodes, isWaitingForSlot } from './fold.ts';
 import type { HeadProjection } from './head.ts';
 import type { StepKind } from '../durable/step.ts';
+import { type Heartbeat, belongsToAttempt, recordedStart } from './heartbeat-timeout.ts';
 import { type NodeState, type OpenNode, type SignalWait, type WaitingNode, isOpen } from './node-state.ts';
 
 /** The node, if it is open and at this attempt. */
@@ -22,7 +23,20 @@ export function withStepStart(node: NodeState | undefined, now: Instant): NodeSt
   return notBefore > now ? node : { ...dispatched, status: 'running', startedAt: notBefore };
 }
 
-const hasStepFunction = (kind: StepKind | undefined): boolean => kind === 'function' || kind === 'rollback';
+/** Whether a worker may have started the attempt without a commit: in a wide fan-out the start is in the heartbeat only. */
+export const mayHaveRecordedStart = (node: OpenNode, now: Instant): boolean =>
+  node.status === 'queued' && node.via === 'collect' && (node.notBefore ?? now) <= now;
+
+/** A queued node that a worker runs according to its heartbeat. */
+export function withRecordedStart(node: NodeState | undefined, heartbeat: Heartbeat | undefined): NodeState | undefined {
+  if (node?.status !== 'queued' || heartbeat === undefined || !belongsToAttempt(heartbeat, node)) return node;
+  const startedAt = recordedStart(heartbeat);
+  if (startedAt === undefined) return node;
+  const { notBefore: _notBefore, ...dispatched } = node;
+  return { ...dispatched, status: 'running', startedAt };
+}
+
+export const hasStepFunction = (kind: StepKind | undefined): boolean => kind === 'function' || kind === 'rollback';
 
 /** A node that sleeps. A queued node with a later start does not: a retry or the run's start delays it. */
 export type Sleeper = Extract<WaitingNode, { for: 'time' }>;

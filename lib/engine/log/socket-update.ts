@@ -16,7 +16,8 @@ type UpdatedStatus =
   | 'timed_out'
   | 'blocked'
   | 'invalidated'
-  | 'skipped';
+  | 'skipped'
+  | 'cancelled';
 
 export interface NodeUpdate extends NodeRef {
   readonly kind: 'node';

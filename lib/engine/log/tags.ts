@@ -261,7 +261,9 @@ const tokensOf = ({ tokens }: { readonly tokens?: TokenCount }): JsonObject =>
 
 /** Tags for specific causes, beside the tag for the attempt's outcome. */
 function causeTags(nodeRef: Pick<NodeEvent, 'nodeId' | 'iteration'>, { cause, details }: Failure): readonly TagDraft[] {
-  if (cause === 'timeout') return [{ ...nodeRef, tag: 'timed_out', severity: 'warn', metadata: details ?? {} }];
-  if (cause === 'contract_violated') return [{ ...nodeRef, tag: 'contract_violated', severity: 'warn', metadata: details ?? {} }];
+  // What the attempt saw is in its event.
+  const { input: _input, request: _request, ...metadata } = details ?? {};
+  if (cause === 'timeout') return [{ ...nodeRef, tag: 'timed_out', severity: 'warn', metadata }];
+  if (cause === 'contract_violated') return [{ ...nodeRef, tag: 'contract_violated', severity: 'warn', metadata }];
   return [];
 }

@@ -1,6 +1,8 @@
 /** Delay node: waits for a fixed duration, a duration from the context, or until a time. A wait uses no compute. */
 import * as z from 'zod';
 import { type Outcome, mainHandle } from '../../engine/graph/outcome.ts';
+import type { NodeInput } from '../../engine/graph/plan.ts';
+import { shownInput } from '../../engine/graph/shown-values.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import { type JsonValue, inline } from '../../engine/json.ts';
@@ -48,13 +50,10 @@ export const delay: NodeShape<typeof schema> = {
     return [{ code: 'config_invalid', path: ['untilTime'], message: invalidMomentMessage(config.untilTime) }];
   },
   decider: (config) => (input, now) => {
-    const wait = waitOf(config, now, (template) =>
-      withinConfigPath(config.delayType === 'until' ? 'untilTime' : 'delayVariable', () =>
-        resolveTemplate(template, input.context),
-      ),
-    );
-    if (typeof wait === 'string') return invalid('delay_invalid', wait);
-    if (wait > maxDeadline) return invalid('delay_too_long', `a delay is at most 365 days; this one is ${wait} ms`);
+    const value = waitValueOf(config, input);
+    const wait = waitOf(config, value, now);
+    if (typeof wait === 'string') return invalid('delay_invalid', wait, value);
+    if (wait > maxDeadline) return invalid('delay_too_long', `a delay is at most 365 days; this one is ${wait} ms`, value);
     const output = inline({ delayedMs: wait, delayType: config.delayType });
     if (wait === 0) return { kind: 'finished', output, handle: mainHandle };
     return { kind: 'sleeping', wakeAt: after(now, durationMs(wait)), output };
@@ -64,17 +63,23 @@ export const delay: NodeShape<typeof schema> = {
 const fixedDelayOf = ({ delayMinutes, delaySeconds, delayMs }: Config): number =>
   delayMinutes * 60_000 + delaySeconds * 1_000 + delayMs;
 
+/** The duration or the time after templates; null for a fixed delay. */
+function waitValueOf({ delayType, delayVariable, untilTime }: Config, { context }: NodeInput): JsonValue {
+  if (delayType === 'fixed') return null;
+  const template = delayType === 'until' ? untilTime : delayVariable;
+  return withinConfigPath(delayType === 'until' ? 'untilTime' : 'delayVariable', () =>
+    resolveTemplate(template ?? null, context),
+  );
+}
+
 /** The wait in milliseconds, 0 for a time in the past, or an error message. */
-function waitOf(config: Config, now: Instant, lookUp: (template: JsonValue) => JsonValue): number | string {
+function waitOf(config: Config, value: JsonValue, now: Instant): number | string {
   switch (config.delayType) {
     case 'fixed':
       return fixedDelayOf(config);
-    case 'dynamic': {
-      const value = lookUp(config.delayVariable ?? null);
+    case 'dynamic':
       return readMilliseconds(value) ?? `a duration must be a number of milliseconds of at least 0, and is ${shownValue(value)}`;
-    }
     case 'until': {
-      const value = lookUp(config.untilTime ?? null);
       const moment = readMoment(value);
       return moment === undefined ? invalidMomentMessage(value) : Math.max(0, moment - now);
     }
@@ -84,7 +89,10 @@ function waitOf(config: Config, now: Instant, lookUp: (template: JsonValue) => J
 const invalidMomentMessage = (value: JsonValue): string =>
   `a time must have a zone, such as 2027-01-31T09:00:00Z, or be milliseconds since 1970, and is ${shownValue(value)}`;
 
-const invalid = (code: string, message: string): Outcome => ({ kind: 'failed', failure: { cause: 'invalid', code, message } });
+const invalid = (code: string, message: string, value: JsonValue): Outcome => ({
+  kind: 'failed',
+  failure: { cause: 'invalid', code, message, details: { input: { delay: shownInput(value) } } },
+});
 
 const missing = (key: string): ConfigFinding => ({
   code: 'config_invalid',

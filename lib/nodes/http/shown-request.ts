@@ -3,7 +3,7 @@ import type { ContextView } from '../../engine/graph/context.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import type { SecretMask } from '../../egress/secret-mask.ts';
 import type { NodeTools } from '../runner.ts';
-import { cut, hidden, isSensitive } from '../shown-input.ts';
+import { cut, hidden, isSensitive } from '../../engine/graph/shown-values.ts';
 import { requestOf } from './request.ts';
 import type { HttpConfig } from './shape.ts';
 

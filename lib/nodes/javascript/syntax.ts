@@ -9,15 +9,24 @@ const fileName = 'script';
 /** The syntax error of a script, with line and column from 1; undefined when it parses. */
 export const scriptSyntaxError = (code: string): string | undefined => {
   const error = syntaxErrorIn(code, 0);
-  if (error === undefined || !error.startsWith('await is only valid')) return error;
+  if (error === undefined || !error.startsWith('await is only valid')) return error && withTemplateHint(error, code);
   return `${error}. Scripts run synchronously: top-level await is not available, and no asynchronous function exists`;
 };
 
 /** The same for an expression. It is compiled inside parentheses and brackets, so that it cannot close either and add more code. */
 export const expressionSyntaxError = (code: string): string | undefined => {
   if (code.trim() === '') return 'an expression is required';
-  return syntaxErrorIn(`return (\n${code}\n)`, 1) ?? syntaxErrorIn(`return [\n${code}\n]`, 1);
+  const error = syntaxErrorIn(`return (\n${code}\n)`, 1) ?? syntaxErrorIn(`return [\n${code}\n]`, 1);
+  return error && withTemplateHint(error, code);
 };
+
+const template = /\{\{\s*(ctx\b[^{}]{0,100}?)\s*\}\}/;
+
+/** Templates are for the other settings, so authors try them in scripts too. */
+function withTemplateHint(error: string, code: string): string {
+  const path = template.exec(code)?.[1];
+  return path === undefined ? error : `${error}. A script has no templates: write ${path}, not {{${path}}}`;
+}
 
 /** @param linesBefore number of generated lines before the author's code */
 function syntaxErrorIn(body: string, linesBefore: number): string | undefined {

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { bodyHandle, completedHandle, doneHandle } from '../../engine/graph/outcome.ts';
 import { loopLimits } from '../../engine/graph/loop-values.ts';
 import { type Outcome, errorHandle } from '../../engine/graph/outcome.ts';
+import { shownInput } from '../../engine/graph/shown-values.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { type JsonValue, inline, isJsonArray } from '../../engine/json.ts';
 import { itemFailurePolicies } from '../../engine/log/events.ts';
@@ -63,7 +64,8 @@ function expand(config: Config, source: JsonValue): Outcome {
   const { itemVariable, indexVariable, concurrency, onItemFailure, maxIterations, delayBetweenItems } = config;
   if (items.length > maxIterations) {
     const message = `the loop has ${items.length} items, more than its limit of ${maxIterations} (maxIterations)`;
-    return { kind: 'failed', failure: { cause: 'invalid', code: 'loop_too_many_items', message } };
+    const details = { input: { source: shownInput(source), items: items.length } };
+    return { kind: 'failed', failure: { cause: 'invalid', code: 'loop_too_many_items', message, details } };
   }
   const terms = { itemVariable, indexVariable, concurrency, onItemFailure, delayMs: durationMs(delayBetweenItems) };
   return { kind: 'expanding', ...terms, items: inline(items) };

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { defined } from '../../base/defined.ts';
 import { type Outcome, errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
+import { shownInput } from '../../engine/graph/shown-values.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { withinConfigPath } from '../../engine/graph/work-limits.ts';
 import { maxSignalTextLength } from '../../engine/ids.ts';
@@ -43,8 +44,8 @@ export const signal: NodeShape<typeof schema> = {
         ? undefined
         : withinConfigPath(key, () => signalText(resolveTemplate(template, input.context)));
     });
-    if (typeof name !== 'string') return invalid('name', name?.value);
-    if (typeof correlation === 'object') return invalid('correlation', correlation.value);
+    if (typeof name !== 'string') return invalid('name', name, { name, correlation });
+    if (typeof correlation === 'object') return invalid('correlation', correlation, { name, correlation });
     return defined({
       kind: 'awaiting',
       name,
@@ -60,17 +61,31 @@ const expiryOf = ({ expiresInSeconds, onExpiry }: Config, now: Parameters<typeof
     expiryHandle: onExpiry === 'continue' ? expiredHandle : undefined,
   });
 
+type SignalText = string | { readonly value: JsonValue };
+
 /** The text of a name or correlation, or the invalid value. */
-const signalText = (value: JsonValue): string | { readonly value: JsonValue } => {
+const signalText = (value: JsonValue): SignalText => {
   const text = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
   return typeof text === 'string' && text.length >= 1 && text.length <= maxSignalTextLength ? text : { value };
 };
 
-const invalid = (what: string, value: JsonValue = null): Outcome => ({
+const valueOf = (text: SignalText | undefined): JsonValue => (typeof text === 'object' ? text.value : (text ?? null));
+
+const invalid = (
+  what: string,
+  text: SignalText | undefined,
+  { name, correlation }: Readonly<Record<'name' | 'correlation', SignalText | undefined>>,
+): Outcome => ({
   kind: 'failed',
   failure: {
     cause: 'invalid',
     code: 'signal_invalid',
-    message: `the ${what} of a signal must be a string of 1 to ${maxSignalTextLength} characters, and is ${shownValue(value)}`,
+    message: `the ${what} of a signal must be a string of 1 to ${maxSignalTextLength} characters, and is ${shownValue(valueOf(text))}`,
+    details: {
+      input: defined({
+        signal: shownInput(valueOf(name)),
+        correlation: correlation === undefined ? undefined : shownInput(valueOf(correlation)),
+      }),
+    },
   },
 });

@@ -6,7 +6,7 @@ import type { NodeRef } from '../../engine/ids.ts';
 import type { Deliveries } from '../../engine/log/deliveries.ts';
 import type { Head } from '../../engine/log/head.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
-import { type DurationMs, between, seconds } from '../../engine/time.ts';
+import { type DurationMs, type Instant, between, seconds } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { untilNextCheck } from '../commit/deadline.ts';
 import type { Deps } from '../deps.ts';
@@ -25,6 +25,8 @@ export interface WatchedAttempt {
   readonly open: NodeRef & Pick<OpenNode, 'attempt'>;
   /** records of the attempt's earlier deliveries */
   readonly deliveries: Deliveries | undefined;
+  /** the start of the attempt, if no commit records it: the first heartbeat then comes after `announceAfter` */
+  readonly unrecordedStart?: Instant | undefined;
   /** time until the attempt's time limit, in ms; Infinity without one */
   readonly untilLimit: () => number;
   /** ends the attempt, whose time limit has passed; the watching ends with it */
@@ -48,23 +50,25 @@ export type CheckedAttempt =
  */
 export async function watchWithHeartbeats(
   deps: Pick<Deps, 'clock' | 'log'>,
-  { head, open, deliveries, untilLimit, stopAtLimit, checkInterval, check }: WatchedAttempt,
+  { head, open, deliveries, unrecordedStart, untilLimit, stopAtLimit, checkInterval, check }: WatchedAttempt,
   done: AbortSignal,
   sleep: (wait: DurationMs) => Promise<void> = (wait) => deps.clock.sleep(wait, done),
 ): Promise<void> {
   const { clock } = deps;
-  let lastHeartbeatAt = clock.now();
+  let lastHeartbeatAt = unrecordedStart === undefined ? clock.now() : undefined;
   while (!done.aborted) {
     const remaining = untilLimit();
     if (remaining <= 0) return stopAtLimit();
-    await sleep(untilNextCheck(deps, { head }, Math.min(remaining, checkInterval())));
+    const interval = lastHeartbeatAt === undefined ? announceAfter : checkInterval();
+    await sleep(untilNextCheck(deps, { head }, Math.min(remaining, interval)));
     if (done.aborted) return;
     try {
       const checked = await check();
       if (checked === 'ended') return;
       const now = clock.now();
-      if (between(lastHeartbeatAt, now) < attemptHeartbeatInterval || checked === 'ending') continue;
-      await sendHeartbeat(deps, head, open, deliveries);
+      const isDue = lastHeartbeatAt === undefined || between(lastHeartbeatAt, now) >= attemptHeartbeatInterval;
+      if (!isDue || checked === 'ending') continue;
+      await sendHeartbeat(deps, head, open, deliveries, unrecordedStart);
       lastHeartbeatAt = now;
     } catch (error) {
       // A missed check or heartbeat causes a duplicate execution at worst.

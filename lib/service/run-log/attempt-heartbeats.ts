@@ -2,6 +2,7 @@
  * Reads and writes the heartbeat item of an attempt, which records the attempt's deliveries. `engine/log/deliveries.ts` decides what
  * follows from these records; `admit-attempt.ts` acts on it.
  */
+import { defined } from '../../base/defined.ts';
 import type { RetryLimits } from '../../base/retry.ts';
 import { type NodeRef, nodeKey } from '../../engine/ids.ts';
 import {
@@ -28,15 +29,21 @@ import { retryUnavailable, throttlingLimits } from './retry-unavailable.ts';
 /**
  * Records that the worker of this attempt is alive.
  * @param deliveries the delivery records from its admission; absent for the first delivery
+ * @param startedAt the start of the attempt, if no commit records it
  */
 export async function sendHeartbeat(
   { clock, log }: Pick<Deps, 'clock' | 'log'>,
   head: Pick<Head, 'address' | 'expiresAt'>,
   node: NodeRef & Pick<OpenNode, 'attempt'>,
   deliveries: Deliveries | undefined,
+  startedAt?: Instant,
 ): Promise<void> {
   const now = clock.now();
-  const known = deliveries === undefined ? {} : { attempt: node.attempt, deliveries: recordHeartbeat(deliveries, now) };
+  const known = defined({
+    attempt: deliveries === undefined && startedAt === undefined ? undefined : node.attempt,
+    deliveries: deliveries === undefined ? undefined : recordHeartbeat(deliveries, now),
+    startedAt,
+  });
   const resends = deliveries?.begun?.resends ?? 0;
   await log.heartbeat(head.address, { node: nodeKey(node), at: now, resends, ...known }, head.expiresAt);
 }

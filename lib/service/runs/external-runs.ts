@@ -76,7 +76,7 @@ export async function listExternalEvents(
   const { reader, events: all } = await readLog(deps, scope, runId);
   if (reader.state === undefined) return { kind: 'not_found' };
   const newer = all.slice(after);
-  const events = withinBytes(newer.slice(0, limit));
+  const events = withinBytes(newer.slice(0, limit).map((event) => [event])).flat();
   return { kind: 'found', events, last: events.at(-1)?.eventId ?? after, hasMore: newer.length > events.length };
 }
 

@@ -7,10 +7,11 @@ import type { JsonValue, Payload } from '../../engine/json.ts';
 import { type RunProgress, type RunState, type BudgetUsage, isTerminal, isWaitingForSlot } from '../../engine/log/fold.ts';
 import type { Head } from '../../engine/log/head.ts';
 import type { NodeState } from '../../engine/log/node-state.ts';
-import { withStepStart } from '../../engine/log/open-nodes.ts';
+import { withRecordedStart, withStepStart } from '../../engine/log/open-nodes.ts';
 import { type Decider, kindOf } from '../decider.ts';
 import { loadPayload } from '../run-log/payloads.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';
+import { readRecordedStarts } from '../run-log/recorded-starts.ts';
 
 /** A value of the run, or its size if it does not fit the response. */
 export type ShownValue = { readonly value: JsonValue } | { readonly omittedBytes: number };
@@ -65,6 +66,7 @@ export async function getRun(
   if (fold === undefined) return { kind: 'not_found' };
   const { head, state } = fold;
   const { shown: named, omitted, rootCause } = await kindOf(decider, head).present(decider, fold);
+  const starts = await readRecordedStarts(deps, head.address, state);
 
   const budget = { bytes: withValues ? maxValuesBytes : 0 };
   const shown = async (payload: Payload | undefined): Promise<ShownValue | undefined> => {
@@ -79,7 +81,8 @@ export async function getRun(
   const input = shown(state.contextWrites.get('input')?.at(-1)?.payload);
   const output = shown(state.progress.status === 'completed' ? state.progress.output : undefined);
   const nodes = named.map(async ({ node, iteration, isPinned }: NamedNode): Promise<ShownNode> => {
-    const nodeState = withStepStart(state.nodes.get(nodeKey({ nodeId: node.id, iteration })), deps.clock.now());
+    const key = nodeKey({ nodeId: node.id, iteration });
+    const nodeState = withRecordedStart(withStepStart(state.nodes.get(key), deps.clock.now()), starts.get(key));
     const value = await shown(nodeState?.status === 'completed' ? nodeState.output : undefined);
     return defined({
       node,

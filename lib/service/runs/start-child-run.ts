@@ -1,10 +1,11 @@
 /** Starts the child run that a node called. Repeated attempts start one run. */
 import { defined } from '../../base/defined.ts';
 import type { ChildEnd } from '../../engine/graph/facts.ts';
-import { nonce, workflowName, workflowNamePattern } from '../../engine/ids.ts';
+import { shownInput } from '../../engine/graph/shown-values.ts';
+import { type RunAddress, nonce, workflowName, workflowNamePattern } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
-import { isTestRun, latestDeadlineOf } from '../../engine/log/head.ts';
+import { type Head, isTestRun, latestDeadlineOf } from '../../engine/log/head.ts';
 import { callerOf, callerSystemValues } from '../../engine/log/lineage.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import { createHash } from 'node:crypto';
@@ -12,18 +13,26 @@ import { createRun, isCreated } from './create-run.ts';
 import type { Resolved } from '../new-run.ts';
 import type { Decider } from '../decider.ts';
 import { loadPayload } from '../run-log/payloads.ts';
-import type { RunFold } from '../run-log/read-run-fold.ts';
 import { resolveStart, resolveVersion } from './start-run.ts';
 
 /** Maximum depth of nested runs, including the first one; it stops a workflow that calls itself. */
 export const maxCallDepth = 8;
 
-/** @returns why the run cannot be started; undefined if it exists */
+/** @returns why the run cannot be started, with its input; undefined if it exists */
 export async function startChildRun(
   decider: Decider,
-  { head }: RunFold,
+  { head }: { readonly head: Head },
   wait: ChildWait,
 ): Promise<Extract<ChildEnd, { status: 'refused' }> | undefined> {
+  const input = 'value' in wait.input ? wait.input.value : await loadPayload(decider.deps, head.address, wait.input.ref);
+  const refusal = await createChildRun(decider, head, wait, input);
+  if (refusal === undefined) return undefined;
+  const { workflowName: workflow, version } = wait;
+  const details = { ...refusal.error.details, input: defined({ workflow, version, input: shownInput(input) }) };
+  return { status: 'refused', error: { ...refusal.error, details } };
+}
+
+async function createChildRun(decider: Decider, head: Head, wait: ChildWait, input: JsonValue): Promise<Refused | undefined> {
   const { deps } = decider;
   const depth = (callerOf(head)?.depth ?? 0) + 1;
   if (depth >= maxCallDepth)
@@ -35,7 +44,6 @@ export async function startChildRun(
   const now = deps.clock.now();
   // A child never lasts longer than its caller may last, and no run starts after its deadline.
   if (head.deadlineAt <= now) return refused('deadline', 'deadline_exceeded', 'the deadline of the calling run has passed');
-  const input = 'value' in wait.input ? wait.input.value : await loadPayload(deps, head.address, wait.input.ref);
   const resolved = await resolve(decider, head.address, wait, input);
   if (resolved.kind !== 'found') return resolved;
   const { nodeId, iteration, attempt, parentClosePolicy, childRunId } = wait;
@@ -58,7 +66,7 @@ export async function startChildRun(
   return refused('error', created.kind, `the workflow ${wait.workflowName} cannot be called now: ${created.kind}`);
 }
 
-const scopeOf = ({ address: { projectId, environment } }: RunFold['head']) => ({ projectId, environment });
+const scopeOf = ({ address: { projectId, environment } }: Head) => ({ projectId, environment });
 
 type Refused = Extract<ChildEnd, { status: 'refused' }> & { readonly kind: 'refused' };
 
@@ -70,7 +78,7 @@ const refused = (cause: Failure['cause'], code: string, message: string, errors?
 
 async function resolve(
   decider: Decider,
-  scope: RunFold['head']['address'],
+  scope: RunAddress,
   { workflowName: name, version }: ChildWait,
   input: JsonValue,
 ): Promise<Resolved | Refused> {

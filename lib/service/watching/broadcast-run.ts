@@ -4,6 +4,7 @@
  * after a time limit, and another invocation continues.
  */
 import type { KeyId, Nonce, RunAddress } from '../../engine/ids.ts';
+import { isStart } from '../../engine/log/derived-events.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import { type DurationMs, type Instant, after, between, durationMs, instant, minutes, seconds } from '../../engine/time.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -13,7 +14,8 @@ import type { Deps } from '../deps.ts';
 import { type FollowedRun, beginFollowing, followRun } from './follow-run.ts';
 import { retryUnavailable } from '../run-log/retry-unavailable.ts';
 import { SocketSubscribers } from './socket-subscribers.ts';
-import { deltaFrame, frameOf } from './socket-frames.ts';
+import { derivedFrame, framesOf } from './derived-frames.ts';
+import { deltaFrame } from './socket-frames.ts';
 
 export interface BroadcasterDeps extends Pick<Deps, 'log' | 'streams' | 'blobs' | 'clock' | 'ids'> {
   readonly sockets: Sockets;
@@ -150,7 +152,12 @@ async function broadcastUpdates(
   const last = followed.state.nextEventId - 1;
   for await (const update of followRun({ log, streams, clock: pausing }, followed, last)) {
     // Retries, because a failed message is redelivered only minutes later.
-    if (update.kind === 'event') subscribers.broadcast(await retryUnavailable(clock, () => frameOf(deps, followed.run, update)));
+    if (update.kind === 'event') {
+      const frames = await retryUnavailable(clock, () => framesOf(deps, followed.run, followed.state, update));
+      frames.forEach((frame) => subscribers.broadcast(frame));
+    }
+    // The other derived events come with the frames of their event.
+    if (update.kind === 'derived' && isStart(update.event)) subscribers.broadcast(derivedFrame(update.event));
     if (update.kind === 'delta') subscribers.broadcast(deltaFrame(update.delta, update.received));
     if (signal.aborted) return;
   }

@@ -5,7 +5,7 @@
 import { defined } from '../../base/defined.ts';
 import { type RunAddress, topLevel } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
-import { type DerivedEvent, derivedEvents, stepStarts } from '../../engine/log/derived-events.ts';
+import { type DerivedEvent, derivedEvents } from '../../engine/log/derived-events.ts';
 import { deltaEventName } from '../../engine/log/event-names.ts';
 import { type RunState, applyCommit, emptyState, isTerminal, openNodes } from '../../engine/log/fold.ts';
 import { type PublicEvent, type MappedEvent, type RunIdentity, envelopeOf, mapEvents } from '../../engine/log/public-event.ts';
@@ -13,6 +13,7 @@ import { type DurationMs, durationMs, seconds } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import { DeltaSubscriptions, type ReceivedDelta } from './delta-subscriptions.ts';
+import { StartAnnouncer } from './start-announcer.ts';
 import { untilFirstGap } from '../run-log/read-run-fold.ts';
 
 /** Poll interval while updates arrive; it grows by half after each poll without updates. */
@@ -64,7 +65,7 @@ export async function* followRun(
   after: number,
 ): AsyncGenerator<RunUpdate, void, undefined> {
   const subscriptions = new DeltaSubscriptions(deps, run);
-  const announced = new Set<string>();
+  const starts = new StartAnnouncer(deps, run);
   let last = after;
   let commits = first;
   let interval: DurationMs = minPollInterval;
@@ -79,8 +80,8 @@ export async function* followRun(
       yield { kind: 'event', ...fact };
     }
     if (isTerminal(state.progress)) return;
-    for (const event of stepStarts(runInfo, state, { now: deps.clock.now(), last, announced })) yield { kind: 'derived', event };
     try {
+      for (const event of await starts.poll(runInfo, state, last)) yield { kind: 'derived', event };
       for await (const received of subscriptions.poll(state)) {
         hasUpdates = true;
         yield { kind: 'delta', delta: publicDelta(runInfo, last, received), received };

@@ -26,13 +26,17 @@ import { readRunFold } from '../run-log/read-run-fold.ts';
 export const maxFrameBytes = 131_072;
 /** A larger output or context is omitted and its size is given, because the rest of the frame needs room too. */
 export const maxFrameValueBytes = 98_304;
+/** The end of a run may cancel thousands of nodes. Each frame is a post, and a broadcaster has a limited time. */
+export const maxDerivedFrames = 500;
 /** Maximum length of an error message if the whole error does not fit. */
 const maxMessageLength = 4_096;
 
 /** The position of a frame: an event id, or the node and index of a delta. */
 export type FramePosition =
   | { readonly kind: 'event'; readonly eventId: number; /** no delta of this node follows */ readonly endedNode?: string }
-  | { readonly kind: 'delta'; readonly node: string; readonly index: number };
+  | { readonly kind: 'delta'; readonly node: string; readonly index: number }
+  /** a derived event, which has no id of its own; it comes before this event */
+  | { readonly kind: 'derived'; readonly beforeEvent: number };
 
 export interface SocketFrame {
   readonly position: FramePosition;
@@ -54,6 +58,7 @@ export const deltaFrame = (delta: PublicDelta, { node, delta: { index } }: Recei
   text: JSON.stringify(delta),
 });
 
+/** The frame of an event of the log. */
 export async function frameOf(
   deps: Pick<Deps, 'blobs' | 'clock' | 'log'>,
   run: RunAddress,
@@ -106,7 +111,7 @@ const textOf = (
   JSON.stringify({ type, eventId: id, runId, workflowId, timestamp, correlation, payload: withDocumentedNames(payload) });
 
 /** The engine's reference document spells ids in these two payloads with `ID`, for example `instanceID`. */
-const withDocumentedNames = (payload: JsonObject): JsonObject =>
+export const withDocumentedNames = (payload: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(payload).map(([name, value]) => [name.replace(/Id$/, 'ID'), value]));
 
 type BoundedValue = { readonly value: JsonValue } | { readonly omittedBytes: number };

@@ -180,12 +180,14 @@ class Progress {
   }
 
   isNew(position: FramePosition): boolean {
-    return position.kind === 'event' ? position.eventId > this.#after : position.index >= (this.#next.get(position.node) ?? 0);
+    if (position.kind === 'event') return position.eventId > this.#after;
+    if (position.kind === 'derived') return position.beforeEvent > this.#after;
+    return position.index >= (this.#next.get(position.node) ?? 0);
   }
 
   advance(position: FramePosition): void {
     if (position.kind === 'delta') this.#next.set(position.node, position.index + 1);
-    else {
+    else if (position.kind === 'event') {
       this.#after = Math.max(this.#after, position.eventId);
       if (position.endedNode !== undefined) this.#next.delete(position.endedNode);
     }

@@ -7,7 +7,9 @@ import { Unavailable } from '../../ports/unavailable.ts';
 import { type FollowedRun, beginFollowing, publicDelta } from './follow-run.ts';
 import { retryUnavailable } from '../run-log/retry-unavailable.ts';
 import { DeltaSubscriptions } from './delta-subscriptions.ts';
-import { type SocketFrame, deltaFrame, leftMessageOf, frameOf, heartbeatMessageOf } from './socket-frames.ts';
+import { type SocketFrame, deltaFrame, leftMessageOf, heartbeatMessageOf } from './socket-frames.ts';
+import { derivedFrame, framesOf } from './derived-frames.ts';
+import { StartAnnouncer } from './start-announcer.ts';
 import { SocketSubscriber } from './socket-subscriber.ts';
 import type { BroadcasterDeps } from './broadcast-run.ts';
 
@@ -136,12 +138,13 @@ export class SocketSubscribers {
 
   async #replayEvents(
     subscriber: SocketSubscriber,
-    { runInfo, commits }: Pick<FollowedRun, 'runInfo' | 'commits'>,
+    { runInfo, state, commits }: Pick<FollowedRun, 'runInfo' | 'state' | 'commits'>,
   ): Promise<void> {
     const { after } = subscriber.cursor;
     for (const fact of commits.flatMap((commit) => mapEvents(runInfo, commit))) {
       if (fact.event.eventId <= after) continue;
-      subscriber.replay(await retryUnavailable(this.#deps.clock, () => frameOf(this.#deps, this.#run, fact)));
+      const frames = await retryUnavailable(this.#deps.clock, () => framesOf(this.#deps, this.#run, state, fact));
+      for (const frame of frames) subscriber.replay(frame);
       await subscriber.waitForRoom();
       if (subscriber.end !== undefined) return;
     }
@@ -150,8 +153,11 @@ export class SocketSubscribers {
   async #catchUp(subscriber: SocketSubscriber, followed: FollowedRun): Promise<void> {
     await this.#replayEvents(subscriber, followed);
     const { runInfo, state } = followed;
+    const last = state.nextEventId - 1;
+    for (const start of await new StartAnnouncer(this.#deps, this.#run).poll(runInfo, state, last))
+      subscriber.replay(derivedFrame(start));
     for await (const received of new DeltaSubscriptions(this.#deps, this.#run).poll(state)) {
-      subscriber.replay(deltaFrame(publicDelta(runInfo, state.nextEventId - 1, received), received));
+      subscriber.replay(deltaFrame(publicDelta(runInfo, last, received), received));
     }
   }
 

@@ -34,7 +34,8 @@ const dynamodbLocal = (): readonly Implementation[] => {
 /** A running DynamoDB-compatible service that is tested too. */
 const endpoint = process.env['STEPWELL_TEST_DYNAMODB_ENDPOINT'];
 
-const dynaliteServer: Implementation = {
+/** Runs on every platform. */
+export const dynaliteServer: Implementation = {
   name: 'dynalite',
   start: () =>
     startEmulator(process.execPath, (port) => [dynalite, '--port', `${port}`, '--host', '127.0.0.1', '--createTableMs', '0']),

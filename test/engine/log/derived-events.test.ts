@@ -1,7 +1,7 @@
 /** The start of a step of code, which no commit records. */
 import { expect, test } from 'vitest';
 import { attempt, commitNo, environment, nodeId, projectId, runId, topLevel, workflowName } from '../../../lib/engine/ids.ts';
-import { stepStarts } from '../../../lib/engine/log/derived-events.ts';
+import { unrecordedStarts } from '../../../lib/engine/log/derived-events.ts';
 import { applyEvent, emptyState } from '../../../lib/engine/log/fold.ts';
 import { after, durationMs, instant, iso, seconds } from '../../../lib/engine/time.ts';
 
@@ -35,7 +35,8 @@ const dispatched = () => {
 test('a step function is announced once, after it has run for a second', () => {
   const state = dispatched();
   const announced = new Set<string>();
-  const startsAt = (ms: number) => stepStarts(run, state, { now: after(noon, durationMs(ms)), last: 2, announced });
+  const startsAt = (ms: number) =>
+    unrecordedStarts(run, state, { now: after(noon, durationMs(ms)), last: 2, announced, heartbeats: new Map() });
   expect(startsAt(999)).toEqual([]);
   expect(startsAt(1_000)).toMatchObject([
     {
@@ -57,5 +58,7 @@ test('a step that has ended by then is not announced', () => {
     { type: 'NODE_COMPLETED', ...node, output: { value: 1 }, handle: null, startedAt: noon, endedAt: after(noon, seconds(1)) },
     { commit: commitNo(2), at: after(noon, seconds(1)) },
   );
-  expect(stepStarts(run, state, { now: after(noon, seconds(9)), last: 3, announced: new Set() })).toEqual([]);
+  expect(
+    unrecordedStarts(run, state, { now: after(noon, seconds(9)), last: 3, announced: new Set(), heartbeats: new Map() }),
+  ).toEqual([]);
 });

@@ -20,7 +20,7 @@ const chained = async (nodes: number) => {
     reads.push({ after, given: given.length });
     return given;
   };
-  return { run, reads, deps: { log: overrideMethods(env.ports.log, { commitsAfter }) } };
+  return { run, reads, deps: { ...env.deps, log: overrideMethods(env.ports.log, { commitsAfter }) } };
 };
 const total = (reads: readonly { readonly given: number }[]): number => reads.reduce((sum, { given }) => sum + given, 0);
 
@@ -34,8 +34,10 @@ describe('a log of three thousand commits', () => {
       if (page.kind !== 'found') throw new Error(page.kind);
       seen.push(...page.events.map(({ eventId }) => eventId));
       [after, isOver] = [page.last, !page.hasMore];
-      // Near its start the log is read from there; further on a search finds the position.
-      expect(total(reads)).toBeLessThanOrEqual(after <= 1_250 ? 1_500 : 700);
+      // Near its start the log is read from there; further on a search finds the position. The page with the run's end names the
+      // nodes that the end cancelled, so it needs the fold.
+      const fold = page.hasMore ? 0 : 3_000;
+      expect(total(reads) - fold).toBeLessThanOrEqual(after <= 1_250 ? 1_500 : 700);
     }
     expect(seen).toEqual(seen.map((_, index) => index + 1));
     expect(seen.length).toBeGreaterThan(6_000);

@@ -7,7 +7,7 @@ import { after, between, hours, minutes, seconds } from '../../../lib/engine/tim
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
 import { maxJoinedRuns } from '../../../lib/service/watching/join-run.ts';
-import { maxFrameBytes, maxFrameValueBytes } from '../../../lib/service/watching/socket-frames.ts';
+import { maxDerivedFrames, maxFrameBytes, maxFrameValueBytes } from '../../../lib/service/watching/socket-frames.ts';
 import { maxPosts } from '../../../lib/service/watching/socket-subscriber.ts';
 import {
   replaceBroadcaster,
@@ -15,10 +15,13 @@ import {
   socketHeartbeatInterval,
 } from '../../../lib/service/watching/broadcast-run.ts';
 import { type SocketTestEnv, type ReceivedFrame, createSocketTestEnv, connectionIdOf } from '../socket-test-env.ts';
-import { type TestEnv, createTestEnv, scope, workflow } from '../test-env.ts';
+import { startCodeRun } from '../code-test-env.ts';
+import { functionCommand } from '../scripted-programs.ts';
+import { type TestEnv, createTestEnv, finished, scope, workflow } from '../test-env.ts';
 
+/** Derived frames have no id. */
 const eventIds = (seen: readonly ReceivedFrame[]) =>
-  seen.filter(({ type }) => type.startsWith('workflow_')).map(({ eventId }) => eventId ?? 0);
+  seen.flatMap(({ type, eventId }) => (type.startsWith('workflow_') && eventId !== undefined ? [eventId] : []));
 const statuses = (seen: readonly ReceivedFrame[]) =>
   seen
     .filter(({ type }) => type.startsWith('workflow_'))
@@ -112,6 +115,69 @@ describe('frames', () => {
     });
     expect(deltas(stage.framesOf('a'))).toEqual([0, 1, 2, 3]);
     expect(statuses(stage.framesOf('a')).at(-1)).toBe('run cancelled');
+  });
+
+  test('of printed lines and of cancelled nodes come before their event, without an id', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>z1 a>z2', { z1: { ms: 3_600_000 }, z2: { ms: 3_600_000 } }));
+    const run = await env.begin('flow');
+    const runAttempt = async () => ({ outcome: finished('a'), printed: ['one', 'two'] });
+    for (const job of env.ports.jobs.takeSent()) await env.take(job, { worker: { ...env.worker, runAttempt } });
+    await cancelRun(env.worker, run);
+    const stage = createSocketTestEnv(env);
+    await stage.join('a', run);
+    await stage.settle();
+    const seen = stage.framesOf('a');
+    const log = seen.findIndex(({ type }) => type === 'node.log');
+    expect(seen[log]).toMatchObject({ runId: run.runId, payload: { nodeId: 'a', attempt: 1, lines: ['one', 'two'] } });
+    expect(seen[log + 1]).toMatchObject({ payload: { nodeID: 'a', status: 'completed' } });
+    expect(statuses(seen).slice(-3)).toEqual(['z1 cancelled', 'z2 cancelled', 'run cancelled']);
+    const withoutId = seen.filter(({ type, payload }) => type === 'node.log' || payload?.['status'] === 'cancelled');
+    expect(withoutId.map(({ eventId }) => eventId)).toEqual([undefined, undefined, undefined, seen.at(-2)?.eventId]);
+
+    const [end] = seen.slice(-2);
+    await stage.join('late', run, { after: end?.eventId ?? 0 });
+    await stage.settle();
+    expect(types(stage.framesOf('late')), 'a member that has seen the end').toEqual(['joined', 'left']);
+  });
+
+  test('name at most 500 nodes that one event cancelled', async () => {
+    const env = createTestEnv();
+    const sleepers = Array.from({ length: 501 }, (_, index) => `z${index}`);
+    const configs = Object.fromEntries(sleepers.map((id) => [id, { ms: 3_600_000 }]));
+    await env.publish(workflow('flow', sleepers.map((id) => `a>${id}`).join(' '), configs));
+    const run = await env.begin('flow');
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    await cancelRun(env.worker, run);
+    const stage = createSocketTestEnv(env);
+    await stage.join('a', run);
+    await stage.settle();
+    const seen = statuses(stage.framesOf('a'));
+    expect(seen.filter((status) => status.endsWith(' cancelled'))).toHaveLength(maxDerivedFrames + 1);
+    expect(seen.at(-1)).toBe('run cancelled');
+  });
+
+  test('say that a step runs, also to a later member', async () => {
+    const held = Promise.withResolvers<null>();
+    const { env, run } = await startCodeRun([[functionCommand('charge')]], { stepFunction: () => held.promise });
+    const stage = createSocketTestEnv(env);
+    const tasks = [...env.ports.jobs.takeSent(), ...env.ports.jobs.takeMessages()].map((job) => env.take(job));
+    while ((await env.fold(run)).state.open.size < 2) await new Promise((resolve) => setImmediate(resolve));
+    await stage.join('early', run);
+    let pauses = 0;
+    await stage.settle({
+      onPause: async () => {
+        pauses += 1;
+        if (pauses === 20) await stage.join('late', run);
+        if (pauses === 40) await cancelRun(env.worker, run);
+      },
+    });
+    held.resolve(null);
+    await Promise.all(tasks);
+    for (const name of ['early', 'late'])
+      expect(statuses(stage.framesOf(name)).filter((status) => status.endsWith(' running'))).toContainEqual(
+        expect.stringMatching(/^(?!run|\.workflow).* running$/),
+      );
   });
 
   test('omit values that are too large and give their size; no frame exceeds the gateway limit', async () => {
@@ -356,7 +422,7 @@ describe('consecutive broadcasters', () => {
     const before = stage.framesOf('a').length;
     await cancel(given);
     await stage.settle();
-    expect(statuses(stage.framesOf('a').slice(before))).toEqual(['run cancelled']);
+    expect(statuses(stage.framesOf('a').slice(before))).toEqual(['talk cancelled', 'run cancelled']);
   });
 
   test('an announced message that is lost does not block later broadcasters', async () => {

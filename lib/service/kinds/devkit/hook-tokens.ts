@@ -13,7 +13,7 @@ import { readRunFold } from '../../run-log/read-run-fold.ts';
 import { type DevKitFold, type World, devKitOf, isDevKit } from './world.ts';
 
 /** A request that claims a token ends earlier: afterwards a claim without its event is dead. */
-const maxClaimAge = seconds(60);
+export const maxClaimAge = seconds(60);
 /** How long a request waits for the event of another one's claim. */
 const maxWait = seconds(4);
 const pause: DurationMs = durationMs(100);

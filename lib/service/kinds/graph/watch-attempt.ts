@@ -35,7 +35,9 @@ export async function watchAttempt(
 ): Promise<void> {
   const { deps } = decider;
   const startedAt = deps.clock.now();
-  // In a wide fan-out, a start commit for each sibling would cause the contention that the collector avoids.
+  // In a wide fan-out, a start commit for each sibling would cause the contention that the collector avoids. An early heartbeat has
+  // the start instead. A later delivery has recorded its begin already.
+  const unrecordedStart = open.via === 'collect' && deliveries === undefined ? startedAt : undefined;
   let isAnnounced = open.via === 'collect' || open.status === 'running';
   const check = async (): Promise<CheckedAttempt> => {
     await readTail(deps, fold);
@@ -54,6 +56,7 @@ export async function watchAttempt(
     head: fold.head,
     open,
     deliveries,
+    unrecordedStart,
     untilLimit: () => node.policy.timeoutMs + graceMs - between(startedAt, deps.clock.now()),
     stopAtLimit: () => stop.abort(),
     checkInterval: () => (isAnnounced ? cancelCheckInterval : announceAfter),

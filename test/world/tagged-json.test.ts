@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MalformedTag, decodeTagged, encodeTagged } from '../../lib/base/tagged-json.ts';
+import { MalformedTag, decodeTagged, encodeTagged } from '../../lib/world/tagged-json.ts';
 
 const throughText = (value: unknown): unknown => decodeTagged(JSON.parse(JSON.stringify(encodeTagged(value))));
 
