@@ -3,7 +3,7 @@
  * package. It does without the rules of cdk-nag, which the repository's own synthesis checks.
  */
 import { App } from 'aws-cdk-lib';
-import { functionsDirectory } from '../lib/constructs/functions.ts';
+import { functionsDirectory } from '../lib/constructs/bundled-functions.ts';
 import { parseSettings } from '../lib/stacks/settings.ts';
 import { addStacks } from '../lib/stacks/stacks.ts';
 

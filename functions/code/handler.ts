@@ -3,9 +3,8 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { processEachMessage, isRedelivered, logKeysOf, receivesOf } from '../batch.ts';
 import { codeDeciderOf, invocationDeadlineOf, loggerOf } from '../wiring.ts';
-import { codeWorldOf } from './code-world.ts';
-import { type CodeRunner, handleCodeJob } from './handle-code-job.ts';
-import { createCodeRuntimes, worldFunction } from './wiring.ts';
+import { createRunner } from './create-runner.ts';
+import { handleCodeJob } from './handle-code-job.ts';
 
 const logger = loggerOf('code');
 const decider = codeDeciderOf('code');
@@ -15,9 +14,8 @@ const hostOptions = {
   memoryMb: Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? minMemoryMb),
   // Output of deployed code is logged under a fixed message, so that it cannot imitate a log line of the product.
   print: (line: object) => logger.info('output of deployed code', { ...line }),
-  world: codeWorldOf(decider, logger, worldFunction()),
 };
-const runner: CodeRunner = { ...decider, ...createCodeRuntimes(decider.deps, hostOptions) };
+const runner = createRunner(decider, logger, hostOptions);
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
   processEachMessage(event, context, logger, (record) => handleRecord(record, context));

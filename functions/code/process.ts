@@ -1,7 +1,5 @@
 /** Runs deployed code in a long-running process instead of the code function. Consumes the code queue until it is stopped. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { parseJob, parseMessage } from '../../lib/codec/jobs.ts';
 import { environmentNames } from '../../lib/contract/environment.ts';
 import {
@@ -17,9 +15,10 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { ReceivedMessage } from '../../lib/ports/work-queue.ts';
 import { consumeQueue, type ConsumerEvent } from '../../lib/service/execution/consume-queue.ts';
 import { logKeysOf } from '../batch.ts';
-import { codeWorldOf } from './code-world.ts';
-import { type CodeRunner, handleCodeJob } from './handle-code-job.ts';
-import { codeQueue, createCodeRuntimes, settingsErrorOf, worldFunction } from './wiring.ts';
+import { createRunner } from './create-runner.ts';
+import { handleCodeJob } from './handle-code-job.ts';
+import { availableMemoryBytes, createTemporaryFolder } from './machine.ts';
+import { codeQueue, settingsErrorOf } from './queue-wiring.ts';
 import { codeDeciderOf, hopLimiter, loggerOf } from '../wiring.ts';
 
 /** SQS limits a visibility timeout to twelve hours. A workflow task hands off before. */
@@ -33,7 +32,7 @@ export const runWorker: RunWorker = async (options) => {
     .filter((name) => process.env[name] === undefined);
   if (missingNames.length > 0) return { kind: 'missing_variables', names: missingNames };
   useQueueRegion(process.env);
-  const folder = mkdtempSync(join(tmpdir(), 'stepwell-worker-'));
+  const folder = createTemporaryFolder();
   try {
     return await runUntilStopped(options, folder);
   } catch (error) {
@@ -55,8 +54,7 @@ async function runUntilStopped(
   const memoryMb = Math.floor(availableMemoryBytes() / 1_048_576);
   // Output of deployed code is logged under a fixed message, so that it cannot imitate a log line of the product.
   const print = (line: object): void => log({ ...line, level: 'info', message: 'output of deployed code' });
-  const world = codeWorldOf(decider, loggerOf('worker-process'), worldFunction());
-  const runner: CodeRunner = { ...decider, ...createCodeRuntimes(deps, { memoryMb, folder, print, world }) };
+  const runner = createRunner(decider, loggerOf('worker-process'), { memoryMb, folder, print });
   await checkTables(deps);
   const { handled, abandoned } = await consumeQueue(
     {
@@ -91,12 +89,6 @@ async function checkTables({ log, deployments }: CodeDeps): Promise<void> {
 function useQueueRegion(variables: NodeJS.ProcessEnv): void {
   const region = /^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\./.exec(variables[environmentNames.codeQueueUrl] ?? '')?.[1];
   if (region !== undefined) variables['AWS_REGION'] = region;
-}
-
-/** The memory limit of the container if there is one, else the memory of the machine. */
-function availableMemoryBytes(): number {
-  const constrainedBytes = process.constrainedMemory();
-  return constrainedBytes > 0 ? Math.min(constrainedBytes, totalmem()) : totalmem();
 }
 
 /** Logs the first, second, fourth, eighth … failure of an outage, so that a long outage does not flood the log. */

@@ -1,18 +1,14 @@
 /** Wires the runtimes of deployed code: threads of this process, which is the code function or a worker process. */
 import { codeVariables } from '../../lib/api/schemas/code-variables.ts';
 import { AssumedRole } from '../../lib/aws/assumed-role.ts';
-import { functionClient, queueClient, sessionClient, waitingQueueClient } from '../../lib/aws/clients.ts';
+import { sessionClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
-import { settingsErrorOf } from '../../lib/aws/settings-error.ts';
-import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
-import { WorldFunction } from '../../lib/aws/world-function.ts';
 import { defined } from '../../lib/base/defined.ts';
 import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
 import { ThreadSlots, heapShare } from '../../lib/bundles/thread-slots.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
 import type { AppCalls } from '../../lib/ports/devkit.ts';
-import type { WorkQueue } from '../../lib/ports/work-queue.ts';
 import type { WorldCalls } from '../../lib/ports/world-calls.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';
@@ -47,15 +43,4 @@ export function createCodeRuntimes(
   });
   const apps = createAppCalls(ports.clock);
   return { bundles: new LocalBundles(host), programs: new ThreadPrograms(host), apps };
-}
-
-export { settingsErrorOf };
-
-export const codeQueue = (): WorkQueue =>
-  new SqsWorkQueue({ client: queueClient(), longPollClient: waitingQueueClient() }, settingsFrom(process.env).codeQueueUrl);
-
-/** Serves calls of deployed code about other runs; undefined where the process has no function for them. */
-export function worldFunction(): WorldCalls | undefined {
-  const name = settingsFrom(process.env).worldFunction;
-  return name === undefined ? undefined : new WorldFunction(functionClient(), name);
 }

@@ -4,16 +4,14 @@ import type * as kms from 'aws-cdk-lib/aws-kms';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct, type IDependable } from 'constructs';
 import { defaultConcurrency, minConcurrency } from '../contract/concurrency.ts';
-import { type EnvironmentName, type FunctionName, environmentNames, functionNames } from '../contract/environment.ts';
+import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
 import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
 import { CodeRole } from './code-access.ts';
-import { allow } from './statements.ts';
 import { defaultWorkerTimeoutSeconds, functionShapes } from './function-shapes.ts';
 import type { ProductResources } from './resources.ts';
 import { type Network, ProductFunction } from './product-function.ts';
 import type { ParsedSettings } from './settings.ts';
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { bundledFunctions } from './bundled-functions.ts';
 import { join } from 'node:path';
 
 type CodeRunsIn = 'lambda' | 'worker' | 'both';
@@ -181,7 +179,7 @@ export class Functions extends Construct {
   private connectWorld(): void {
     const [code, world] = [this.get('code'), this.get('world')];
     if (code === undefined || world === undefined) return;
-    code.role.addToPolicy(allow(['lambda:InvokeFunction'], [world.lambda.functionArn]));
+    code.allowInvoking(world);
     code.setVariable('worldFunction', world.lambda.functionName);
   }
 
@@ -250,7 +248,7 @@ function environmentValues({
     moderation: versionOf('moderation'),
     databases: versionOf('databases'),
     codeVariables: versionOf('codeVariables'),
-    // Set when the WebSocket API exists.
+    // Set where the function of the World and the role of deployed code exist.
     worldFunction: '',
     codeRoleArn: '',
   };
@@ -262,19 +260,3 @@ const pascalCase = (name: string) =>
     .split('-')
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('');
-
-/** `npm run build:functions` writes the second, `npm run build` the first. */
-const candidates = ['../functions', '../../dist/functions'];
-
-export function functionsDirectory(): string {
-  const found = candidates
-    .map((candidate) => fileURLToPath(new URL(candidate, import.meta.url)))
-    .find((candidate) => existsSync(candidate));
-  if (found === undefined) throw new Error('No function bundles were found. Run `npm run build:functions`.');
-  return found;
-}
-
-/** The functions that a directory of bundles contains: those with `<directory>/<name>/index.mjs`. */
-export function bundledFunctions(directory: string): readonly FunctionName[] {
-  return functionNames.filter((name) => existsSync(join(directory, name, 'index.mjs')));
-}

@@ -11,7 +11,7 @@ import { Construct } from 'constructs';
 import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
 import { checkEnvironmentSize } from './environment-size.ts';
 import { type FunctionShape, commonEnvironment } from './function-shapes.ts';
-import { acknowledgeWildcard, keyStatement } from './statements.ts';
+import { acknowledgeWildcard, allow, keyStatement } from './statements.ts';
 import { acknowledgeDynamicResources, permissions, statementsOf } from './permissions.ts';
 import type { ProductResources } from './resources.ts';
 
@@ -111,6 +111,10 @@ export class ProductFunction extends Construct {
     checkEnvironmentSize(this.lambda, name);
     if (network !== undefined) this.allowNetworkInterfaces();
     acknowledgeDynamicResources(this.role, shape.permissions, resources);
+  }
+
+  allowInvoking(other: ProductFunction): void {
+    this.role.addToPolicy(allow(['lambda:InvokeFunction'], [other.lambda.functionArn]));
   }
 
   /** Variables of resources that exist only in some deployments. */

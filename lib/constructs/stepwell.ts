@@ -2,16 +2,10 @@
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { type IStepwell, ImportedStepwell, Installation, type StepwellAttributes } from './installation.ts';
+import { bundledFunctions, functionsDirectory } from './bundled-functions.ts';
 import { grantCodeWorker } from './code-access.ts';
 import { ApplicationKeys, FirstKey } from './first-key.ts';
-import {
-  type ExecutionProps,
-  bundledFunctions,
-  executionSettings,
-  Functions,
-  functionsDirectory,
-  stepwellDefaults,
-} from './functions.ts';
+import { type ExecutionProps, executionSettings, Functions, stepwellDefaults } from './functions.ts';
 import { type GatewayProps, createGateways } from './gateways.ts';
 import { type ObservabilityProps, createObservability } from './observability.ts';
 import type { NodeQueueKind } from './queues.ts';

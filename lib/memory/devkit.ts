@@ -16,7 +16,7 @@ import { runName, scopeName } from './runs.ts';
 
 const nameIn = (scope: Scope, name: string): string => `${scopeName(scope)}#${name}`;
 
-export class MemoryHookTokens implements HookTokens {
+class MemoryHookTokens implements HookTokens {
   readonly #claims = new Map<string, TokenClaim>();
   readonly #hooks = new Map<string, RunId>();
 
@@ -54,7 +54,7 @@ export class MemoryHookTokens implements HookTokens {
 const streamName = ({ runId, name, ...scope }: StreamName): string =>
   runId === undefined ? nameIn(scope, name) : `${runName({ ...scope, runId })}#${name}`;
 
-export class MemoryDevKitStreams implements DevKitStreams {
+class MemoryDevKitStreams implements DevKitStreams {
   readonly #flushes = new Map<string, StreamFlush[]>();
   readonly #names = new Map<string, Set<string>>();
   readonly #runs = new Map<string, RunId>();
@@ -94,7 +94,7 @@ export class MemoryDevKitStreams implements DevKitStreams {
   }
 }
 
-export class MemoryRegisteredApps implements RegisteredApps {
+class MemoryRegisteredApps implements RegisteredApps {
   readonly #apps = new Map<string, RegisteredApp>();
 
   async register(scope: Scope, app: RegisteredApp, _expiresAt: Instant): Promise<RegisteredApp> {

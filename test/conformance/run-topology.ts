@@ -284,6 +284,7 @@ class Player {
       case 'slot':
         return reconcileSlot(worker, job);
       case 'message':
+      case 'devkit':
       case 'workflow_task':
       case 'signal':
       case 'waits':

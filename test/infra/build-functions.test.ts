@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { bundledFunctions } from '../../lib/constructs/functions.ts';
+import { bundledFunctions } from '../../lib/constructs/bundled-functions.ts';
 import { buildFunctions } from '../../scripts/build-functions.ts';
 
 function sourcesOf(handlers: Readonly<Record<string, string>>): { readonly sources: string; readonly outdir: string } {

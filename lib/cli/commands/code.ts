@@ -38,6 +38,13 @@ export const registerClock: Register = (program, createHandler) => {
     .action(createHandler(async () => (await import('../project/clock.ts')).advanceClock));
 };
 
+const deployHelp = `
+Without a folder, the command deploys the code workflows of the current project (stepwell.config.ts here or in a parent folder).
+In an app of the Workflow DevKit it deploys what 'npx workflow build' wrote to .well-known/workflow/v1.
+A folder must contain .well-known/workflow/v1/flow.js, step.js, the files that they import, and manifest.json:
+{ "workflows": [{ "name": "…" }], "steps": [{ "name": "…" }] } and an optional "deploymentId".
+Runs in flight stay on their deployment.`;
+
 export const registerDeployments: Register = (program, createHandler) => {
   program
     .command('deploy [folder]')
@@ -51,15 +58,7 @@ export const registerDeployments: Register = (program, createHandler) => {
     )
     .option('--yes', 'remove workflows without asking, also if open runs or schedules use them')
     .option('--no-activate', 'upload and verify only; runs can start on it by its id')
-    .addHelpText(
-      'after',
-      `
-Without a folder, the command deploys the code workflows of the current project (stepwell.config.ts here or in a parent folder).
-In an app of the Workflow DevKit it deploys what 'npx workflow build' wrote to .well-known/workflow/v1.
-A folder must contain .well-known/workflow/v1/flow.js, step.js, the files that they import, and manifest.json:
-{ "workflows": [{ "name": "…" }], "steps": [{ "name": "…" }] } and an optional "deploymentId".
-Runs in flight stay on their deployment.`,
-    )
+    .addHelpText('after', deployHelp)
     .action(createHandler(async () => (await import('../actions/deploy.ts')).deploy));
   program
     .command('activate <deploymentId>')

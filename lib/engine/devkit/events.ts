@@ -31,7 +31,7 @@ export type CreatableEvent = (typeof creatableEvents)[number];
 export const devKitEvents = [...creatableEvents, 'hook_conflict'] as const;
 export type DevKitEventName = (typeof devKitEvents)[number];
 
-export const terminalRunEvents = ['run_completed', 'run_failed', 'run_cancelled'] as const;
+const terminalRunEvents = ['run_completed', 'run_failed', 'run_cancelled'] as const;
 export type TerminalRunEvent = (typeof terminalRunEvents)[number];
 export const isTerminalRunEvent = (event: DevKitEventName): event is TerminalRunEvent =>
   terminalRunEvents.some((each) => each === event);

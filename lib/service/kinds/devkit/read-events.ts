@@ -56,7 +56,7 @@ export async function listEvents(
   return answer(await pageOf(deps, fold, found, resolveData, through < last, pagination.cursor));
 }
 
-export const lastEventOf = ({ state }: DevKitFold): number => state.nextEventId - 1;
+const lastEventOf = ({ state }: DevKitFold): number => state.nextEventId - 1;
 
 /** The events after one and up to another, in their order. */
 export async function eventsBetween(

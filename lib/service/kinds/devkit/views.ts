@@ -15,7 +15,7 @@ import type { Commit } from '../../../engine/log/commit.ts';
 import { type Instant, iso } from '../../../engine/time.ts';
 import { type DevKitFold, devKitOf } from './world.ts';
 
-export const dateOf = (moment: Instant): JsonObject => ({ $date: iso(moment) });
+const dateOf = (moment: Instant): JsonObject => ({ $date: iso(moment) });
 const optionalDate = (moment: Instant | undefined): JsonObject | undefined => (moment === undefined ? undefined : dateOf(moment));
 
 /** Values of the platform in the first event, such as the run that this one repeats. */

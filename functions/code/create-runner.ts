@@ -1,0 +1,16 @@
+/** What runs deployed code, in the code function and in a worker process alike. */
+import type { Logger } from '@aws-lambda-powertools/logger';
+import { codeWorldOf } from './code-world.ts';
+import type { CodeRunner } from './handle-code-job.ts';
+import { type CodeHostOptions, createCodeRuntimes } from './wiring.ts';
+import { worldFunction } from './world-wiring.ts';
+
+/** @param decider takes the heads of runs from the messages of this process */
+export function createRunner(
+  decider: Omit<CodeRunner, 'bundles' | 'programs' | 'apps'>,
+  logger: Logger,
+  options: Omit<CodeHostOptions, 'world'>,
+): CodeRunner {
+  const world = codeWorldOf(decider, logger, worldFunction());
+  return { ...decider, ...createCodeRuntimes(decider.deps, { ...options, world }) };
+}
