@@ -11,11 +11,12 @@ import { LocalBundles } from '../../lib/bundles/local-bundles.ts';
 import { ThreadPrograms } from '../../lib/bundles/thread-programs.ts';
 import { ThreadSlots, heapShare } from '../../lib/bundles/thread-slots.ts';
 import type { DeploymentId } from '../../lib/engine/ids.ts';
+import type { AppCalls } from '../../lib/ports/devkit.ts';
 import type { WorkQueue } from '../../lib/ports/work-queue.ts';
 import type { WorldCalls } from '../../lib/ports/world-calls.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';
-import { type HttpAppCalls, createAppCalls } from './app-calls.ts';
+import { createAppCalls } from './app-wiring.ts';
 
 export interface CodeHostOptions {
   /** of the process */
@@ -32,7 +33,7 @@ export interface CodeHostOptions {
 export function createCodeRuntimes(
   ports: Pick<Deps, 'artifacts' | 'clock'>,
   { memoryMb, folder, print, world }: CodeHostOptions,
-): { readonly bundles: LocalBundles; readonly programs: ThreadPrograms; readonly apps: HttpAppCalls } {
+): { readonly bundles: LocalBundles; readonly programs: ThreadPrograms; readonly apps: AppCalls } {
   const { codeRoleArn } = settingsFrom(process.env);
   const role = codeRoleArn === undefined ? undefined : new AssumedRole(sessionClient(), codeRoleArn, ports.clock);
   const host = defined({

@@ -172,7 +172,7 @@ export const worldRoutes = [
     operationId: 'readWorldStreamChunks',
     summary: 'Returns a page of the chunks of a stream',
     body: { schema: world.readChunksBody, limitBytes: small },
-    responses: { 200: ok('A page of chunks', world.worldPage) },
+    responses: { 200: ok('A page of chunks', world.worldChunks) },
     errors: worldErrors,
   },
   {
@@ -190,7 +190,7 @@ export const worldRoutes = [
     operationId: 'readWorldStream',
     summary: 'Returns the chunks that a stream has now, from an index on',
     query: world.readStreamQuery,
-    responses: { 200: ok('A page of chunks', world.worldPage) },
+    responses: { 200: ok('A page of chunks', world.worldChunks) },
     errors: worldErrors,
   },
   {

@@ -19,10 +19,10 @@ const answerShape = z.discriminatedUnion('kind', [
 ]);
 
 export class WorldFunction implements WorldCalls {
-  readonly #client: LambdaClient;
+  readonly #client: Pick<LambdaClient, 'send'>;
   readonly #functionName: string;
 
-  constructor(client: LambdaClient, functionName: string) {
+  constructor(client: Pick<LambdaClient, 'send'>, functionName: string) {
     this.#client = client;
     this.#functionName = functionName;
   }

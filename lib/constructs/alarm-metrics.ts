@@ -17,7 +17,7 @@ export interface MonitoredResources {
   readonly queues: Queues;
   readonly storage: Storage;
   readonly timers: Timers;
-  readonly functions: ReadonlyMap<string, { readonly lambda: lambda.IFunction; readonly consumesQueues?: boolean }>;
+  readonly functions: ReadonlyMap<string, { readonly lambda: lambda.IFunction; readonly allowsLoops?: boolean }>;
   readonly restApi: apigateway.RestApi | undefined;
   /** undefined: the traces function is not deployed */
   readonly traceQueue?: sqs.IQueue | undefined;
@@ -79,8 +79,8 @@ export const throttlesOf =
 /** Covers the functions that consume queues. Lambda reports the metric only for functions whose recursive loops it ends. */
 export const recursiveInvocationsDropped: MetricsOf = ({ functions }) =>
   sums(
-    [...functions.values()].flatMap(({ lambda, consumesQueues }) =>
-      consumesQueues === true ? [lambda.metric('RecursiveInvocationsDropped', total)] : [],
+    [...functions.values()].flatMap(({ lambda, allowsLoops }) =>
+      allowsLoops === true ? [lambda.metric('RecursiveInvocationsDropped', total)] : [],
     ),
   );
 

@@ -4,6 +4,7 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { allow, keyStatement } from './statements.ts';
 import type * as kms from 'aws-cdk-lib/aws-kms';
+import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import { functionShapes } from './function-shapes.ts';
 import { type PermissionName, acknowledgeDynamicResources, statementsOf } from './permissions.ts';
 import type { ProductResources } from './resources.ts';
@@ -42,12 +43,21 @@ export function grantCodeWorker(
   scope: Construct,
   grantee: iam.IGrantable,
   resources: ProductResources,
-  { key, codeRole }: { readonly key: kms.IKey | undefined; readonly codeRole: iam.Role | undefined },
+  {
+    key,
+    codeRole,
+    world,
+  }: {
+    readonly key: kms.IKey | undefined;
+    readonly codeRole: iam.Role | undefined;
+    readonly world: lambda.IFunction | undefined;
+  },
 ): void {
   const statements = statementsOf(workerPermissions, resources);
   const keyStatements = key === undefined ? [] : [keyStatement(scope, key, ['dynamodb', 's3', 'sqs'])];
   const assumeRoleStatements = codeRole === undefined ? [] : [allow(['sts:AssumeRole'], [codeRole.roleArn])];
-  for (const statement of [...statements, ...keyStatements, ...assumeRoleStatements])
+  const invokeStatements = world === undefined ? [] : [allow(['lambda:InvokeFunction'], [world.functionArn])];
+  for (const statement of [...statements, ...keyStatements, ...assumeRoleStatements, ...invokeStatements])
     grantee.grantPrincipal.addToPrincipalPolicy(statement);
   if (Construct.isConstruct(grantee)) acknowledgeDynamicResources(grantee, workerPermissions, resources);
 }

@@ -38,7 +38,7 @@ const advanceRunPermissions: readonly PermissionName[] = [
 export const commonEnvironment: readonly EnvironmentName[] = ['retentionDays', 'idempotencyHours', 'requireHttps', 'metrics'];
 
 /** Every function that advances runs can also advance or end runs of deployed code. */
-const advanceCodeRunPermissions: readonly PermissionName[] = ['send code messages', 'unpin deployments', 'release hook tokens'];
+const advanceCodeRunPermissions: readonly PermissionName[] = ['send code messages', 'unpin deployments'];
 
 /** Default timeout of the worker and of the code function; settings override it. */
 export const defaultWorkerTimeoutSeconds = 900;
@@ -50,11 +50,7 @@ export const broadcasterTimeoutSeconds = 120;
 export const tracesTimeoutSeconds = 60;
 
 /** Starting a run: record its idempotency key and pin its deployment. */
-const startRunPermissions: readonly PermissionName[] = [
-  'record idempotency keys',
-  'pin deployments',
-  'find registered applications',
-];
+const startRunPermissions: readonly PermissionName[] = ['record idempotency keys', 'pin deployments'];
 
 export const functionShapes: Record<FunctionName, FunctionShape> = {
   api: {
@@ -74,6 +70,8 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'publish workflows',
       'request deletions',
       'issue tickets',
+      // A rerun of a DevKit run.
+      'find registered applications',
     ],
   },
   events: {

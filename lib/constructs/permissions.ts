@@ -119,8 +119,6 @@ export const permissions = {
   'create runs of the DevKit': { environment: ['runsTable'], records: { runs: { run: 'p', due: 'p' } } },
   /** Messages to bundle runs are events of their logs. */
   'write bundle runs': { environment: ['runsTable'], records: { runs: { code: 'pu', due: 'p' } } },
-  /** A run that ends frees the tokens of its hooks. */
-  'release hook tokens': { environment: ['runsTable'], records: { runs: { 'devkit-name': 'd' } } },
   'list runs': {
     environment: ['runsTable'],
     records: { runs: { run: 'b', code: 'b', devkit: 'b' } },

@@ -41,6 +41,8 @@ export class ProductFunction extends Construct {
   readonly lambda: lambda.Function;
   readonly role: iam.Role;
   readonly consumesQueues: boolean;
+  /** a chain of messages may invoke it without limit */
+  readonly allowsLoops: boolean;
   readonly memoryMb: number;
   readonly #environment: Record<string, string>;
 
@@ -53,6 +55,7 @@ export class ProductFunction extends Construct {
     super(scope, id);
     const { name, shape, resources, encryptionKey, network } = props;
     this.consumesQueues = shape.consumesQueues === true;
+    this.allowsLoops = this.consumesQueues || shape.isInvokedByCode === true;
     this.memoryMb = shape.memoryMb;
     this.role = new iam.Role(this, 'Role', {
       description: `Stepwell: ${shape.description.toLowerCase()}`,
@@ -100,7 +103,7 @@ export class ProductFunction extends Construct {
         loggingFormat: lambda.LoggingFormat.JSON,
         environment: { ...this.#environment },
         // A function that consumes no queue keeps Lambda's default, which ends recursive loops.
-        recursiveLoop: this.consumesQueues || shape.isInvokedByCode === true ? lambda.RecursiveLoop.ALLOW : undefined,
+        recursiveLoop: this.allowsLoops ? lambda.RecursiveLoop.ALLOW : undefined,
         reservedConcurrentExecutions: props.reservedConcurrency,
         ...(network === undefined ? {} : networkProps(network)),
       }),

@@ -135,7 +135,8 @@ export class Stepwell extends Installation {
    * variables `workerEnvironment`.
    */
   grantWorker(grantee: iam.IGrantable): void {
-    grantCodeWorker(this, grantee, this.resources, { key: this.encryptionKey, codeRole: this.codeRole });
+    const world = this.functions.get('world')?.lambda;
+    grantCodeWorker(this, grantee, this.resources, { key: this.encryptionKey, codeRole: this.codeRole, world });
   }
 
   /** Environment variables of a worker process, without secrets. Empty if `functions/code` is not bundled. */

@@ -15,10 +15,12 @@ export const codeWorkerEnvironment: readonly EnvironmentName[] = [
   'startedEvents',
   'codeVariables',
   'codeRoleArn',
+  'worldFunction',
   'retentionDays',
   'idempotencyHours',
   'requireHttps',
   'metrics',
+  'privateDestinations',
 ];
 
 export interface WorkerLogLine {

@@ -98,6 +98,13 @@ test('of version 5: its one module, also from another folder, and with the app o
   });
 });
 
+test('a new build changes all workflows', async () => {
+  write({ ...installed('4.8.9', 3), ...built(['flow.js', 'step.js']) });
+  await deployed();
+  write({ '.well-known/workflow/v1/step.js': `${sdk} // changed` });
+  expect((await admin.type('deploy')).out).toContain('~ workflow//./workflows/order//order');
+});
+
 test('the same content is the same deployment', async () => {
   write({ ...installed('4.8.9', 3), ...built(['flow.js', 'step.js']) });
   const { deploymentId } = await deployed();

@@ -177,6 +177,7 @@ describe('what was done', () => {
       await activated(api, key, 'two');
       return ['POST', '/v1/deployments/rollback'];
     },
+    'world.app.register': async () => ['POST', '/v1/world/apps', { body: { baseUrl: 'https://app.example.com' } }],
     'world.queue.publish': async (api, key) => {
       await shipped(api, key, 'one');
       const body = { workflowName: 'hello', deploymentId: 'one' };

@@ -441,7 +441,7 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
       by: 'world',
       nonce: world.ids.nonce(),
     };
-    const head = { projectId: projectId('default'), environment: environment('test'), runId: id };
+    const head = { projectId: projectId('acme'), environment: environment('test'), runId: id };
     await world.log.put(head, commit, after(world.clock.now(), days(60)));
     const data = { eventType: 'attr_set', eventData: { changes: [], writer: { type: 'workflow' } } };
     return api.call('POST', '/v1/world/events/create', { key, body: { runId: id, data } });

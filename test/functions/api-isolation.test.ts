@@ -37,6 +37,7 @@ const ask = (
     {
       key,
       ...bodyFor(route.operationId),
+      ...(route.operationId === 'getWorldStep' ? { query: { runId: ids.runId } } : {}),
       ...headersFor(route.idempotencyKey),
     },
   );

@@ -149,9 +149,13 @@ export const http = (
   };
 };
 
-const functionOf = (method: string, path: string): 'api' | 'events' | 'deployments' | 'library' | 'test-runs' | 'webhooks' => {
+const functionOf = (
+  method: string,
+  path: string,
+): 'api' | 'events' | 'deployments' | 'library' | 'test-runs' | 'webhooks' | 'world' => {
   if (/^\/v1\/runs\/[^/]+\/stop$/.test(path)) return 'test-runs';
   if (path.startsWith('/v1/webhooks')) return 'webhooks';
+  if (/^\/v1\/(world|queue)/.test(path)) return 'world';
   if (/^\/v1\/(deployments|apps)/.test(path)) return 'deployments';
   if (/^\/v1\/(lenses|queries|schedules|keys|audit|openapi\.json)/.test(path)) return 'library';
   return method === 'GET' && /^\/v1\/runs\/[^/]+\/events$/.test(path) ? 'events' : 'api';

@@ -47,7 +47,7 @@ const toldIn = (settings: Readonly<Record<string, unknown>>) =>
   );
 
 test('only the functions that browsers call receive it', () => {
-  const functions = ['Api', 'Deployments', 'Events', 'Library', 'Sockets', 'TestRuns'];
+  const functions = ['Api', 'Deployments', 'Events', 'Library', 'Sockets', 'TestRuns', 'World'];
   expect(toldIn({ corsOrigins: two })).toEqual(Object.fromEntries(functions.map((name) => [name, two.join()])));
   expect(toldIn({})).toEqual(Object.fromEntries(functions.map((name) => [name, ''])));
 });

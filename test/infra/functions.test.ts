@@ -65,6 +65,7 @@ test('a function has the time that its caller waits, and no more', () => {
     StepwellFunctionsDeadLetterFunction: 60,
     StepwellFunctionsCodeFunction: 900,
     StepwellFunctionsWebhooksFunction: 29,
+    StepwellFunctionsWorldFunction: 29,
     StepwellFunctionsSocketsFunction: 29,
     StepwellFunctionsBroadcasterFunction: 120,
     StepwellFunctionsFirstKeyFunction: 180,
@@ -171,23 +172,25 @@ test('whoever may send a message for code is told its queue', () => {
     'DeadLetter',
     'Code',
     'Webhooks',
+    'World',
   ]);
 });
 
-test('every function that a queue starts may take part in loops, and no other', () => {
+test('every function that a queue starts may take part in loops, the World that code calls, and no other', () => {
   const consumers = (resources: readonly Resource[]) =>
     ofType(resources, 'Lambda::EventSourceMapping').map(({ Properties }) => pointedAt(Properties['FunctionName']));
   const allowed = (resources: readonly Resource[]) =>
     ofType(resources, 'Lambda::Function').flatMap(({ id, Properties }) => (Properties['RecursiveLoop'] === 'Allow' ? [id] : []));
-  expect(allowed(runtime)).toHaveLength(5);
-  expect(new Set(allowed(runtime))).toEqual(new Set(consumers(runtime)));
+  const world = 'StepwellFunctionsWorldFunctionDD11456F';
+  expect(allowed(runtime)).toHaveLength(6);
+  expect(new Set(allowed(runtime))).toEqual(new Set([...consumers(runtime), world]));
   for (const { id, Properties } of functions) {
     if (!allowed(runtime).includes(id)) expect(Properties, id).not.toHaveProperty('RecursiveLoop');
   }
   // Where processes alone run code, no queue starts its function.
   const { runtime: without } = synthesize({ codeRunsIn: 'worker' });
-  expect(allowed(without)).toHaveLength(4);
-  expect(new Set(allowed(without))).toEqual(new Set(consumers(without)));
+  expect(allowed(without)).toHaveLength(5);
+  expect(new Set(allowed(without))).toEqual(new Set([...consumers(without), world]));
 });
 
 test('a function without consumesQueues in its shape cannot consume a queue', () => {

@@ -52,6 +52,8 @@ test('no resource hides routes of the API: each one accepts every method', () =>
     '/v1/openapi.json/{proxy+}',
     '/v1/queries',
     '/v1/queries/{proxy+}',
+    '/v1/queue',
+    '/v1/queue/{proxy+}',
     '/v1/runs',
     '/v1/runs/{runId}',
     '/v1/runs/{runId}/events',
@@ -61,12 +63,16 @@ test('no resource hides routes of the API: each one accepts every method', () =>
     '/v1/schedules/{proxy+}',
     '/v1/webhooks',
     '/v1/webhooks/{proxy+}',
+    '/v1/world',
+    '/v1/world/{proxy+}',
     '/v1/{proxy+}',
   ]);
   expect(ofType(runtime, 'ApiGateway::Resource')).toHaveLength(paths.size);
   for (const path of paths) {
     const [, , own = ''] = path.split('/');
     const names: Record<string, string> = {
+      world: 'World',
+      queue: 'World',
       deployments: 'Deployments',
       apps: 'Deployments',
       webhooks: 'Webhooks',

@@ -21,6 +21,7 @@ test('every grant names its resources', () => {
     'live/POST/@connections/*',
     'payloads/*',
     'payloads/*/~code/*',
+    'payloads/*/~devkit/*',
     expect.stringMatching(/^schedule\/Stepwell-l-Timers-[0-9A-F]+-<AWS::StackId part 2>\/\*$/),
   ]);
 });
@@ -41,7 +42,7 @@ test('no function role has a managed policy', () => {
 
 test('only the timers’ role may be passed, and only to EventBridge Scheduler', () => {
   const passing = grants.filter(({ Action }) => Action.includes('iam:PassRole'));
-  expect(passing).toHaveLength(8);
+  expect(passing).toHaveLength(9);
   for (const grant of passing) {
     expect(grant.Action).toEqual(['iam:PassRole']);
     expect(grant.Resource).toEqual([`<${byId(runtime, 'StepwellTimersRole').id}.Arn>`]);
@@ -79,7 +80,7 @@ test('only writers of payloads may tag objects', () => {
   );
   expect(tagging.map(({ role }) => role)).toEqual(putting.map(({ role }) => role));
   expect(tagging.length).toBeGreaterThan(3);
-  for (const { Resource } of tagging) expect(Resource).toEqual([expect.stringMatching(/payloads\/\*(\/~code\/\*)?$/)]);
+  for (const { Resource } of tagging) for (const one of Resource) expect(one).toMatch(/payloads\/\*(\/~(code|devkit)\/\*)?$/);
 });
 
 test('only the broadcaster posts to sockets, and only of this stage', () => {
@@ -103,17 +104,19 @@ test('every grant on a table names record kinds and requires a partition key', (
   }
 });
 
-test('the code function’s role reads no secret and invokes no function', () => {
+test('the code function’s role reads no secret and invokes only the function of the World', () => {
   const code = actionsOn(grants, 'StepwellFunctionsCodeRole', /./);
-  expect(code.filter((action) => /^(kms|lambda|secretsmanager):/.test(action))).toEqual([]);
+  expect(code.filter((action) => /^(kms|lambda|secretsmanager):/.test(action))).toEqual(['lambda:InvokeFunction']);
+  expect(actionsOn(grants, 'StepwellFunctionsCodeRole', /WorldFunction/)).toEqual(['lambda:InvokeFunction']);
 });
 
-test('only the API and the sweep list runs', () => {
+test('only the API, the World and the sweep list runs', () => {
   const listing = grants.filter(({ Resource }) => Resource.some((resource) => resource.includes('/index/')));
   const indexes = ({ Resource }: (typeof grants)[number]) => Resource.map((resource) => resource.replace(/.*\/index\//, ''));
   expect(listing.map((grant) => [grant.role.replace(/^StepwellFunctions|Role.*/g, ''), indexes(grant)])).toEqual([
     ['Api', ['byProject', 'byState']],
     ['Sweep', ['byProject']],
+    ['World', ['byProject', 'byState']],
   ]);
 });
 

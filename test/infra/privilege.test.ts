@@ -46,7 +46,7 @@ describe('in any recorded state', () => {
     expect(may('u', control('key'))).toEqual(['library', 'first-key']);
     expect(may('d', control('key'))).toEqual([]);
     expect(may('pud', control('keys'))).toEqual(['library', 'first-key']);
-    expect(may('n', control('key'))).toEqual(['api', 'events', 'deployments', 'test-runs', 'sockets']);
+    expect(may('n', control('key'))).toEqual(['api', 'events', 'deployments', 'test-runs', 'world', 'sockets']);
   });
 
   test('recording the use of a key changes and returns nothing else of the key', () => {
@@ -62,11 +62,11 @@ describe('in any recorded state', () => {
     expect(change('SET lastUsedAt = :at', { ReturnValues: 'ALL_OLD' })).toBe(false);
   });
 
-  test('the code function writes only records of code runs, and deletes pins', () => {
+  test('the code function writes only records of code runs and of DevKit runs, and deletes pins', () => {
     const writes = kinds
       .filter(({ table, kind }) => /[pud]/.test(matrix.get(`${table}: ${kind}`)?.code ?? ''))
       .map(({ kind }) => kind);
-    expect(writes).toEqual(['code', 'due-code', 'crashes-code', 'pin']);
+    expect(writes).toEqual(['code', 'devkit', 'devkit-name', 'due-code', 'crashes-code', 'pin']);
     expect(matrix.get(control('pin'))?.code).toBe('d');
     expect(may('p', 'payloads')).not.toContain('code');
     expect(may('p', 'artifacts')).toEqual(['deployments']);
@@ -76,7 +76,7 @@ describe('in any recorded state', () => {
     const reads = kinds
       .filter(({ table, kind }) => /[gbq]/.test(matrix.get(`${table}: ${kind}`)?.code ?? ''))
       .map(({ kind }) => kind);
-    expect(reads).toEqual(['code', 'crashes-code', 'deployments']);
+    expect(reads).toEqual(['code', 'devkit', 'devkit-name', 'crashes-code', 'deployments', 'devkit-app']);
     expect(may('gptd', 'payloads')).not.toContain('code');
   });
 
@@ -101,19 +101,21 @@ describe('in any recorded state', () => {
     const owners: Partial<Record<Kind, readonly FunctionName[]>> = {
       run: ['test-runs', 'sweep'],
       code: ['test-runs', 'sweep'],
+      devkit: ['test-runs', 'sweep'],
+      'devkit-name': ['code', 'world'],
       due: ['test-runs', 'sweep'],
       streams: ['events'],
       socket: ['sockets', 'broadcaster'],
       watch: ['dead-letter', 'sockets', 'broadcaster'],
       workflow: ['sweep'],
       deployments: ['deployments'],
-      pin: ['api', 'deployments', 'worker', 'collect', 'sweep', 'dead-letter', 'code', 'webhooks'],
+      pin: ['api', 'deployments', 'worker', 'collect', 'sweep', 'dead-letter', 'code', 'webhooks', 'world'],
       deletions: ['api', 'sweep'],
       deletion: ['sweep'],
       schedules: ['library'],
       'schedule-sync': ['library', 'sweep'],
       signal: ['api', 'test-runs', 'worker', 'collect', 'sweep', 'dead-letter', 'webhooks'],
-      idempotency: ['api', 'test-runs', 'worker', 'webhooks'],
+      idempotency: ['api', 'test-runs', 'worker', 'webhooks', 'world'],
       slots: ['worker'],
     };
     for (const { table, kind } of kinds) expect(may('d', `${table}: ${kind}`), kind).toEqual(owners[kind] ?? []);
@@ -129,7 +131,16 @@ describe('in any recorded state', () => {
   });
 
   test('only functions that run no deployed code write heads and graph runs', () => {
-    expect(may('pu', runs('run'))).toEqual(['api', 'test-runs', 'worker', 'collect', 'sweep', 'dead-letter', 'webhooks']);
+    expect(may('pu', runs('run'))).toEqual([
+      'api',
+      'test-runs',
+      'worker',
+      'collect',
+      'sweep',
+      'dead-letter',
+      'webhooks',
+      'world',
+    ]);
   });
 
   test('the watcher functions write no run records and send no jobs', () => {

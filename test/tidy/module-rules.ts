@@ -43,7 +43,7 @@ const moduleRules = {
     node: ['async_hooks', 'crypto', 'zlib'],
   },
   // Outgoing requests for authors: which addresses they may reach, how long to wait, and which secrets are masked in results.
-  egress: { modules: ['contract', 'engine'], packages: ['ipaddr.js', 'undici'], node: ['dns/promises', 'net'] },
+  egress: { modules: ['contract', 'engine', 'ports'], packages: ['ipaddr.js', 'undici'], node: ['dns/promises', 'net'] },
   // Node types call outside services, never the stores. They receive what they need of a store as a port.
   nodes: {
     modules: ['egress', 'engine', 'lens', 'ports'],

@@ -43,13 +43,13 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
     // A run without an id of its own gets one here.
     const id = runId ?? (data.event === 'run_created' ? world.deps.ids.runId(world.deps.clock.now()) : '');
     if (!runIdPattern.test(id))
-      return worldResponse(runId === null ? refused('invalid_request', 'the event names no run') : noRun(id));
+      return worldResponse(runId === null ? refused('invalid_request', 'the event names no run') : noRun);
     const call = { run: { ...scope, runId: toRunId(id) }, request: withParams(data, params), params: paramsOf(params) };
     return worldResponse(await events.createWorldEvent(world, call));
   },
 
   async createWorldEventBatch({ decider: world }, { scope, body: { runId, events: batch, params } }) {
-    if (!runIdPattern.test(runId)) return worldResponse(noRun(runId));
+    if (!runIdPattern.test(runId)) return worldResponse(noRun);
     const requests = batch.map((each) => withParams(each.data, each.params));
     const run = { ...scope, runId: toRunId(runId) };
     return worldResponse(await events.createWorldBatch(world, { run, requests, resolveData: dataOf(params?.resolveData) }));

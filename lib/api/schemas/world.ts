@@ -134,4 +134,15 @@ export const worldPage = answered.meta({
     properties: { data: { type: 'array' }, cursor: { type: ['string', 'null'] }, hasMore: { type: 'boolean' } },
   },
 });
+export const worldChunks = answered.meta({
+  override: {
+    type: 'object',
+    properties: {
+      data: { type: 'array' },
+      cursor: { type: ['string', 'null'], description: 'the index of the next chunk' },
+      hasMore: { type: 'boolean' },
+      done: { type: 'boolean', description: 'nothing follows the chunks of this page' },
+    },
+  },
+});
 export const worldList = answered.meta({ override: { type: 'array' } });

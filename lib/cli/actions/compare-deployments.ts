@@ -8,7 +8,7 @@ export interface DeploymentChange {
   readonly previousDeploymentId: string | null;
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** workflows whose code or imports changed; unknown for bundles */
+  /** workflows whose code or imports changed; unknown for bundles; all of an app of the Workflow DevKit */
   readonly changed: readonly string[];
 }
 
@@ -61,9 +61,11 @@ async function readWorkflowDigests(
 ): Promise<ReadonlyMap<string, string | undefined>> {
   if (id === null) return new Map();
   try {
-    const { workflows, files } = await client.getDeployment(id, { signal });
+    const { workflows, files, devkit } = await client.getDeployment(id, { signal });
     const digests = readDigests(files);
-    return new Map(workflows.map((each) => [workflowLabel(each), digests.get(digestPath(each))]));
+    // The builder of the Workflow DevKit puts all workflows into each bundle.
+    const ofBundles = devkit === undefined ? undefined : files.map(({ sha256 }) => sha256).join();
+    return new Map(workflows.map((each) => [workflowLabel(each), ofBundles ?? digests.get(digestPath(each))]));
   } catch (error) {
     if (error instanceof ComputeClientError && error.code === 'not_found') return new Map();
     throw error;

@@ -3,8 +3,6 @@
  * The head is last: while it shows an open run, each redelivery and sweep repeats the finalization. Each step is idempotent.
  */
 import { defined } from '../../base/defined.ts';
-import { liveHooks } from '../../engine/devkit/state.ts';
-import type { RunAddress } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import { isTestRun } from '../../engine/log/head.ts';
@@ -25,7 +23,6 @@ export async function finalizeRun(deps: Deps, { head, state }: RunFold): Promise
   }
   // From here on another run may take its concurrency slot.
   if (state.admission !== undefined) await deps.jobs.sendDelayed(slotJob(head, state.admission), durationMs(0));
-  if (state.devkit !== undefined) await releaseTokens(deps, head.address, liveHooks(state.devkit));
   // From here on its deployment can be removed.
   if (head.deploymentId !== null) await deps.deployments.unpin(head.address, head.deploymentId, head.address.runId);
   await deps.log.project(
@@ -38,15 +35,6 @@ export async function finalizeRun(deps: Deps, { head, state }: RunFold): Promise
     }),
     head.expiresAt,
   );
-}
-
-/** From here on other hooks may have the tokens of this run's hooks. */
-async function releaseTokens(
-  { hookTokens }: Pick<Deps, 'hookTokens'>,
-  run: RunAddress,
-  hooks: ReturnType<typeof liveHooks>,
-): Promise<void> {
-  for (const { token, hookId } of hooks) await hookTokens.releaseOf(run, token, hookId);
 }
 
 /** Sends a job to the caller of this run, and one to each child run that has not completed, which this run no longer waits for. */

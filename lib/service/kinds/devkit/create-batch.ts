@@ -51,7 +51,7 @@ export async function createBatch(
     }
     return results;
   });
-  return result === undefined ? noRun(run.runId) : answer({ results: result });
+  return result === undefined ? noRun : answer({ results: result });
 }
 
 /** The statuses that the DevKit expects. */

@@ -9,7 +9,7 @@ import { invariant } from '../../../engine/invariant.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
 import { enforceDeadline, isPastDeadline } from '../../commit/deadline.ts';
 import { type EventParams, type EventResult, resultOf } from './event-result.ts';
-import { claimToken, releaseToken } from './hook-tokens.ts';
+import { claimToken, releaseTokens } from './hook-tokens.ts';
 import { createRunOf } from './create-run-event.ts';
 import { recordDecided } from './record-decided.ts';
 import { type DevKitFold, type World, withRun } from './world.ts';
@@ -28,12 +28,11 @@ export async function createEvent(world: World, call: CreateEventRequest): Promi
   const recorded = request.event === 'run_created' ? undefined : await record(true);
   if (recorded !== undefined) return recorded;
   // The message of a start may come before its run: it carries what the run is created from.
-  if (request.event !== 'run_created' && (request.event !== 'run_started' || request.payload === undefined))
-    return noRun(run.runId);
+  if (request.event !== 'run_created' && (request.event !== 'run_started' || request.payload === undefined)) return noRun;
   const created = await createRunOf(world, call);
   if (created.kind !== 'exists') return created;
   if (request.event === 'run_created') return refused('entity_conflict', `the run ${run.runId} exists already`);
-  return (await record(false)) ?? noRun(run.runId);
+  return (await record(false)) ?? noRun;
 }
 
 async function recordIn(
@@ -49,11 +48,7 @@ async function recordIn(
   const [decided] = recorded.decided;
   invariant(decided !== undefined, 'a request was not decided');
   if (decided.kind === 'refused') return errorOf(decided);
-  const { head } = fold;
-  if (request.event === 'hook_disposed' && decided.kind === 'accepted') {
-    const hook = fold.state.devkit?.hooks.get(request.correlationId ?? '');
-    if (hook !== undefined) await releaseToken(world, head.address, hook.token, hook.hookId);
-  }
+  if (decided.kind === 'accepted') await releaseTokens(world, fold, request);
   return resultOf(world, fold, request, params, decided, recorded.commit);
 }
 

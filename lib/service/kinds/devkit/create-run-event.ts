@@ -1,4 +1,4 @@
-/** Creates a run of the Workflow DevKit by the event of its start. The same event a second time finds the run, whoever sends it. */
+/** Creates a run of the Workflow DevKit by the event of its start. The same event a second time finds the run. */
 import { openDecision } from '../../../engine/decision.ts';
 import { decideCreation } from '../../../engine/devkit/decide.ts';
 import { runIdError } from '../../../engine/devkit/run-id.ts';
@@ -34,8 +34,8 @@ export async function createRunOf(
     if (created.kind === 'run_exists') return { kind: 'exists' };
     return created.kind === 'deployment_not_found'
       ? refused('deployment_not_found', `no deployment or application is registered as ${resolved.deploymentId}`)
-      : noRun(run.runId);
+      : noRun;
   }
   const result = await withRun(world, run, true, (fold) => resultOf(world, fold, request, params, decided, created.commit));
-  return result ?? noRun(run.runId);
+  return result ?? noRun;
 }

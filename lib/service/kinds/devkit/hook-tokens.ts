@@ -2,7 +2,10 @@
  * Tokens of hooks: one live hook has each. A hook claims its token before its event is committed, so a claim alone proves nothing: the
  * log of the claiming run decides. A claim is dead if its hook is disposed, its run has ended or is gone, or its event never came.
  */
-import type { RunAddress, Scope } from '../../../engine/ids.ts';
+import type { WorldRequest } from '../../../engine/devkit/decide.ts';
+import { isTerminalRunEvent } from '../../../engine/devkit/events.ts';
+import { liveHooks } from '../../../engine/devkit/state.ts';
+import type { Scope } from '../../../engine/ids.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
 import { type DurationMs, between, durationMs, seconds } from '../../../engine/time.ts';
 import type { TokenClaim } from '../../../ports/devkit.ts';
@@ -10,7 +13,7 @@ import { readRunFold } from '../../run-log/read-run-fold.ts';
 import { type DevKitFold, type World, devKitOf, isDevKit } from './world.ts';
 
 /** A request that claims a token ends earlier: afterwards a claim without its event is dead. */
-const maxClaimAge = seconds(60);
+export const maxClaimAge = seconds(60);
 /** How long a request waits for the event of another one's claim. */
 const maxWait = seconds(4);
 const pause: DurationMs = durationMs(100);
@@ -52,6 +55,18 @@ async function stateOfClaim({ deps }: World, scope: Scope, claim: TokenClaim): P
   return between(claim.claimedAt, deps.clock.now()) > maxClaimAge ? 'dead' : 'undecided';
 }
 
-/** Frees the token of a disposed hook. A lost call leaves a dead claim, which the next hook replaces. */
-export const releaseToken = ({ deps }: World, run: RunAddress, token: string, hookId: string): Promise<void> =>
-  deps.hookTokens.releaseOf(run, token, hookId);
+/**
+ * Frees the tokens of hooks that the event ended. A lost call leaves dead claims, as does the end of a run by another function: the next
+ * hook takes them over.
+ */
+export async function releaseTokens(
+  { deps }: World,
+  fold: DevKitFold,
+  { event, correlationId = '' }: WorldRequest,
+): Promise<void> {
+  const devkit = devKitOf(fold);
+  const disposed = event === 'hook_disposed' ? devkit.hooks.get(correlationId) : undefined;
+  const ended = isTerminalRunEvent(event) ? liveHooks(devkit) : [];
+  for (const { token, hookId } of disposed === undefined ? ended : [disposed])
+    await deps.hookTokens.releaseOf(fold.head.address, token, hookId);
+}

@@ -45,11 +45,11 @@ export async function publishDevKitMessage(
   const { runInput, ...rest } = message;
   if (head !== undefined) return send(deps, head, request, rest);
   const run = { ...scope, runId: runId(runName) };
-  if (!isJsonObject(runInput)) return noRun(runName);
+  if (!isJsonObject(runInput)) return noRun;
   const created = await createRunOf(world, { run, request: creationIn(runInput, deploymentId), params: { resolveData: 'none' } });
   if (created.kind === 'refused') return created;
   const written = await deps.log.head(run);
-  return written?.kind === 'devkit' ? send(deps, written, request, rest) : noRun(runName);
+  return written?.kind === 'devkit' ? send(deps, written, request, rest) : noRun;
 }
 
 /** The run of a message. The DevKit's messages use two names for its field. */

@@ -72,7 +72,7 @@ async function writableStream(
   if (runId === undefined || !runIdPattern.test(runId)) return refused('invalid_request', 'a stream has a run');
   const run = { ...scope, runId: toRunId(runId) };
   const head = await deps.log.head(run);
-  if (head?.kind !== 'devkit') return noRun(runId);
+  if (head?.kind !== 'devkit') return noRun;
   return { stream: { ...run, name }, expiresAt: head.expiresAt };
 }
 

@@ -24,7 +24,7 @@ export const refused = (code: WorldErrorCode, message: string): WorldError => ({
 export const errorOf = ({ code, message, retryAfterSeconds }: Refused): WorldError =>
   defined({ kind: 'refused', code, message, retryAfterSeconds });
 
-export const noRun = (runId: string): WorldError => refused('run_not_found', `the run ${runId} does not exist`);
+export const noRun: WorldError = refused('run_not_found', 'the run does not exist');
 
 export interface Answer<Value> {
   readonly kind: 'answered';

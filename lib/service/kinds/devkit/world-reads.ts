@@ -18,9 +18,9 @@ export async function onRun<Result>(
   id: string,
   use: (fold: DevKitFold) => Promise<WorldResult<Result>>,
 ): Promise<WorldResult<Result>> {
-  if (!runIdPattern.test(id)) return noRun(id);
+  if (!runIdPattern.test(id)) return noRun;
   const run: RunAddress = { ...scope, runId: runId(id) };
-  return (await withRun(world, run, true, use)) ?? noRun(id);
+  return (await withRun(world, run, true, use)) ?? noRun;
 }
 
 export const getRun = (world: World, scope: Scope, id: string, resolveData: ResolveData): Promise<WorldResult<JsonObject>> =>

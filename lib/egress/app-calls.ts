@@ -1,34 +1,26 @@
 /** Sends messages to applications, behind the guard of the http node. The whole URL is fixed, so no redirect is followed. */
 import { fetch } from 'undici';
-import type { JsonValue } from '../../lib/engine/json.ts';
-import {
-  type NetworkAccess,
-  destinationOf,
-  forbiddenMessage,
-  pinnedAgent,
-  publicInternet,
-} from '../../lib/egress/destination.ts';
-import { between } from '../../lib/engine/time.ts';
-import { settingsFrom } from '../../lib/aws/environment.ts';
-import { networkAccessOf } from '../../lib/egress/private-destinations.ts';
-import type { Clock } from '../../lib/ports/clock.ts';
-import type { AppCalls, AppRequest, AppResponse } from '../../lib/ports/devkit.ts';
+import type { JsonValue } from '../engine/json.ts';
+import { type NetworkAccess, destinationOf, forbiddenMessage, pinnedAgent, publicInternet } from './destination.ts';
+import { between } from '../engine/time.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { AppCalls, AppRequest, AppResponse } from '../ports/devkit.ts';
 
 /** The answer to a message is a few fields. */
 const maxAnswerLength = 65_536;
 
 export class HttpAppCalls implements AppCalls {
-  readonly #access: NetworkAccess;
+  readonly #access: () => NetworkAccess;
   readonly #clock: Pick<Clock, 'now'>;
 
-  constructor(access: NetworkAccess, clock: Pick<Clock, 'now'>) {
+  constructor(access: () => NetworkAccess, clock: Pick<Clock, 'now'>) {
     this.#access = access;
     this.#clock = clock;
   }
 
   async post(request: AppRequest, { endsAt }: Parameters<AppCalls['post']>[1]): Promise<AppResponse> {
     const url = new URL(request.url);
-    const destination = await destinationOf(url.hostname, this.#access);
+    const destination = await destinationOf(url.hostname, this.#access());
     if ('refused' in destination)
       return failed(
         destination.refused === 'forbidden' ? forbiddenMessage(url.hostname) : `the name ${url.hostname} has no address`,
@@ -49,10 +41,6 @@ export class HttpAppCalls implements AppCalls {
     }
   }
 }
-
-/** With the destinations of the installation's setting. */
-export const createAppCalls = (clock: Pick<Clock, 'now'>): HttpAppCalls =>
-  new HttpAppCalls(networkAccessOf(settingsFrom(process.env).privateDestinations), clock);
 
 const failed = (reason: string): AppResponse => ({ kind: 'failed', reason });
 

@@ -1,0 +1,72 @@
+/** Limits of runs of the Workflow DevKit. */
+import { worldLimitBytes } from '../../lib/api/world-routes.ts';
+import { eventMargin, maxEvents } from '../../lib/engine/devkit/events.ts';
+import { defaultWorldRateLimit } from '../../lib/service/access/rate-limiter.ts';
+import { maxBatch } from '../../lib/service/kinds/devkit/create-batch.ts';
+import { maxDevKitDeliveries } from '../../lib/service/kinds/devkit/deliver-message.ts';
+import { maxClaimAge } from '../../lib/service/kinds/devkit/hook-tokens.ts';
+import { maxQueuedMessageBytes } from '../../lib/service/kinds/devkit/queued-message.ts';
+import { maxPageSize } from '../../lib/service/kinds/devkit/read-events.ts';
+import { type LimitSection, bytes, count, seconds } from './limit.ts';
+
+export const devKitRuns: LimitSection = {
+  title: 'Runs of the Workflow DevKit',
+  per: 'run',
+  limits: [
+    {
+      name: 'Events',
+      value: count(maxEvents),
+      atLimit: `the DevKit ends the run; after ${eventMargin.toLocaleString('en-US')} more, events are refused with \`event_limit\` (422)`,
+      definedIn: ['lib/engine/devkit/events.ts'],
+    },
+    {
+      name: 'Body of a request to the World',
+      value: bytes(worldLimitBytes),
+      per: 'request',
+      atLimit: '`payload_too_large` (413)',
+      definedIn: ['lib/api/world-routes.ts'],
+    },
+    {
+      name: 'Events of a batch',
+      value: count(maxBatch),
+      per: 'request',
+      atLimit: '`invalid_request` (400)',
+      definedIn: ['lib/service/kinds/devkit/create-batch.ts'],
+    },
+    {
+      name: 'Events of a page',
+      value: count(maxPageSize),
+      per: 'request',
+      atLimit: 'the rest follows in the next page',
+      definedIn: ['lib/service/kinds/devkit/read-events.ts'],
+    },
+    {
+      name: 'Deliveries of a DevKit message',
+      value: count(maxDevKitDeliveries),
+      per: 'message',
+      atLimit: 'the run fails with `undeliverable`; the DevKit ends it before, at the 49th',
+      definedIn: ['lib/service/kinds/devkit/deliver-message.ts'],
+    },
+    {
+      name: 'Message in the queue',
+      value: bytes(maxQueuedMessageBytes),
+      per: 'message',
+      atLimit: 'a larger one waits in the bucket',
+      definedIn: ['lib/service/kinds/devkit/queued-message.ts'],
+    },
+    {
+      name: 'Claim of a token without its hook',
+      value: seconds(maxClaimAge),
+      per: 'hook',
+      atLimit: 'another hook may take the token',
+      definedIn: ['lib/service/kinds/devkit/hook-tokens.ts'],
+    },
+    {
+      name: 'Requests to the World, by default',
+      value: count(defaultWorldRateLimit),
+      per: 'key and minute',
+      atLimit: '`rate_limited` (429)',
+      definedIn: ['lib/service/access/rate-limiter.ts'],
+    },
+  ],
+};
