@@ -6,6 +6,7 @@ import { describeJsonError } from '../api/json-errors.ts';
 import { parseIdempotencyKey } from '../api/idempotency.ts';
 import { type CommandLine, usageError } from './command.ts';
 import {
+  anyWorkflowNamePattern,
   appName as toAppName,
   appNamePattern,
   deploymentIdPattern,
@@ -18,6 +19,7 @@ import {
   signalIdPattern,
   workflowNamePattern,
 } from '../engine/ids.ts';
+import { fullWorkflowName } from './devkit-names.ts';
 import { externalRunIdPattern } from '../engine/external/run.ts';
 import type { JsonValue } from '../engine/json.ts';
 
@@ -32,6 +34,11 @@ export const anyRunId = idSchema(
   'wrun_01M7XSDTEE14XW69VBQD8BT3DC',
 );
 export const workflowName = idSchema(workflowNamePattern, 'the name of a workflow', 'order-total');
+/** Also a workflow of the Workflow DevKit, by its name or by its short name. */
+export const anyWorkflowName = z
+  .string({ error: 'is missing' })
+  .transform(fullWorkflowName)
+  .pipe(idSchema(anyWorkflowNamePattern, 'the name of a workflow', 'order-total'));
 export const lensName = idSchema(lensNamePattern, 'the name of a lens', 'product-blurb');
 export const queryName = idSchema(queryNamePattern, 'the name of a query', 'recent-orders');
 export const scheduleId = idSchema(scheduleIdPattern, 'the id of a schedule', 'nightly');

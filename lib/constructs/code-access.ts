@@ -53,13 +53,21 @@ export function grantCodeWorker(
   scope: Construct,
   grantee: iam.IGrantable,
   resources: ProductResources,
-  { key, codeRole, world }: CodeWorkerGrants,
+  {
+    key,
+    codeRole,
+    world,
+  }: {
+    readonly key: kms.IKey | undefined;
+    readonly codeRole: iam.Role | undefined;
+    readonly world: lambda.IFunction | undefined;
+  },
 ): void {
   const statements = statementsOf(workerPermissions, resources);
   const keyStatements = key === undefined ? [] : [keyStatement(scope, key, ['dynamodb', 's3', 'sqs'])];
   const assumeRoleStatements = codeRole === undefined ? [] : [allow(['sts:AssumeRole'], [codeRole.roleArn])];
-  const worldStatements = world === undefined ? [] : [invokeWorld(world)];
-  for (const statement of [...statements, ...keyStatements, ...assumeRoleStatements, ...worldStatements])
+  const invokeStatements = world === undefined ? [] : [allow(['lambda:InvokeFunction'], [world.functionArn])];
+  for (const statement of [...statements, ...keyStatements, ...assumeRoleStatements, ...invokeStatements])
     grantee.grantPrincipal.addToPrincipalPolicy(statement);
   if (Construct.isConstruct(grantee)) acknowledgeDynamicResources(grantee, workerPermissions, resources);
 }

@@ -6,7 +6,7 @@ import { Construct, type IDependable } from 'constructs';
 import { defaultConcurrency, minConcurrency } from '../contract/concurrency.ts';
 import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
 import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
-import { CodeRole, invokeWorld } from './code-access.ts';
+import { CodeRole } from './code-access.ts';
 import { defaultWorkerTimeoutSeconds, functionShapes } from './function-shapes.ts';
 import type { ProductResources } from './resources.ts';
 import { type Network, ProductFunction } from './product-function.ts';
@@ -179,7 +179,7 @@ export class Functions extends Construct {
   private connectWorld(): void {
     const [code, world] = [this.get('code'), this.get('world')];
     if (code === undefined || world === undefined) return;
-    code.role.addToPolicy(invokeWorld(world.lambda));
+    code.allowInvoking(world);
     code.setVariable('worldFunction', world.lambda.functionName);
   }
 

@@ -11,7 +11,7 @@ import { Construct } from 'constructs';
 import { type EnvironmentName, type FunctionName, environmentNames } from '../contract/environment.ts';
 import { checkEnvironmentSize } from './environment-size.ts';
 import { type FunctionShape, commonEnvironment } from './function-shapes.ts';
-import { acknowledgeWildcard, keyStatement } from './statements.ts';
+import { acknowledgeWildcard, allow, keyStatement } from './statements.ts';
 import { acknowledgeDynamicResources, permissions, statementsOf } from './permissions.ts';
 import type { ProductResources } from './resources.ts';
 
@@ -41,7 +41,7 @@ export class ProductFunction extends Construct {
   readonly lambda: lambda.Function;
   readonly role: iam.Role;
   readonly consumesQueues: boolean;
-  /** Lambda's default, which ends recursive loops, stays for functions that neither a queue nor deployed code starts. */
+  /** a chain of messages may invoke it without limit */
   readonly allowsLoops: boolean;
   readonly memoryMb: number;
   readonly #environment: Record<string, string>;
@@ -102,6 +102,7 @@ export class ProductFunction extends Construct {
         logGroup,
         loggingFormat: lambda.LoggingFormat.JSON,
         environment: { ...this.#environment },
+        // A function that consumes no queue keeps Lambda's default, which ends recursive loops.
         recursiveLoop: this.allowsLoops ? lambda.RecursiveLoop.ALLOW : undefined,
         reservedConcurrentExecutions: props.reservedConcurrency,
         ...(network === undefined ? {} : networkProps(network)),
@@ -110,6 +111,10 @@ export class ProductFunction extends Construct {
     checkEnvironmentSize(this.lambda, name);
     if (network !== undefined) this.allowNetworkInterfaces();
     acknowledgeDynamicResources(this.role, shape.permissions, resources);
+  }
+
+  allowInvoking(other: ProductFunction): void {
+    this.role.addToPolicy(allow(['lambda:InvokeFunction'], [other.lambda.functionArn]));
   }
 
   /** Variables of resources that exist only in some deployments. */

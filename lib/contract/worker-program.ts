@@ -15,6 +15,7 @@ export const codeWorkerEnvironment: readonly EnvironmentName[] = [
   'startedEvents',
   'codeVariables',
   'codeRoleArn',
+  'worldFunction',
   'retentionDays',
   'idempotencyHours',
   'requireHttps',

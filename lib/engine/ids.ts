@@ -15,6 +15,8 @@ export type IterationKey = Brand<string, 'IterationKey'>;
 /** `nodeId` and iteration in one string: the key of a node within a run. */
 export type NodeKey = Brand<string, 'NodeKey'>;
 export type WorkflowName = Brand<string, 'WorkflowName'>;
+/** The name of a workflow of the Workflow DevKit. */
+export type DevKitName = Brand<string, 'DevKitName'>;
 /** Of a stored query. */
 export type QueryName = Brand<string, 'QueryName'>;
 export type LensName = Brand<string, 'LensName'>;
@@ -46,6 +48,9 @@ export const runIdPattern = /^wrun_[0-9A-HJKMNP-TV-Z]{26}$/;
 /** `#` and `@` separate parts of keys, so ids cannot contain them. */
 export const nodeIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
 export const workflowNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+/** As the Workflow DevKit names a workflow: `workflow//./workflows/order//processOrder`. */
+export const devKitNamePattern = /^workflow\/\/[\x21-\x7e]{1,500}$/;
+export const anyWorkflowNamePattern = new RegExp(`${workflowNamePattern.source}|${devKitNamePattern.source}`);
 export const queryNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const lensNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 export const deploymentIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
@@ -83,6 +88,8 @@ export const runId = patternId<RunId>('a run id', runIdPattern);
 export const nodeId = patternId<NodeId>('a node id', nodeIdPattern);
 export const iterationKey = patternId<IterationKey>('an iteration key', /^([A-Za-z0-9_.:-]+\[\d+\]\/?)*$/);
 export const workflowName = patternId<WorkflowName>('a workflow name', workflowNamePattern);
+export const devKitName = patternId<DevKitName>('a name of a DevKit workflow', devKitNamePattern);
+export const isDevKitName = (name: WorkflowName | DevKitName): name is DevKitName => devKitNamePattern.test(name);
 export const queryName = patternId<QueryName>('a name of a query', queryNamePattern);
 export const lensName = patternId<LensName>('a lens name', lensNamePattern);
 export const deploymentId = patternId<DeploymentId>('a deployment id', deploymentIdPattern);

@@ -69,6 +69,7 @@ const sections: readonly Section[] = [
       page('docs/LENSES.md', 'Lenses', 'prompt templates with contracts, and the configuration of models'),
       page('docs/SDK.md', 'Code workflows', 'the TypeScript SDK: steps, sleeps, signals, child runs, rollbacks, replay rules'),
       page('docs/OPENWORKFLOW.md', 'OpenWorkflow', 'run programs that were written for the package openworkflow'),
+      page('docs/DEVKIT.md', 'Workflow DevKit', 'deploy, run and watch apps of the package workflow'),
       page('docs/DEPLOYMENTS.md', 'Artifacts', 'deploy a bundle that answers HTTP messages'),
     ],
   },

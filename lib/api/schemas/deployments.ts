@@ -1,7 +1,7 @@
 /** Schemas of deployments, and of the routes for their code. */
 import * as z from 'zod';
 import { findPathError, archiveLimits } from '../../artifact/archive-rules.ts';
-import { workflowNamePattern } from '../../engine/ids.ts';
+import { anyWorkflowNamePattern, devKitNamePattern, workflowNamePattern } from '../../engine/ids.ts';
 import { maxDeadline } from '../../engine/log/head.ts';
 import { defaultApp, runtimes } from '../../ports/deployments.ts';
 import type { ErrorCode, ErrorDetail } from '../errors.ts';
@@ -41,13 +41,10 @@ const deadlineSeconds = z
     description:
       'only for `code`: the deadline that its author declared. Without one, runs have 7 days, in which waits do not count.',
   });
-/** As the Workflow DevKit names a workflow: `workflow//./workflows/order//processOrder`. */
-const devKitNamePattern = /^workflow\/\/[\x21-\x7e]{1,500}$/;
 const nameMessage = `must be a workflow name: ${workflowNamePattern.source}`;
-const anyNamePattern = new RegExp(`${workflowNamePattern.source}|${devKitNamePattern.source}`);
 
 const workflow = z.strictObject({
-  name: z.string().regex(anyNamePattern, nameMessage),
+  name: z.string().regex(anyWorkflowNamePattern, nameMessage),
   version: z
     .string()
     .regex(workflowVersionPattern, 'must be 1 to 128 characters without control characters')
@@ -115,7 +112,7 @@ const findManifestProblem = (parts: ManifestParts): ManifestProblem | undefined 
   const [pattern, message] = isDevKit
     ? [devKitNamePattern, 'must be an id such as workflow//./a//b']
     : [workflowNamePattern, nameMessage];
-  const misnamed = workflows.findIndex(({ name }) => anyNamePattern.test(name) && !pattern.test(name));
+  const misnamed = workflows.findIndex(({ name }) => anyWorkflowNamePattern.test(name) && !pattern.test(name));
   if (misnamed >= 0) return { path: ['workflows', misnamed, 'name'], message };
   if (runtime === 'code') {
     if (steps.length > 0) return { path: ['steps'], message: 'must be empty: code declares its steps at run time' };

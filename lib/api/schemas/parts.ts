@@ -21,6 +21,10 @@ export const anyRunId = stringMatching(
 export const correlationId = stringMatching(ids.correlationIdPattern, 'a correlation id').transform(ids.correlationId);
 export const nodeId = stringMatching(ids.nodeIdPattern, 'a node id').transform(ids.nodeId);
 export const workflowName = stringMatching(ids.workflowNamePattern, 'a workflow name').transform(ids.workflowName);
+/** Also the name of a workflow of the Workflow DevKit. */
+export const anyWorkflowName = stringMatching(ids.anyWorkflowNamePattern, 'a workflow name').transform((name) =>
+  ids.devKitNamePattern.test(name) ? ids.devKitName(name) : ids.workflowName(name),
+);
 export const queryName = stringMatching(ids.queryNamePattern, 'a name of a query').transform(ids.queryName);
 export const deploymentId = stringMatching(ids.deploymentIdPattern, 'a deployment id').transform(ids.deploymentId);
 export const appName = stringMatching(ids.appNamePattern, 'a name of an app').transform(ids.appName);

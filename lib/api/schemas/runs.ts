@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import {
   anyRunId,
+  anyWorkflowName,
   cursor,
   deploymentId,
   eventLimit,
@@ -14,14 +15,13 @@ import {
   runId,
   timestampInput,
   utcTimestamp,
-  workflowName,
 } from './parts.ts';
 import { deltaEventName, derivedEventNames, publicEventNames } from '../../engine/log/event-names.ts';
 import { runStatuses } from '../../engine/log/head.ts';
 
 export const startRunBody = z
   .strictObject({
-    workflowName,
+    workflowName: anyWorkflowName,
     input: json.exactOptional(),
     runId: runId.exactOptional(),
     deploymentId: deploymentId.exactOptional(),
@@ -96,7 +96,7 @@ export const listRunsQuery = z.strictObject({
   limit: limit.default(runsPerPage),
   cursor: cursor.exactOptional(),
   status: z.enum(runStatuses).exactOptional(),
-  workflowName: workflowName.exactOptional(),
+  workflowName: anyWorkflowName.exactOptional(),
   createdAfter: timestampInput.exactOptional(),
   createdBefore: timestampInput.exactOptional(),
   attention: z.enum(['waiting', 'retrying']).exactOptional(),

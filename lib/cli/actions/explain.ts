@@ -2,6 +2,7 @@
 import { failureMessage, formatFailedItems } from './format-run.ts';
 import type { Action, CommandContext } from '../command.ts';
 import { formatStatus, formatTable, formatTime, quantity } from '../format.ts';
+import { stepNameIn } from '../devkit-names.ts';
 import { readRunReference } from '../run-reference.ts';
 import type { CallOptions, Run, RunEvent, StepwellClient } from '../../client/index.ts';
 import { defined } from '../../base/defined.ts';
@@ -225,8 +226,12 @@ function waitingNode({ run, node, fields, lastEventOf, now }: NodeParts): OpenNo
     const { signal, correlation, until } = node.waitingFor;
     const since = lastEventOf('signal.awaited')?.timestamp ?? node.startedAt;
     const untilSuffix = until === undefined ? '' : `, until ${formatTime(until, now)}`;
-    const summary = `${nodeLabel(node)} waits for the signal ${signal}${correlation === '' ? '' : ` with correlation ${correlation}`}${formatSince(since, now)}${untilSuffix}.`;
     const period = defined({ since, until });
+    if (node.type === 'hook') {
+      const summary = `${nodeLabel(node)} waits for resumeHook() of the app${formatSince(since, now)}.`;
+      return { ...fields, state: 'awaiting', ...period, summary };
+    }
+    const summary = `${nodeLabel(node)} waits for the signal ${signal}${correlation === '' ? '' : ` with correlation ${correlation}`}${formatSince(since, now)}${untilSuffix}.`;
     return { ...fields, state: 'awaiting', ...period, summary };
   }
   if (node.status === 'waiting' && node.childRunId !== undefined) {
@@ -278,7 +283,7 @@ const isMessage = ({ type }: Node): boolean => type === 'message';
 const nodeLabel = (node: Node): string => {
   if (isMessage(node)) return `Message ${node.nodeId}`;
   const where = node.iteration === undefined ? '' : ` in ${node.iteration}`;
-  return `Node ${node.nodeId}${where} (${node.type})`;
+  return `Node ${stepNameIn(node.label) ?? node.nodeId}${where} (${node.type})`;
 };
 
 const stringOrUndefined = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -1,5 +1,6 @@
 /** Formats a run, its end and its events, each as one line. */
 import { type CommandContext, type ExitCode, exitCodes, type Tone } from '../command.ts';
+import { shortWorkflowName, stepNameIn } from '../devkit-names.ts';
 import { formatStatus } from '../format.ts';
 import type { EndedRun, Run, RunDelta, RunEvent, RunSummary } from '../../client/index.ts';
 
@@ -10,8 +11,14 @@ export const formatRunWorkflow = (
   if (run.isExternal === true) return `${run.workflowName}${run.version ? `@${run.version}` : ''} (openworkflow)`;
   if (run.isTest === true)
     return `${run.workflowName} (${run.workflowVersion === null ? 'test' : `@${run.workflowVersion}, of a test`})`;
-  return run.deploymentId === null ? `${run.workflowName}@${run.workflowVersion}` : `${run.workflowName} on ${run.deploymentId}`;
+  return run.deploymentId === null
+    ? `${run.workflowName}@${run.workflowVersion}`
+    : `${shortWorkflowName(run.workflowName)} on ${run.deploymentId}`;
 };
+
+/** A step of the Workflow DevKit by its name, every other node by its id. */
+export const nodeName = ({ nodeId, label, iteration }: Pick<Run['nodes'][number], 'nodeId' | 'label' | 'iteration'>): string =>
+  `${stepNameIn(label) ?? nodeId}${iteration === undefined ? '' : `@${iteration}`}`;
 
 export function formatEndedRun(
   context: Pick<CommandContext, 'colorize'>,

@@ -1,6 +1,6 @@
 /** `stepwell runs …` for one run, and its lists: start, list, get, events, tags, watch, result, resume, wake, view and stop. */
 import * as z from 'zod';
-import { formatDelta, formatFailedItems, formatEndedRun, formatEvent, formatRunWorkflow } from './format-run.ts';
+import { formatDelta, formatFailedItems, formatEndedRun, formatEvent, formatRunWorkflow, nodeName } from './format-run.ts';
 import { type Action, CliError, type CommandContext, type Tone, usageError } from '../command.ts';
 import { formatDuration, formatStatus, formatTable, formatTime } from '../format.ts';
 import { listOptions, moreRowsHint, readRows } from '../pages.ts';
@@ -19,8 +19,9 @@ import {
   readJson,
   runId,
   timestamp,
-  workflowName,
+  anyWorkflowName,
 } from '../parse-command-line.ts';
+import { isDevKitRun, plainValue } from '../devkit-names.ts';
 import { type RootCause, findRootCause, formatRootCause } from './root-cause.ts';
 import { formatLastFailures, readRetries } from './explain.ts';
 import { readRunReference } from '../run-reference.ts';
@@ -46,7 +47,7 @@ const startRunOptions = z.object({
 });
 
 export const startRun: Action = async (commandLine, context) => {
-  const name = parseArgument(commandLine, 0, 'workflow', workflowName);
+  const name = parseArgument(commandLine, 0, 'workflow', anyWorkflowName);
   const options = parseOptions(commandLine, startRunOptions);
   const { idempotencyKey: requestedKey, contentKey, availableAt, deadlineAt, deployment } = options;
   if (contentKey && requestedKey !== undefined) throw usageError('--content-key and --idempotency-key exclude each other.');
@@ -63,7 +64,7 @@ export const startRun: Action = async (commandLine, context) => {
 
 export const filterOptions = {
   status: z.enum(runStatuses).optional(),
-  workflow: workflowName.optional(),
+  workflow: anyWorkflowName.optional(),
   createdAfter: timestamp.optional(),
   createdBefore: timestamp.optional(),
 };
@@ -138,12 +139,12 @@ function formatRun(context: CommandContext, run: Run, rootCause: RootCause | und
     ['output', formatValue(run.output, run.outputOmitted)],
   ];
   const nodes = run.nodes.map((node) => [
-    node.iteration === undefined ? node.nodeId : `${node.nodeId}@${node.iteration}`,
+    nodeName(node),
     node.type,
     formatStatus(context, node.status),
     node.attempt === 0 ? '' : String(node.attempt),
     node.durationMs === undefined ? '' : formatDuration(node.durationMs),
-    [node.error?.message ?? node.skipReason, formatNodeState(node)]
+    [node.error?.message ?? node.skipReason, formatNodeState(run, node)]
       .filter((text) => text !== undefined && text !== '')
       .join('; '),
   ]);
@@ -157,19 +158,22 @@ function formatRun(context: CommandContext, run: Run, rootCause: RootCause | und
 /** Characters of a node's output in the table. */
 const maxShownOutput = 80;
 
-const formatNodeState = ({ wakeAt, iterations, childRunId, output, outputOmitted }: Run['nodes'][number]): string =>
+/** The log of a DevKit run names no outputs of its nodes. */
+const formatNodeState = (run: Run, { wakeAt, iterations, childRunId, output, outputOmitted }: Run['nodes'][number]): string =>
   [
     ...(iterations === undefined ? [] : [`${iterations.ended} of ${iterations.items} items`, ...formatFailedItems(iterations)]),
     ...(wakeAt === undefined ? [] : [`until ${wakeAt}`]),
     ...(childRunId === undefined ? [] : [`called ${childRunId}`]),
-    ...[formatValue(output, outputOmitted)].flatMap((text) => (text === undefined ? [] : [truncate(text, maxShownOutput)])),
+    ...[formatValue(isDevKitRun(run) ? undefined : output, outputOmitted)].flatMap((text) =>
+      text === undefined ? [] : [truncate(text, maxShownOutput)],
+    ),
   ].join(', ');
 
 const truncate = (text: string, length: number): string => (text.length <= length ? text : `${text.slice(0, length)}…`);
 
 const formatValue = (value: unknown, omitted: { readonly bytes: number } | undefined): string | undefined => {
   if (omitted !== undefined) return `${omitted.bytes} bytes, too large to show`;
-  return value === undefined ? undefined : JSON.stringify(value);
+  return value === undefined ? undefined : JSON.stringify(plainValue(value));
 };
 
 /** Maximum page size of the API's event list. */
@@ -287,7 +291,9 @@ async function awaitEnd(
 }
 
 const formatOutput = ({ output, outputOmitted }: EndedRun): string =>
-  outputOmitted === undefined ? JSON.stringify(output ?? null, null, 2) : `${outputOmitted.bytes} bytes, too large to show`;
+  outputOmitted === undefined
+    ? JSON.stringify(plainValue(output ?? null), null, 2)
+    : `${outputOmitted.bytes} bytes, too large to show`;
 
 const resumeOptions = z.object({ reason: z.string().min(1).max(1_024).optional(), payload: json.optional() });
 const wakeOptions = z.object({ node: z.array(nodeId).min(1).max(1_000).optional() });

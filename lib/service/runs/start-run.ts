@@ -1,6 +1,14 @@
 /** Starts a run of a workflow's latest version, or of a deployment's code. */
+import { defined } from '../../base/defined.ts';
 import { validateInput, type InputError } from '../../engine/graph/validate-input.ts';
-import type { AppName, DeploymentId, Scope, WorkflowName } from '../../engine/ids.ts';
+import {
+  type AppName,
+  type DeploymentId,
+  type DevKitName,
+  type Scope,
+  type WorkflowName,
+  isDevKitName,
+} from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import { appServing } from '../../ports/deployments.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
@@ -9,12 +17,13 @@ import type { Resolved } from '../new-run.ts';
 import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { type ClosedReason, closedReason, hasVersion } from '../definitions/closed-reason.ts';
+import { resolveDevKitStart } from './resolve-devkit-start.ts';
 import { type NotReady, findReadyDeployment } from '../deployments/find-ready-deployment.ts';
 
 export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {
   /** absent: `POST /v1/runs` */
   readonly endpoint?: string;
-  readonly workflowName: WorkflowName;
+  readonly workflowName: WorkflowName | DevKitName;
   readonly input?: JsonValue;
   /** absent: the published graph of that name, else the active deployment */
   readonly deploymentId?: DeploymentId;
@@ -59,19 +68,12 @@ export async function resolveStart(
 ): Promise<Resolved | StartRefusal> {
   const { scope, workflowName, deploymentId, atVersion = Infinity } = request;
   if (deploymentId !== undefined) return resolveOnDeployment(deps, request, deploymentId);
+  // No graph has such a name.
+  if (isDevKitName(workflowName)) return resolveOnActive(deps, request, undefined);
   const published = await deps.workflows.summary(scope, workflowName);
   const closed = published && (hasVersion(published, atVersion) ? closedReason(published) : 'workflow_not_found');
   if (published === undefined || closed !== undefined) {
-    const pointer = await deps.deployments.pointer(scope);
-    const serving = appServing(pointer, workflowName);
-    if (serving === undefined) {
-      if (closed !== undefined && closed !== 'workflow_not_found') return { kind: closed };
-      if (closed === undefined && (pointer === undefined || pointer.apps.length === 0)) return { kind: 'no_active_deployment' };
-      return findInactive(deps, scope, workflowName);
-    }
-    const found = await resolveOnDeployment(deps, request, serving.history[0].deploymentId);
-    // An active deployment cannot be removed, so `deployment_not_found` means that the pointer moved meanwhile.
-    return found.kind === 'deployment_not_found' ? { kind: closed ?? 'workflow_not_found' } : found;
+    return resolveOnActive(deps, request, closed);
   }
   const version = await plans.version(deps, scope, { name: published.name, version: published.latestVersion });
   if (version === undefined) throw new Unavailable(`version ${published.latestVersion} of ${published.name}`);
@@ -81,6 +83,25 @@ export async function resolveStart(
     : { kind: 'found', version, input: checkedInput.input };
 }
 
+/** @param closed why the published graph of this name cannot start; undefined: there is none */
+async function resolveOnActive(
+  deps: Deps,
+  request: StartLookup,
+  closed: ClosedReason | 'workflow_not_found' | undefined,
+): Promise<Resolved | StartRefusal> {
+  const { scope, workflowName } = request;
+  const pointer = await deps.deployments.pointer(scope);
+  const serving = appServing(pointer, workflowName);
+  if (serving === undefined) {
+    if (closed !== undefined && closed !== 'workflow_not_found') return { kind: closed };
+    if (closed === undefined && (pointer === undefined || pointer.apps.length === 0)) return { kind: 'no_active_deployment' };
+    return findInactive(deps, scope, workflowName);
+  }
+  const found = await resolveOnDeployment(deps, request, serving.history[0].deploymentId);
+  // An active deployment cannot be removed, so `deployment_not_found` means that the pointer moved meanwhile.
+  return found.kind === 'deployment_not_found' ? { kind: closed ?? 'workflow_not_found' } : found;
+}
+
 /** A refused start searches the newest deployments only. */
 const deploymentsSearched = 25;
 
@@ -88,7 +109,7 @@ const deploymentsSearched = 25;
 async function findInactive(
   { deployments }: Pick<Deps, 'deployments'>,
   scope: Scope,
-  name: WorkflowName,
+  name: WorkflowName | DevKitName,
 ): Promise<UnknownWorkflow> {
   const newest = await deployments.list(scope, { limit: deploymentsSearched });
   const found = newest.deployments.find(
@@ -101,11 +122,14 @@ async function findInactive(
 
 async function resolveOnDeployment(
   deps: Deps,
-  { scope, workflowName, input = {} }: StartLookup,
+  { scope, workflowName, input }: StartLookup,
   deploymentId: DeploymentId,
 ): Promise<Resolved | NotReady> {
+  if (isDevKitName(workflowName)) return resolveDevKitStart(deps, defined({ scope, workflowName, input, deploymentId }));
   const ready = await findReadyDeployment(deps, scope, deploymentId, workflowName);
-  return ready.kind === 'ready' ? { kind: 'found', ...ready.serves, deploymentId, input } : ready;
+  return ready.kind === 'ready'
+    ? { kind: 'found', ...ready.serves, deploymentId, input: input === undefined ? {} : input }
+    : ready;
 }
 
 /** Finds a version of a workflow by its number. The versions of an archived workflow can still be started so. */

@@ -1,0 +1,101 @@
+/**
+ * What a user of the Workflow DevKit does first, in an empty folder outside of the repository, by docs/DEVKIT.md alone: its files and its
+ * commands, with the packed packages in place of published ones, at each supported version.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeAll, expect, test, vi } from 'vitest';
+import * as z from 'zod';
+import { blocksIn } from '../e2e/documents.ts';
+import { type Application, type Packed, createApplication, packAll, root } from '../scripts/packed.ts';
+
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
+
+const page = 'docs/DEVKIT.md';
+const blocks = blocksIn(page).filter(({ heading }) => heading === 'Ten minutes');
+const [install = '', startCloud = '', deploy = '', variables = '', startRun = '', kill = '', explain = '', finish = ''] =
+  blocks.map(({ lines }) => lines.trimEnd());
+const files = [...readFileSync(join(root, page), 'utf8').matchAll(/Save this as `([^`]+)`.*\n\n```(?:ts|js)\n([^]*?)```/g)].map(
+  ([, name = '', text = '']) => [name, text] as const,
+);
+/** What the last command prints. */
+const [, result = ''] = /The last command prints:\n\n```text\n([^]*?)```/.exec(readFileSync(join(root, page), 'utf8')) ?? [];
+
+let packed: Packed;
+beforeAll(async () => {
+  packed = await packAll();
+});
+
+const clouds: ChildProcess[] = [];
+afterEach(async () => {
+  for (const cloud of clouds.splice(0)) {
+    if (cloud.exitCode !== null || cloud.signalCode !== null) continue;
+    cloud.kill('SIGINT');
+    await once(cloud, 'exit');
+  }
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = z.object({ port: z.number() }).parse(server.address());
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** The command of the page that runs in a terminal of its own. @returns when it serves requests */
+async function runCloud(app: Application, port: number): Promise<ChildProcess> {
+  const [npx, program = '', ...args] = startCloud.split(' ');
+  expect(npx).toBe('npx');
+  const cloud = spawn(join(app.folder, 'node_modules', '.bin', program), args, {
+    cwd: app.folder,
+    env: { ...app.env(), STEPWELL_PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  clouds.push(cloud);
+  let output = '';
+  const collect = (chunk: Buffer): void => void (output += chunk.toString());
+  cloud.stdout.on('data', collect);
+  cloud.stderr.on('data', collect);
+  await expect.poll(() => output, { timeout: 60_000, interval: 50 }).toContain('Stepwell is running');
+  return cloud;
+}
+
+const shell =
+  (app: Application) =>
+  async (...lines: readonly string[]): Promise<string> =>
+    (await app.run('sh', ['-ec', lines.join('\n').replaceAll(/^npx /gm, 'npx --no-install ')])).stdout;
+
+test.each(['4.8.9', '5.0.0-beta.35', '5.0.0-beta.55'])('an app of workflow %s survives the end of its cloud', async (version) => {
+  const app = await createApplication(packed.folder, `first-app-${version}`);
+  const paste = shell(app);
+  await paste(
+    install
+      .replace('npm init -y\n', '')
+      .replace(' workflow ', ` workflow@${version} `)
+      .replace(/ stepwell$/m, () => ` ${packed.archive('stepwell')}`)
+      .replace(/ stepwell-cli$/m, () => ` ${packed.archive('stepwell-cli')}`),
+  );
+  for (const [name, text] of files) {
+    mkdirSync(dirname(join(app.folder, name)), { recursive: true });
+    writeFileSync(join(app.folder, name), text);
+  }
+  const port = await freePort();
+  const first = await runCloud(app, port);
+  expect(await paste(deploy)).toContain('+ workflow//./workflows/order//order');
+
+  const [begin = '', look = ''] = startRun.split('\n');
+  const run = (await paste(variables, begin, 'echo "$RUN"')).trim();
+  const setting = `RUN=${run}`;
+  await expect.poll(() => paste(setting, look), { timeout: 30_000 }).toMatch(/wait_\w+ .*waiting/);
+  await Promise.all([once(first, 'exit'), paste(kill)]);
+
+  await runCloud(app, port);
+  await expect.poll(() => paste(setting, explain), { timeout: 60_000 }).toMatch(/^Node \S+ \(hook\) waits for /);
+  expect(await paste(variables, setting, finish)).toBe(result);
+  expect(await paste(setting, look)).toMatch(/^wrun_\w+ {2}✓ completed/);
+});
