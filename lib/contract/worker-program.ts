@@ -21,7 +21,6 @@ export const codeWorkerEnvironment: readonly EnvironmentName[] = [
   'requireHttps',
   'metrics',
   'privateDestinations',
-  'worldFunction',
 ];
 
 export interface WorkerLogLine {
