@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { fullWorkflowName, plainValue, shortWorkflowName } from '../../lib/cli/devkit-names.ts';
-import { serializeArguments } from '../../lib/service/kinds/devkit/resolve-devkit-start.ts';
+import { serializeArguments } from '../../lib/service/runs/resolve-devkit-start.ts';
 import { fetchOf } from '../client/in-process.ts';
 import { type CliEnvironment, type TestCli, createCliEnvironment, createFolder, errorIn } from './test-cli.ts';
 

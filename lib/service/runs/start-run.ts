@@ -17,7 +17,7 @@ import type { Resolved } from '../new-run.ts';
 import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { type ClosedReason, closedReason, hasVersion } from '../definitions/closed-reason.ts';
-import { resolveDevKitStart } from '../kinds/devkit/resolve-devkit-start.ts';
+import { resolveDevKitStart } from './resolve-devkit-start.ts';
 import { type NotReady, findReadyDeployment } from '../deployments/find-ready-deployment.ts';
 
 export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {

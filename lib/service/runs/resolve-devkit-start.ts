@@ -2,11 +2,11 @@
  * A start by the public API: it has plain JSON, and the DevKit's code reads serialized arguments. An array is the list of arguments, and
  * any other value the only one. Runs that an application starts do not come here, because the application serializes them.
  */
-import type { DeploymentId, DevKitName, Scope } from '../../../engine/ids.ts';
-import { type JsonValue, inline, isJsonObject } from '../../../engine/json.ts';
-import type { NotReady } from '../../deployments/find-ready-deployment.ts';
-import type { Deps } from '../../deps.ts';
-import type { ResolvedDevKit } from '../../new-run.ts';
+import type { DeploymentId, DevKitName, Scope } from '../../engine/ids.ts';
+import { type JsonValue, inline, isJsonObject } from '../../engine/json.ts';
+import type { NotReady } from '../deployments/find-ready-deployment.ts';
+import type { Deps } from '../deps.ts';
+import type { ResolvedDevKit } from '../new-run.ts';
 
 export interface DevKitStart {
   readonly scope: Scope;
