@@ -99,6 +99,18 @@ test('a run shows its steps by name, its sleep, why it waits for a hook, and its
   expect(await printed('runs', 'list', '--workflow', 'workflows/order//other')).toBe('No run matches.');
 });
 
+test('the lists of the World begin at an empty cursor, as the command line of the DevKit sends it', async () => {
+  await printed('deploy');
+  const runId = await printed('runs', 'start', 'workflows/order//order');
+  const { api } = environment;
+  const key = await api.key(['world:proxy']);
+  const pagination = { limit: 20, cursor: '', sortOrder: 'desc' };
+  const runs = await api.call('POST', '/v1/world/runs/list', { key, body: { pagination } });
+  expect(runs).toMatchObject({ status: 200, body: { data: [{ runId }] } });
+  const steps = await api.call('POST', '/v1/world/steps/list', { key, body: { runId, pagination } });
+  expect(steps).toMatchObject({ status: 200, body: { data: [] } });
+});
+
 test('it is cancelled, resumed and rerun as other runs are, and not with another input', async () => {
   await printed('deploy');
   const runId = await printed('runs', 'start', 'workflows/order//order', '--input', '"tea"');
