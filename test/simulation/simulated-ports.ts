@@ -1,7 +1,7 @@
 /** The ports of a simulation: stores in memory, queues and timers in virtual time, and observers of every commit. */
 import {
   type MessageIdentity,
-  workflowTaskJobIdentity,
+  codeJobIdentity,
   nodeJobIdentity,
   resultIdentity,
 } from '../../lib/aws/message-identity.ts';
@@ -93,7 +93,7 @@ export class SimulatedPorts {
           for (const job of some) {
             takers.sent(job);
             if (job.kind === 'node') sendTo(nodes, job, nodeJobIdentity(job, settings.shares));
-            else if (job.kind === 'workflow_task') sendTo(code, job, workflowTaskJobIdentity(job));
+            else if (job.kind === 'workflow_task' || job.kind === 'devkit') sendTo(code, job, codeJobIdentity(job));
             else throw new Error('no run of a deployed bundle is simulated');
           }
           if (some.length < jobs.length) throw new Unavailable('a queue of work');

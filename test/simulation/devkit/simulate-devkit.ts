@@ -1,0 +1,43 @@
+/** One seed of runs of the Workflow DevKit: the real service, a simulated application, faults, and the judges. */
+import { hours, minutes } from '../../../lib/engine/time.ts';
+import { type FaultRates, isHarmless } from '../faults.ts';
+import { type SimulationOptions, type SimulationReport, simulate } from '../simulation.ts';
+import { DevKitChecker } from './devkit-checker.ts';
+import { DevKitWorkload } from './devkit-workload.ts';
+import type { Plan } from './plan.ts';
+
+export interface DevKitOptions extends Pick<SimulationOptions, 'crashPoints' | 'planted' | 'onCall'> {
+  readonly seed: number;
+  readonly rates: FaultRates;
+  readonly runs?: number;
+  readonly plans?: readonly Plan[];
+}
+
+export interface DevKitReport extends SimulationReport {
+  readonly conflicts: number;
+  readonly received: number;
+  readonly maxIdleMs: number;
+}
+
+/** With faults the sweep waits longer after each message that was sent in vain, and functions fail for minutes. */
+const mostIdleMs = hours(13);
+/** Without faults only the delays of queues remain. */
+const mostCalmIdleMs = minutes(4);
+/** Early, so that short runs have snapshots too. */
+const firstSnapshots = [2, 8, 64] as const;
+
+export async function simulateDevKit({ seed, rates, runs = 5, plans, ...others }: DevKitOptions): Promise<DevKitReport> {
+  const judge = new DevKitChecker(rates.wrongClock === 0 && rates.clockJump === 0);
+  const isCalm = Object.entries(rates).every(([kind, rate]) => rate === 0 || isHarmless(kind));
+  const firstSnapshotAt = firstSnapshots[seed % firstSnapshots.length];
+  const report = await simulate({
+    ...others,
+    seed,
+    rates,
+    ...(firstSnapshotAt === undefined ? {} : { firstSnapshotAt }),
+    onCommit: (run, commit, now) => judge.committed(run, commit, now),
+    workload: (parts) =>
+      new DevKitWorkload(parts, { judge, runs, mostIdleMs: isCalm ? mostCalmIdleMs : mostIdleMs, ...(plans === undefined ? {} : { plans }) }),
+  });
+  return { ...report, conflicts: judge.conflicts, received: judge.received, maxIdleMs: judge.maxIdleMs };
+}
