@@ -1,10 +1,5 @@
 /** The ports of a simulation: stores in memory, queues and timers in virtual time, and observers of every commit. */
-import {
-  type MessageIdentity,
-  codeJobIdentity,
-  nodeJobIdentity,
-  resultIdentity,
-} from '../../lib/aws/message-identity.ts';
+import { type MessageIdentity, codeJobIdentity, nodeJobIdentity, resultIdentity } from '../../lib/aws/message-identity.ts';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { RunCreation } from '../../lib/engine/log/head.ts';

@@ -17,7 +17,7 @@ const silence: DurationMs = minutes(2);
 const maxSilence: DurationMs = hours(6);
 
 /** After these the code waits: nothing of the log is unread. */
-const suspendsAfter: ReadonlySet<DevKitEventName> = new Set(['hook_created', 'wait_created', 'hook_conflict']);
+const suspendsAfter: ReadonlySet<DevKitEventName> = new Set(['hook_created', 'wait_created']);
 
 /**
  * When a lost message would be noticed, if nothing happens until then.

@@ -117,7 +117,9 @@ export class AppInvocation {
       const [own, others] = [created.slice(0, mostInline), created.slice(mostInline)];
       if (others.length > 0) await this.#client.createBatch(this.#run, others.map(creationOf));
       for (const id of [...others, ...open]) await this.#queueStep(flowQueue, id);
-      await Promise.all(own.map((id) => this.#runInline(id)));
+      // One that fails does not end the others.
+      const ended = await Promise.allSettled(own.map((id) => this.#runInline(id)));
+      for (const each of ended) if (each.status === 'rejected') throw each.reason;
       return own.length > 0;
     }
     for (const id of created) await this.#create(creationOf(id));

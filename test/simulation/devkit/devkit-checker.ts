@@ -36,11 +36,11 @@ export class DevKitChecker {
   maxIdleMs = 0;
   conflicts = 0;
   received = 0;
-  readonly #areClocksRight: boolean;
+  readonly areClocksRight: boolean;
 
   /** @param areClocksRight otherwise a claim may seem older than it is */
   constructor(areClocksRight: boolean) {
-    this.#areClocksRight = areClocksRight;
+    this.areClocksRight = areClocksRight;
   }
 
   committed(address: RunAddress, commit: Commit, now: number): void {
@@ -97,8 +97,12 @@ export class DevKitChecker {
 
   #checkToken({ event, token }: LoggedEvent, runId: string): void {
     const owners = [...this.#runs.values()].filter((run) => this.#liveHook(run, token) !== undefined);
-    if (event === 'hook_created' && this.#areClocksRight)
-      runInvariant(10, owners.length === 0, () => `two live hooks have the token ${token}: of ${runId} and of ${owners[0]?.address.runId}`);
+    if (event === 'hook_created' && this.areClocksRight)
+      runInvariant(
+        10,
+        owners.length === 0,
+        () => `two live hooks have the token ${token}: of ${runId} and of ${owners[0]?.address.runId}`,
+      );
   }
 
   #liveHook({ endedBy, events }: Watched, token: string | undefined): LoggedEvent | undefined {
@@ -218,5 +222,15 @@ function loggedOf(event: DevKitEvent, slot: number, at: number): LoggedEvent {
     return typeof value === 'string' ? value : undefined;
   };
   const text = textOf(payload);
-  return { event: event.event, id: correlationId, slot, text, until, at, code: field('errorCode'), resumeId, token: field('token') };
+  return {
+    event: event.event,
+    id: correlationId,
+    slot,
+    text,
+    until,
+    at,
+    code: field('errorCode'),
+    resumeId,
+    token: field('token'),
+  };
 }

@@ -80,7 +80,9 @@ function replayStage(stage: Stage, index: number, byName: ByName): string | read
     case 'hook':
       return replayHook(stage, index, byName);
     case 'attribute':
-      return firstOf(byName, 'attr_set', `attr_${index}`) === undefined ? [{ kind: 'set-attribute', id: `attr_${index}` }] : 'set';
+      return firstOf(byName, 'attr_set', `attr_${index}`) === undefined
+        ? [{ kind: 'set-attribute', id: `attr_${index}` }]
+        : 'set';
   }
 }
 

@@ -37,7 +37,12 @@ export async function simulateDevKit({ seed, rates, runs = 5, plans, ...others }
     ...(firstSnapshotAt === undefined ? {} : { firstSnapshotAt }),
     onCommit: (run, commit, now) => judge.committed(run, commit, now),
     workload: (parts) =>
-      new DevKitWorkload(parts, { judge, runs, mostIdleMs: isCalm ? mostCalmIdleMs : mostIdleMs, ...(plans === undefined ? {} : { plans }) }),
+      new DevKitWorkload(parts, {
+        judge,
+        runs,
+        mostIdleMs: isCalm ? mostCalmIdleMs : mostIdleMs,
+        ...(plans === undefined ? {} : { plans }),
+      }),
   });
   return { ...report, conflicts: judge.conflicts, received: judge.received, maxIdleMs: judge.maxIdleMs };
 }

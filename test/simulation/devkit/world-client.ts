@@ -110,7 +110,9 @@ export class WorldClient {
       const before = judge.eventsOf(run.runId).length;
       const from: string | null = cursor;
       const result: WorldResult<Page> | undefined = await this.#tried(number, (world) =>
-        onRun(world, run, run.runId, (fold) => listEvents(world.deps, fold, defined({ cursor: from ?? undefined, limit }), 'all')),
+        onRun(world, run, run.runId, (fold) =>
+          listEvents(world.deps, fold, defined({ cursor: from ?? undefined, limit }), 'all'),
+        ),
       );
       if (result === undefined) continue;
       if (result.kind === 'refused') throw new NoAnswer(result.message);
@@ -121,18 +123,33 @@ export class WorldClient {
         cursor = result.value.cursor;
         continue;
       }
-      this.#mustHold(position + found.length >= before, `of ${run.runId} ${position + found.length} of ${before} events were read`);
+      this.#mustHold(
+        position + found.length >= before,
+        `of ${run.runId} ${position + found.length} of ${before} events were read`,
+      );
       return found;
     }
   }
 
-  async queue(run: RunAddress, queueName: string, message: JsonObject, { idempotencyKey, delayMs }: QueueOptions = {}): Promise<void> {
+  async queue(
+    run: RunAddress,
+    queueName: string,
+    message: JsonObject,
+    { idempotencyKey, delayMs }: QueueOptions = {},
+  ): Promise<void> {
     for (let number = 1; ; number += 1) {
       const result = await this.#tried(number, async (world) => {
         const head = await world.deps.log.head(run);
         const delay = delayMs === undefined ? undefined : seconds(Math.ceil(delayMs / 1_000));
         const { projectId, environment } = run;
-        const request = { scope: { projectId, environment }, queueName, message, deploymentId: this.#parts.app, idempotencyKey, delay };
+        const request = {
+          scope: { projectId, environment },
+          queueName,
+          message,
+          deploymentId: this.#parts.app,
+          idempotencyKey,
+          delay,
+        };
         return publishDevKitMessage(world, defined(request), head?.kind === 'devkit' ? head : undefined);
       });
       if (result === undefined) continue;
