@@ -33,6 +33,24 @@ describe('a hook that was refused for its token', () => {
   });
 });
 
+test('a run with nothing open is checked again within minutes, not at its deadline', async () => {
+  const marked: number[] = [];
+  const wrap = (deps: Deps): Deps => ({
+    ...deps,
+    index: overrideMethods(deps.index, {
+      markDue: async (entry) => {
+        marked.push(entry.minute * 60_000);
+        return deps.index.markDue(entry);
+      },
+    }),
+  });
+  const { start, env } = await createDevKitEnv({ wrap });
+  const run = await start();
+  env.ports.clock.advance(minutes(3));
+  await sweepRun(env.worker, run);
+  expect((marked.at(-1) ?? 0) - env.ports.clock.now()).toBeLessThanOrEqual(minutes(10));
+});
+
 describe('a claim of a token', () => {
   test('that a crashed request left is renewed, so that no other hook takes it before the event', async () => {
     const outcomes: string[] = [];

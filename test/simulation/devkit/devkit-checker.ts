@@ -16,7 +16,12 @@ export interface LoggedEvent extends SeenEvent {
   readonly code: string | undefined;
   readonly resumeId: string | undefined;
   readonly token: string | undefined;
+  /** of a hook that was refused for its token */
+  readonly owner: string | undefined;
 }
+
+/** A process that pauses, between its look at the owner of a token and its commit. */
+const longestCallMs = 1_500_000;
 
 interface Watched {
   readonly address: RunAddress;
@@ -57,7 +62,13 @@ export class DevKitChecker {
       if (logged.event === 'hook_conflict') this.conflicts += 1;
       if (logged.event === 'hook_received') this.received += 1;
     }
+    this.#notice(run, now);
     this.#restUntilWork(run, now);
+  }
+
+  /** How long the run had something to do. */
+  #notice({ idleSince }: Watched, now: number): void {
+    this.maxIdleMs = Math.max(this.maxIdleMs, now - idleSince);
   }
 
   #checkEvent(run: Watched, event: LoggedEvent): void {
@@ -95,7 +106,12 @@ export class DevKitChecker {
     }
   }
 
-  #checkToken({ event, token }: LoggedEvent, runId: string): void {
+  #checkToken({ event, token, owner, at }: LoggedEvent, runId: string): void {
+    if (event === 'hook_conflict') {
+      const heldUntil = this.#heldUntil(owner, token);
+      const isHeld = heldUntil !== undefined && heldUntil >= at - longestCallMs;
+      return runInvariant(10, isHeld, () => `a hook of ${runId} was refused: ${owner} has no hook with the token ${token}`);
+    }
     const owners = [...this.#runs.values()].filter((run) => this.#liveHook(run, token) !== undefined);
     if (event === 'hook_created' && this.areClocksRight)
       runInvariant(
@@ -103,6 +119,15 @@ export class DevKitChecker {
         owners.length === 0,
         () => `two live hooks have the token ${token}: of ${runId} and of ${owners[0]?.address.runId}`,
       );
+  }
+
+  /** Until when the run had a live hook with the token. */
+  #heldUntil(owner: string | undefined, token: string | undefined): number | undefined {
+    const run = this.#runs.get(owner ?? '');
+    const held = run?.events.filter((each) => each.event === 'hook_created' && each.token === token) ?? [];
+    const ends = held.map(({ id }) => run?.events.find((each) => each.event === 'hook_disposed' && each.id === id)?.at);
+    const times = ends.map((end) => end ?? run?.endedBy?.at ?? Infinity);
+    return times.length === 0 ? undefined : Math.max(...times);
   }
 
   #liveHook({ endedBy, events }: Watched, token: string | undefined): LoggedEvent | undefined {
@@ -144,7 +169,7 @@ export class DevKitChecker {
   delivered(runId: string, now: number): void {
     const run = this.#runs.get(runId);
     if (run === undefined) return;
-    this.maxIdleMs = Math.max(this.maxIdleMs, now - run.idleSince);
+    this.#notice(run, now);
     run.deliveries += 1;
     run.idleSince = Infinity;
   }
@@ -232,5 +257,6 @@ function loggedOf(event: DevKitEvent, slot: number, at: number): LoggedEvent {
     code: field('errorCode'),
     resumeId,
     token: field('token'),
+    owner: field('conflictingRunId'),
   };
 }

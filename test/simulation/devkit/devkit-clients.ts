@@ -1,5 +1,7 @@
 /** Clients of an application: they start runs, resume hooks by their tokens, and cancel runs. */
 import type { RunAddress, Scope } from '../../../lib/engine/ids.ts';
+import type { Commit } from '../../../lib/engine/log/commit.ts';
+import { durationMs } from '../../../lib/engine/time.ts';
 import { type JsonObject, inline } from '../../../lib/engine/json.ts';
 import { runId as toRunId } from '../../../lib/engine/ids.ts';
 import { getHookByToken } from '../../../lib/service/kinds/devkit/world-reads.ts';
@@ -18,6 +20,9 @@ interface Parts extends ClientParts {
 
 /** Clients send requests until this time; then they cancel the runs that wait for a payload. */
 const activeMs = 6 * 3_600_000;
+/** The share of the events of steps after which a client cancels the run. */
+const cancelledPerStep = 0.01;
+const crashedClients = 0.1;
 const betweenResumesMs = 900_000;
 const resumersOfToken = 2;
 
@@ -48,10 +53,11 @@ export class DevKitClients {
     });
   }
 
-  start(plan: (runId: string) => void): void {
+  /** @param withinMs the run starts at some time up to this one */
+  start(plan: (runId: string) => void, withinMs: number): void {
     const { time, prng } = this.#parts.around;
     this.waiting += 1;
-    time.in(prng.whole(0, 600_000), () => {
+    time.in(prng.whole(0, withinMs), () => {
       const run = { ...this.#parts.scope, runId: this.#parts.functions.world?.ids.runId(time.now) ?? toRunId('') };
       plan(run.runId);
       this.#startOnce(run);
@@ -78,6 +84,8 @@ export class DevKitClients {
       done();
     };
     const send = async (): Promise<void> => {
+      // The client may crash between the two.
+      if (around.prng.isLucky(crashedClients)) return;
       const message: JsonObject = { runId: run.runId, runInput: { ...data, input } };
       await this.#client().queue(run, flowQueue, message);
       done();
@@ -100,7 +108,8 @@ export class DevKitClients {
     const { scope, judge, around } = this.#parts;
     this.#resumptions += 1;
     const resumeId = `resume-${this.#resumptions}`;
-    const client = this.#client();
+    const process = new Process(around);
+    const client = new WorldClient(this.#parts, process);
     const before = judge.hookWith(token);
     const found = await client.call((world) => getHookByToken(world, scope, token, 'none'));
     if (found.kind === 'refused') {
@@ -123,10 +132,19 @@ export class DevKitClients {
       resumeId,
       resumeDigest: resumeId,
     } as const;
+    // The user thinks about it; the hook may be gone then.
+    if (around.prng.isLucky(0.5)) await process.sleep(durationMs(around.prng.whole(0, 600_000)));
     const received = await client.create(run, request);
     if (received.kind === 'refused') return;
     if (around.prng.isLucky(0.3)) await client.create(run, request);
-    await client.queue(run, flowQueue, { runId });
+    if (!around.prng.isLucky(crashedClients)) await client.queue(run, flowQueue, { runId });
+  }
+
+  /** Some runs are cancelled between two events. */
+  committed(run: RunAddress, commit: Commit): void {
+    const { time, prng } = this.#parts.around;
+    const isOfStep = commit.events.some((event) => event.type === 'DEVKIT' && event.event.startsWith('step_'));
+    if (isOfStep && prng.isLucky(cancelledPerStep)) time.in(prng.whole(0, 100), () => this.#cancel(run));
   }
 
   #cancelIfOpen(run: RunAddress): void {

@@ -19,7 +19,8 @@ import type { Workload, WorkloadParts } from '../workload.ts';
 import { AppInvocation } from './app.ts';
 import { DevKitClients } from './devkit-clients.ts';
 import type { DevKitChecker } from './devkit-checker.ts';
-import { type Plan, randomPlan, tokens } from './plan.ts';
+import type { Commit } from '../../../lib/engine/log/commit.ts';
+import { type Plan, randomHook, randomPlan, tokens } from './plan.ts';
 import { type ClientParts, WorldClient } from './world-client.ts';
 
 export const scope: Scope = { projectId: projectId('default'), environment: environment('simulated') };
@@ -86,11 +87,19 @@ export class DevKitWorkload implements Workload {
       return deliverDevKitMessage({ ...invocation, apps, bundles }, job, delivery);
     };
     this.#clients = new DevKitClients({ ...this.#clientParts, checker, scope });
+    const { prng } = around;
+    const crowd = this.#options.plans === undefined && prng.isLucky(0.3) ? randomHook(prng) : undefined;
     for (let index = 0; index < runs; index += 1) {
-      const plan = this.#options.plans?.[index % this.#options.plans.length] ?? randomPlan(around.prng);
-      this.#clients.start((runId) => judge.plans.set(runId, plan));
+      const plan = this.#options.plans?.[index % this.#options.plans.length] ?? randomPlan(prng);
+      const planned = crowd === undefined ? plan : { ...plan, stages: [crowd, ...plan.stages] };
+      // Runs that begin with the same token at once compete for it.
+      this.#clients.start((runId) => judge.plans.set(runId, planned), crowd === undefined ? 600_000 : 300);
     }
     sweepEachMinute(around.time, { world, index: world.deps.index, sweep: () => functions.sweep() });
+  }
+
+  committed(run: RunAddress, commit: Commit): void {
+    if (this.#options.plans === undefined) this.#clients?.committed(run, commit);
   }
 
   /** The message reaches the application. Its process may crash at any call, and the sender then hears nothing. */

@@ -135,13 +135,7 @@ export function randomPlan(prng: Prng): Plan {
     if (kind === 'attribute') return { kind };
     if (kind === 'sleep') return { kind, ms: prng.whole(0, prng.pick([2_000, longestSleepMs])) };
     if (kind === 'steps') return { kind, steps: Array.from({ length: prng.pick([1, 1, 2, 5]) }, () => randomStep(prng)) };
-    return {
-      kind,
-      token: prng.pick(tokens),
-      payloads: prng.whole(1, 2),
-      ms: prng.isLucky(0.6) ? prng.whole(1_000, longestSleepMs) : undefined,
-      disposes: prng.isLucky(0.6),
-    };
+    return randomHook(prng);
   };
   return {
     stages: Array.from({ length: prng.whole(1, 5) }, stage),
@@ -150,6 +144,14 @@ export function randomPlan(prng: Prng): Plan {
     isHosted: prng.isLucky(0.5),
   };
 }
+
+export const randomHook = (prng: Prng): Stage => ({
+  kind: 'hook',
+  token: prng.pick(tokens),
+  payloads: prng.whole(1, 2),
+  ms: prng.isLucky(0.6) ? prng.whole(1_000, longestSleepMs) : undefined,
+  disposes: prng.isLucky(0.6),
+});
 
 const randomStep = (prng: Prng): PlannedStep => ({
   ms: prng.whole(1, prng.pick([100, longestStepMs])),
