@@ -4,7 +4,6 @@ import type { PlantedBug } from './bug.ts';
 type DevKitBug = Omit<PlantedBug, 'kind' | 'faultProfile' | 'options'> & Pick<PlantedBug, 'faultProfile'>;
 
 const decide = 'lib/engine/devkit/decide.ts';
-const fold = 'lib/engine/devkit/fold.ts';
 const nextLook = 'lib/engine/devkit/next-look.ts';
 const createEvent = 'lib/service/kinds/devkit/create-event.ts';
 const hookTokens = 'lib/service/kinds/devkit/hook-tokens.ts';
@@ -224,24 +223,10 @@ const bugs: readonly DevKitBug[] = [
     within: 20,
   },
   {
-    name: 'an end of the DevKit that a crash cut off is not completed',
-    file: createEvent,
-    find: 'if (isOfEnd && isTerminal(fold.state.progress)) await finalizeUnlessDone(deps, fold);',
-    replace: 'if (isOfEnd && isTerminal(fold.state.progress)) return;',
-    within: 100,
-  },
-  {
     name: 'a snapshot of the DevKit loses resumptions',
     file: 'lib/engine/devkit/state.ts',
     find: 'for (const resumption of resumptions) state.resumptions.set(resumption.resumeId, resumption);',
     replace: 'for (const resumption of resumptions.slice(1)) state.resumptions.set(resumption.resumeId, resumption);',
-    within: 20,
-  },
-  {
-    name: 'a start of a step of the DevKit does not count',
-    file: fold,
-    find: 'const number = step.attempt + 1;',
-    replace: 'const number = Math.max(1, step.attempt);',
     within: 20,
   },
 ];
