@@ -36,10 +36,6 @@ export class CodeRole extends Construct {
   }
 }
 
-/** Deployed code reaches the runs that it starts through the function that serves the World. */
-export const invokeWorld = (world: lambda.IFunction): iam.PolicyStatement =>
-  allow(['lambda:InvokeFunction'], [world.functionArn]);
-
 interface CodeWorkerGrants {
   readonly key: kms.IKey | undefined;
   readonly codeRole: iam.Role | undefined;
@@ -53,19 +49,12 @@ export function grantCodeWorker(
   scope: Construct,
   grantee: iam.IGrantable,
   resources: ProductResources,
-  {
-    key,
-    codeRole,
-    world,
-  }: {
-    readonly key: kms.IKey | undefined;
-    readonly codeRole: iam.Role | undefined;
-    readonly world: lambda.IFunction | undefined;
-  },
+  { key, codeRole, world }: CodeWorkerGrants,
 ): void {
   const statements = statementsOf(workerPermissions, resources);
   const keyStatements = key === undefined ? [] : [keyStatement(scope, key, ['dynamodb', 's3', 'sqs'])];
   const assumeRoleStatements = codeRole === undefined ? [] : [allow(['sts:AssumeRole'], [codeRole.roleArn])];
+  // Deployed code reaches the runs that it starts through the function that serves the World.
   const invokeStatements = world === undefined ? [] : [allow(['lambda:InvokeFunction'], [world.functionArn])];
   for (const statement of [...statements, ...keyStatements, ...assumeRoleStatements, ...invokeStatements])
     grantee.grantPrincipal.addToPrincipalPolicy(statement);
