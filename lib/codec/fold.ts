@@ -249,6 +249,7 @@ const devkit = exactly<StoredDevKit>()(
         ),
       )
       .readonly(),
+    refusedHooks: z.array(z.strictObject({ hookId: z.string(), eventId })).readonly(),
     resumptions: z
       .array(
         exactly<DevKitResumption>()(

@@ -54,6 +54,7 @@ export function grantCodeWorker(
   const statements = statementsOf(workerPermissions, resources);
   const keyStatements = key === undefined ? [] : [keyStatement(scope, key, ['dynamodb', 's3', 'sqs'])];
   const assumeRoleStatements = codeRole === undefined ? [] : [allow(['sts:AssumeRole'], [codeRole.roleArn])];
+  // Deployed code reaches the runs that it starts through the function that serves the World.
   const invokeStatements = world === undefined ? [] : [allow(['lambda:InvokeFunction'], [world.functionArn])];
   for (const statement of [...statements, ...keyStatements, ...assumeRoleStatements, ...invokeStatements])
     grantee.grantPrincipal.addToPrincipalPolicy(statement);

@@ -68,6 +68,7 @@ const sections: readonly Section[] = [
       page('examples/README.md', 'Examples', 'graphs with their pictures, inputs and results; a test runs each'),
       page('docs/LENSES.md', 'Lenses', 'prompt templates with contracts, and the configuration of models'),
       page('docs/SDK.md', 'Code workflows', 'the TypeScript SDK: steps, sleeps, signals, child runs, rollbacks, replay rules'),
+      page('docs/DEVKIT.md', 'Workflow DevKit', 'deploy and run apps of the Workflow DevKit, the package workflow'),
       page('docs/OPENWORKFLOW.md', 'OpenWorkflow', 'run programs that were written for the package openworkflow'),
       page('docs/DEVKIT.md', 'Workflow DevKit', 'deploy, run and watch apps of the package workflow'),
       page('docs/DEPLOYMENTS.md', 'Artifacts', 'deploy a bundle that answers HTTP messages'),

@@ -134,6 +134,6 @@ test('a deleted code run leaves only its tombstones', async () => {
 
 test('the code function cannot create runs and knows only runs of its messages', async () => {
   expect(() => new MessageHeads().create(created)).toThrow('only platform functions create runs');
-  expect(() => new MessageHeads().record(creation(run))).toThrow('is not a code run');
+  expect(() => new MessageHeads().record(creation(run))).toThrow('is not a run of deployed code');
   expect(await code.head(freshRun())).toBeUndefined();
 });

@@ -16,8 +16,18 @@ vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 const page = 'docs/DEVKIT.md';
 const blocks = blocksIn(page).filter(({ heading }) => heading === 'Ten minutes');
-const [install = '', startCloud = '', deploy = '', variables = '', startRun = '', kill = '', explain = '', finish = ''] =
-  blocks.map(({ lines }) => lines.trimEnd());
+const [
+  install = '',
+  startCloud = '',
+  deploy = '',
+  variables = '',
+  startRun = '',
+  kill = '',
+  explain = '',
+  finish = '',
+  startPlain = '',
+  finishPlain = '',
+] = blocks.map(({ lines }) => lines.trimEnd());
 const files = [...readFileSync(join(root, page), 'utf8').matchAll(/Save this as `([^`]+)`.*\n\n```(?:ts|js)\n([^]*?)```/g)].map(
   ([, name = '', text = '']) => [name, text] as const,
 );
@@ -97,5 +107,12 @@ test.each(['4.8.9', '5.0.0-beta.35', '5.0.0-beta.55'])('an app of workflow %s su
   await runCloud(app, port);
   await expect.poll(() => paste(setting, explain), { timeout: 60_000 }).toMatch(/^Node \S+ \(hook\) waits for /);
   expect(await paste(variables, setting, finish)).toBe(result);
-  expect(await paste(setting, look)).toMatch(/^wrun_\w+ {2}✓ completed/);
+  expect(await paste(setting, look)).toMatch(
+    /^wrun_\w+ {2}✓ completed[^]*^input {5}\["tea"\]$[^]*^charge +step +✓ completed +2 /m,
+  );
+
+  const plain = `RUN=${(await paste(startPlain, 'echo "$RUN"')).trim()}`;
+  await expect.poll(() => paste(plain, explain), { timeout: 60_000 }).toMatch(/^Node \S+ \(hook\) waits for /);
+  const printed = await paste(variables, plain, finishPlain);
+  expect(JSON.parse(printed)).toEqual({ item: 'coffee', price: 60, receipt: 'receipt-60-2', by: 'ada' });
 });

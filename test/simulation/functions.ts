@@ -7,7 +7,7 @@ import { type DeploymentId, type RunAddress, nodeKey, topLevel } from '../../lib
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
 import { after, durationMs, seconds } from '../../lib/engine/time.ts';
-import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { DevKitJob, Job, ResultMessage } from '../../lib/ports/jobs.ts';
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
 import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -18,6 +18,7 @@ import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
 import { handleJob } from '../../lib/service/execution/handle-job.ts';
 import type { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import type { Delivery } from '../../lib/service/worker.ts';
 import type { EffectChecker } from './effect-checker.ts';
 import { type FoldChecker, CheckedFolds } from './fold-checker.ts';
 import { nodeInputDigest } from './node-input-digest.ts';
@@ -105,6 +106,8 @@ export class Functions implements MessageHandlers {
   /** the exports of the modules of deployments */
   readonly deployed = new Map<DeploymentId, readonly CodeWorkflow[]>();
   world: Deps | undefined;
+  /** delivers a message of the Workflow DevKit to its application */
+  deliverDevKit: ((invocation: Invocation, job: DevKitJob, delivery: Delivery) => Promise<void>) | undefined;
   readonly #around: SimulationContext;
   readonly #effects: EffectChecker;
   readonly #watches: Watches;
@@ -199,6 +202,7 @@ export class Functions implements MessageHandlers {
   readonly drives = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void => {
     if (received === undefined) return done([]);
     const { body: job, isRedelivered } = received;
+    if (job.kind === 'devkit') return this.#delivers(received, job, done);
     if (job.kind !== 'workflow_task') throw new Error(`the code queue holds a job of kind ${job.kind}`);
     const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, timeoutMs.code) };
     this.#effects.delivered(job);
@@ -216,6 +220,18 @@ export class Functions implements MessageHandlers {
       (isDone) => done(isDone ? [] : [received]),
     );
   };
+
+  #delivers(received: Received<Job>, job: DevKitJob, done: (failed: Failed) => void): void {
+    const { deliverDevKit } = this;
+    if (deliverDevKit === undefined) throw new Error('no application of the Workflow DevKit is simulated');
+    const { isRedelivered, receives } = received;
+    const delivery = { isRedelivered, receives, mustEndAt: after(this.#around.time.now, timeoutMs.code) };
+    this.invoke(
+      'code',
+      (invocation) => deliverDevKit(invocation, job, delivery),
+      (isDone) => done(isDone ? [] : [received]),
+    );
+  }
 
   readonly results = (
     batch: readonly Received<ResultMessage>[],

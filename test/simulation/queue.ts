@@ -22,6 +22,8 @@ interface Kept<Body> {
 export interface Received<Body> {
   readonly body: Body;
   readonly isRedelivered: boolean;
+  /** this one included */
+  readonly receives: number;
 }
 
 /** The result of a delivery: the messages of the batch to redeliver; all others are deleted. A crashed receiver returns nothing. */
@@ -178,7 +180,7 @@ export class Queue<Body> {
     this.#inFlight.add(release);
     this.#time.in(this.#rules.visibilityMs, () => (isSettled ? undefined : release()));
     if (this.#faults.shouldInject('lostDelivery')) return;
-    const received = batch.map(({ body, receives }) => ({ body, isRedelivered: receives > 1 }));
+    const received = batch.map(({ body, receives }) => ({ body, isRedelivered: receives > 1, receives }));
     const most =
       batch.length > 1 && this.#faults.shouldInject('partlyFailed') ? this.#prng.whole(1, batch.length - 1) : batch.length;
     this.#take(received.slice(0, most), (some) => {

@@ -236,7 +236,7 @@ export class ScriptedWorkload implements Workload {
     this.isRough = true;
     const { time } = this.#parts.around;
     const jobs = this.#ahead.splice(0).filter(({ dueAt }) => dueAt > time.now);
-    for (const { job } of jobs) this.#parts.functions.jobs([{ body: job, isRedelivered: false }], () => {});
+    for (const { job } of jobs) this.#parts.functions.jobs([{ body: job, isRedelivered: false, receives: 1 }], () => {});
     await this.outside.settle();
     // The timers fire again at their due time.
     this.#ahead.push(...jobs);

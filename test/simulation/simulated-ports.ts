@@ -1,10 +1,5 @@
 /** The ports of a simulation: stores in memory, queues and timers in virtual time, and observers of every commit. */
-import {
-  type MessageIdentity,
-  workflowTaskJobIdentity,
-  nodeJobIdentity,
-  resultIdentity,
-} from '../../lib/aws/message-identity.ts';
+import { type MessageIdentity, codeJobIdentity, nodeJobIdentity, resultIdentity } from '../../lib/aws/message-identity.ts';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { RunCreation } from '../../lib/engine/log/head.ts';
@@ -93,7 +88,7 @@ export class SimulatedPorts {
           for (const job of some) {
             takers.sent(job);
             if (job.kind === 'node') sendTo(nodes, job, nodeJobIdentity(job, settings.shares));
-            else if (job.kind === 'workflow_task') sendTo(code, job, workflowTaskJobIdentity(job));
+            else if (job.kind === 'workflow_task' || job.kind === 'devkit') sendTo(code, job, codeJobIdentity(job));
             else throw new Error('no run of a deployed bundle is simulated');
           }
           if (some.length < jobs.length) throw new Unavailable('a queue of work');

@@ -67,13 +67,15 @@ export interface SimulationOptions {
   /** no node sleeps or waits for a signal: a stalled node is then caused by a fault */
   readonly isBrisk?: boolean;
   /** called for each stored commit */
-  readonly onCommit?: (run: RunAddress, commit: Commit) => void;
+  readonly onCommit?: (run: RunAddress, commit: Commit, now: Instant) => void;
   /** called with the name of each port call, in order */
   readonly onCall?: (name: string) => void;
   /** the workload, instead of one drawn from the seed; it runs the sweep itself */
   readonly workload?: WorkloadOf;
   /** command batches with more entries are written in several commits; absent: the product's limit */
   readonly maxPartBytes?: number;
+  /** commits before the first snapshot of a workload's run; absent: the product's number */
+  readonly firstSnapshotAt?: number;
   readonly workings?: FunctionOverrides;
   /** the share of nodes and steps that kill their worker */
   readonly poison?: number;
@@ -242,7 +244,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     { ...options, isPlain, kills, isSlow },
   );
   // A fixed workload uses the product's settings, so that its crash points are those of the product.
-  const firstSnapshotAt = options.workload === undefined ? prng.fork().pick(firstSnapshots) : undefined;
+  const firstSnapshotAt = options.workload === undefined ? prng.fork().pick(firstSnapshots) : options.firstSnapshotAt;
   const seen = (run: RunAddress, commit: Commit): void => {
     inPasses += commit.events.filter((event) => 'iteration' in event && event.iteration !== topLevel).length;
     checker.committed(run, commit, time.now);
@@ -265,7 +267,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     readers.committed(run);
     meddler?.committed(run, commit);
     rerunner?.committed(run, commit);
-    options.onCommit?.(run, commit);
+    options.onCommit?.(run, commit, time.now);
   };
   const world = new SimulatedPorts(seed, around, functions, seen, {
     ...(firstSnapshotAt === undefined ? {} : { firstSnapshotAt }),
@@ -335,6 +337,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   rerunner?.check();
   expiries.check((run) => world.expiriesOf(run), time.now);
   await checker.check(world.memory.log);
+  await clients.check?.();
   still.check(time.now);
   words.check();
   losses.check();

@@ -20,6 +20,8 @@ export interface Workload {
   readonly isRough?: boolean;
   /** A client may have cancelled it. */
   mayBeCancelled(runId: string): boolean;
+  /** judges what it alone knows, after all runs have ended */
+  check?(): Promise<void>;
 }
 
 export interface WorkloadParts {

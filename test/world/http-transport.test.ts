@@ -25,7 +25,8 @@ const json =
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   };
 
-async function started(respond: Respond, app?: string) {
+/** @param timeoutMs far above the duration of a call on a busy machine */
+async function started(respond: Respond, app?: string, timeoutMs = 20_000) {
   const received: Received[] = [];
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     received.push({
@@ -41,7 +42,7 @@ async function started(respond: Respond, app?: string) {
   await once(server, 'listening');
   const { port } = z.object({ port: z.int() }).parse(server.address());
   const sleeps: number[] = [];
-  const tools = { ...systemTools, sleep: async (ms: number) => void sleeps.push(ms), random: () => 1, timeoutMs: 500 };
+  const tools = { ...systemTools, sleep: async (ms: number) => void sleeps.push(ms), random: () => 1, timeoutMs };
   const transport = new HttpTransport(() => ({ baseUrl: `http://127.0.0.1:${port}/prod`, apiKey: 'sw_key', app }), tools);
   return { transport, received, sleeps };
 }
@@ -179,7 +180,7 @@ test('a call that cannot have reached the service is tried again, whatever it do
 });
 
 test('a call without an answer ends with a timeout, and is not tried again', async () => {
-  const { transport, received } = await started(() => {});
+  const { transport, received } = await started(() => {}, undefined, 200);
   expect(await transport.call('runs.get', { runId: 'wrun_1' })).toMatchObject({ kind: 'failed', reason: 'timeout' });
   expect(received).toHaveLength(1);
 });

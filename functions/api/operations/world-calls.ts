@@ -20,7 +20,8 @@ type WorldCall = Exclude<OperationOf<'world'>, 'publishMessage' | 'getWorldDeplo
 const pageOf = (pagination: WorldPagination) =>
   defined({
     limit: pagination?.limit ?? undefined,
-    cursor: pagination?.cursor ?? undefined,
+    // The DevKit's command line sends an empty one for the first page.
+    cursor: pagination?.cursor || undefined,
     sortOrder: pagination?.sortOrder ?? undefined,
   });
 

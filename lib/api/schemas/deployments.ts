@@ -61,6 +61,11 @@ const devkit = z
   })
   .exactOptional()
   .meta({ description: 'only and always for `devkit`: what the app is built with' });
+/** In answers: a later version of the API may know other forms. */
+const builtWith = z
+  .strictObject({ sdkVersion: z.string(), specVersion: z.int(), nodeVersion: z.string(), format: z.enum(['module', 'commonjs']) })
+  .exactOptional()
+  .meta({ description: 'only for `devkit`: what the app is built with' });
 const step = z.strictObject({
   name: z.string().regex(/^[\w./@:-]{1,256}$/, 'must be 1 to 256 letters, digits or one of _./@:-'),
 });
@@ -192,7 +197,7 @@ const deploymentSummaryFields = {
   runtime: z.string(),
   workflows: versionedNames,
   steps: names,
-  devkit,
+  devkit: builtWith,
   artifact: z.strictObject({ sha256: z.string(), bytes: z.int() }),
 };
 export const deploymentList = page(z.strictObject(deploymentSummaryFields).meta({ id: 'DeploymentSummary' }));

@@ -219,11 +219,14 @@ function checkStep({ state, tools: { now } }: Decision, step: DevKitStep, { even
   return { ...refuse('too_early', `step ${step.stepId} is retried in ${retryAfterSeconds} s`), retryAfterSeconds };
 }
 
-function decideHook(draft: Decision, { hooks, resumptions }: DevKitState, request: WorldRequest): Decided {
+function decideHook(draft: Decision, { hooks, refusedHooks, resumptions }: DevKitState, request: WorldRequest): Decided {
   const id = idOf(request);
   const hook = hooks.get(id);
   if (request.event === 'hook_created') {
     if (hook !== undefined) return conflict(`hook ${id} is created already`);
+    // The code has read, or will read, that the token belongs to another hook. It could not read the opposite later.
+    const refusedBy = refusedHooks.get(id);
+    if (refusedBy !== undefined) return { kind: 'known', eventId: refusedBy };
     if (request.tokenOwner === undefined) record(draft, request);
     else record(draft, conflictOf(request, request.tokenOwner), { event: 'hook_conflict' });
     return accepted(draft);

@@ -258,6 +258,8 @@ function applyHook(change: Change): void {
     setOpenNode(state, { ...record, status: 'waiting', for: 'signal', name: 'hook', correlation: hookId });
     // A hook has no end, so the run may last as long as any run.
     extendTo(state, after(stamp.at, maxDeadline), stamp.at);
+  } else if (event.event === 'hook_conflict') {
+    devkit.refusedHooks.set(hookId, id);
   } else if (event.event === 'hook_received') {
     if (event.resumeId !== undefined)
       devkit.resumptions.set(

@@ -4,7 +4,7 @@
  */
 import { backoffMs } from '../../base/retry.ts';
 import { nodeId, nodeKey, topLevel, type NodeKey } from '../ids.ts';
-import { type Heartbeat, timerGrace } from '../log/heartbeat-timeout.ts';
+import { type Heartbeat, deadlineCheckAt, nextCheck, timerGrace } from '../log/heartbeat-timeout.ts';
 import { type RunState, openNodes } from '../log/run-state.ts';
 import { type DurationMs, type Instant, after, durationMs, earliest, hours, instant, minutes } from '../time.ts';
 import type { DevKitEventName } from './events.ts';
@@ -17,7 +17,13 @@ const silence: DurationMs = minutes(2);
 const maxSilence: DurationMs = hours(6);
 
 /** After these the code waits: nothing of the log is unread. */
-const suspendsAfter: ReadonlySet<DevKitEventName> = new Set(['hook_created', 'wait_created', 'hook_conflict']);
+const suspendsAfter: ReadonlySet<DevKitEventName> = new Set(['hook_created', 'wait_created']);
+
+/** When the sweep must next check an open run of any kind. `sign` is as in `nextLook`. */
+export function nextCheckOf(state: RunState, deadlineAt: Instant, now: Instant, sign?: Heartbeat): Instant {
+  if (state.devkit === undefined) return nextCheck(state, deadlineAt, now);
+  return instant(Math.min(deadlineCheckAt(deadlineAt, now), nextLook(state, sign)));
+}
 
 /**
  * When a lost message would be noticed, if nothing happens until then.

@@ -74,6 +74,8 @@ export interface DevKitState {
   readonly steps: LayeredMap<string, DevKitStep>;
   readonly hooks: LayeredMap<string, DevKitHook>;
   readonly waits: LayeredMap<string, DevKitWait>;
+  /** ids of hooks whose token another hook had, with the event that says so */
+  readonly refusedHooks: LayeredMap<string, EventId>;
   readonly resumptions: LayeredMap<string, DevKitResumption>;
   /** correlation ids of attribute writes of the workflow */
   readonly attributeWrites: LayeredMap<string, true>;
@@ -84,6 +86,7 @@ export const newDevKitState = (run: DevKitRunFacts): DevKitState => ({
   steps: new LayeredMap(),
   hooks: new LayeredMap(),
   waits: new LayeredMap(),
+  refusedHooks: new LayeredMap(),
   resumptions: new LayeredMap(),
   attributeWrites: new LayeredMap(),
 });
@@ -93,33 +96,50 @@ export const forkDevKit = (state: DevKitState): DevKitState => ({
   steps: state.steps.fork(),
   hooks: state.hooks.fork(),
   waits: state.waits.fork(),
+  refusedHooks: state.refusedHooks.fork(),
   resumptions: state.resumptions.fork(),
   attributeWrites: state.attributeWrites.fork(),
 });
+
+interface RefusedHook {
+  readonly hookId: string;
+  readonly eventId: EventId;
+}
 
 export interface StoredDevKit extends DevKitRunFacts {
   readonly steps: readonly DevKitStep[];
   readonly hooks: readonly DevKitHook[];
   readonly waits: readonly DevKitWait[];
+  readonly refusedHooks: readonly RefusedHook[];
   readonly resumptions: readonly DevKitResumption[];
   readonly attributeWrites: readonly string[];
 }
 
-export const storeDevKit = ({ run, steps, hooks, waits, resumptions, attributeWrites }: DevKitState): StoredDevKit => ({
+export const storeDevKit = ({
+  run,
+  steps,
+  hooks,
+  waits,
+  refusedHooks,
+  resumptions,
+  attributeWrites,
+}: DevKitState): StoredDevKit => ({
   ...run,
   steps: valuesOf(steps),
   hooks: valuesOf(hooks),
   waits: valuesOf(waits),
+  refusedHooks: [...refusedHooks.entries()].map(([hookId, eventId]) => ({ hookId, eventId })),
   resumptions: valuesOf(resumptions),
   attributeWrites: [...attributeWrites.keys()],
 });
 
 export function restoreDevKit(stored: StoredDevKit): DevKitState {
-  const { steps, hooks, waits, resumptions, attributeWrites, ...run } = stored;
+  const { steps, hooks, waits, refusedHooks, resumptions, attributeWrites, ...run } = stored;
   const state = newDevKitState(run);
   for (const step of steps) state.steps.set(step.stepId, step);
   for (const hook of hooks) state.hooks.set(hook.hookId, hook);
   for (const wait of waits) state.waits.set(wait.correlationId, wait);
+  for (const { hookId, eventId } of refusedHooks) state.refusedHooks.set(hookId, eventId);
   for (const resumption of resumptions) state.resumptions.set(resumption.resumeId, resumption);
   for (const id of attributeWrites) state.attributeWrites.set(id, true);
   return state;

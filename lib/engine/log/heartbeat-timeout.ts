@@ -180,7 +180,7 @@ export function nextCheck(state: RunState, deadlineAt: Instant, now: Instant): I
 /** The sweep processes a minute after it has passed, and may start a minute late: it checks the run at least two minutes before. */
 export const deadlineLead: DurationMs = minutes(4);
 
-const deadlineCheckAt = (deadlineAt: Instant, now: Instant): Instant =>
+export const deadlineCheckAt = (deadlineAt: Instant, now: Instant): Instant =>
   instant(deadlineAt - deadlineLead > now ? deadlineAt - deadlineLead : deadlineAt);
 
 const waitCheckAt = (wait: SignalWait | ChildWait, now: Instant): Instant =>

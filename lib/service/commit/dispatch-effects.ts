@@ -4,14 +4,13 @@
  */
 import { unreachable } from '../../engine/invariant.ts';
 import type { Commit } from '../../engine/log/commit.ts';
-import { nextCheck } from '../../engine/log/heartbeat-timeout.ts';
 import { durationMs } from '../../engine/time.ts';
 import type { SignalsAtKey } from '../../ports/coordination.ts';
 import { type Decider, kindOf } from '../decider.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import { type Effect, effectsOf } from './effects.ts';
 import { finalizeRun } from './finalize-run.ts';
-import { markDue } from './mark-due.ts';
+import { markDue, nextCheckOf } from './mark-due.ts';
 import { type Followed, deliverSignal, matchOnce, registerWait, settleSignal } from './match-signals.ts';
 import { scheduleRetention } from './schedule-retention.ts';
 import { notifyStart } from './notify-start.ts';
@@ -53,7 +52,7 @@ async function dispatch(decider: Decider, effect: Effect): Promise<Followed | vo
       return finalizeRun(deps, effect.fold);
     case 'mark-due': {
       const { head, state } = effect.fold;
-      return markDue(deps, head, nextCheck(state, head.deadlineAt, deps.clock.now()));
+      return markDue(deps, head, nextCheckOf(state, head.deadlineAt, deps.clock.now()));
     }
     case 'extend-retention':
       return scheduleRetention(deps, effect.fold.head);

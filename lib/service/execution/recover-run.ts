@@ -7,7 +7,7 @@ import { type NodeKey, nodeKey } from '../../engine/ids.ts';
 import { isTerminal, isWaitingForSlot } from '../../engine/log/fold.ts';
 import { type OpenNode, waitEndsAt } from '../../engine/log/node-state.ts';
 import { isRecheckPending, heartbeatStates } from '../../engine/log/heartbeat-timeout.ts';
-import { durationMs } from '../../engine/time.ts';
+import { type Instant, durationMs } from '../../engine/time.ts';
 import { enforceDeadline } from '../commit/deadline.ts';
 import { type Decider, kindOf } from '../decider.ts';
 import type { Deps } from '../deps.ts';
@@ -26,6 +26,8 @@ export interface Recovery {
   readonly resent: readonly NodeKey[];
   /** some node is within its heartbeat timeout, and no other recheck of the run is pending */
   readonly needsRecheck: boolean;
+  /** when the sweep must check the run again, if the fold alone does not tell */
+  readonly checkAt?: Instant;
 }
 
 /**
@@ -109,7 +111,8 @@ async function recheckSlot(deps: Deps, { head, state: { admission } }: RunFold):
   await sendJobAt(deps, notBefore, { ...slotJob(head, admission), isCheck: true });
 }
 
-async function finalizeUnlessDone(deps: Deps, fold: RunFold): Promise<void> {
+/** Only the head shows whether the effects of the end are complete. */
+export async function finalizeUnlessDone(deps: Deps, fold: RunFold): Promise<void> {
   const head = await deps.log.head(fold.head.address);
   const isFinalized = head !== undefined && head.projection.status !== 'pending' && head.projection.status !== 'running';
   if (!isFinalized) await finalizeRun(deps, fold);

@@ -7,7 +7,7 @@ import { defined } from '../../base/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
 import { attentionOf } from '../../engine/log/open-nodes.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
-import { minuteOf, nextCheck } from '../../engine/log/heartbeat-timeout.ts';
+import { minuteOf } from '../../engine/log/heartbeat-timeout.ts';
 import { callerOf } from '../../engine/log/lineage.ts';
 import { type Instant, durationMs, instant, minutes } from '../../engine/time.ts';
 import type { DueRun } from '../../ports/run-index.ts';
@@ -16,7 +16,7 @@ import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { childJob } from '../commit/job-messages.ts';
 import { repeatRetention } from '../commit/schedule-retention.ts';
-import { markDue } from '../commit/mark-due.ts';
+import { markDue, nextCheckOf } from '../commit/mark-due.ts';
 import { recoverRun } from './recover-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
@@ -102,7 +102,7 @@ export async function sweepRun(decider: Decider, { isSecondCheck, ...run }: DueR
     await enforceDeadline(decider, fold);
     await requestChildCheck(deps, fold);
   }
-  const { resent } = await recoverRun(decider, fold);
+  const { resent, checkAt: recoveredCheckAt } = await recoverRun(decider, fold);
   const retentionCheckAt = await repeatRetention(deps, fold, extendedBefore);
   if (wasTerminal) {
     if (retentionCheckAt !== undefined) await markDue(deps, fold.head, retentionCheckAt);
@@ -112,7 +112,7 @@ export async function sweepRun(decider: Decider, { isSecondCheck, ...run }: DueR
   if (isTerminal(fold.state.progress)) return resent.length > 0;
   await scheduleDeadlineRecheck(deps, fold.head, sweepSchedulesRecheckWithin);
   const now = deps.clock.now();
-  const checkAt = nextCheck(fold.state, fold.head.deadlineAt, now);
+  const checkAt = recoveredCheckAt ?? nextCheckOf(fold.state, fold.head.deadlineAt, now);
   const next = Math.max(minuteOf(instant(Math.min(checkAt, retentionCheckAt ?? checkAt))), minuteOf(now) + 1, minute + 1);
   await markDue(deps, fold.head, instant(minutes(next)));
   await updateAttention(deps, fold, now, await notifyStartAgain(deps, fold));

@@ -5,6 +5,7 @@ import { childRunBugs } from './child-runs.ts';
 import { codeBugs } from './code.ts';
 import { commitBugs } from './commits.ts';
 import { workerCrashBugs } from './worker-crashes.ts';
+import { devKitBugs } from './devkit.ts';
 import { effectBugs } from './effects.ts';
 import { nodeInputBugs } from './node-inputs.ts';
 import { joinAndEdgeBugs } from './joins-and-edges.ts';
@@ -47,6 +48,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...faultDependentBugs,
   ...longWaitBugs,
   ...rerunBugs,
+  ...devKitBugs,
 ];
 
 export function findBugByName(name: string): PlantedBug {

@@ -27,6 +27,8 @@ export interface PlantedBug extends Edit {
   readonly and?: readonly Edit[];
   /** the scenario that must detect the bug, instead of random simulations */
   readonly scenario?: ScenarioName;
+  /** runs of the Workflow DevKit, instead of graph and code runs */
+  readonly kind?: 'devkit';
   /** the search takes too long for the tests: only the command runs it */
   readonly isSlow?: true;
 }

@@ -7,6 +7,8 @@ import { type FaultRates, noFaults, chaosFaults } from '../faults.ts';
 export const faultProfiles = {
   none: noFaults,
   chaos: chaosFaults,
+  /** all faults but wrong clocks */
+  'right clocks': { ...chaosFaults, wrongClock: 0, clockJump: 0 },
   /** responses are lost; no process crashes */
   'lost answers': { ...noFaults, lostAnswer: 0.02 },
   /** messages arrive late and more than once; clocks are right */

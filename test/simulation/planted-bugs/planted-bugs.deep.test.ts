@@ -27,8 +27,8 @@ describe('the report has a seed that catches it and passes without it:', () => {
 /** Many bugs share a simulation without the bug. */
 const lookedAt = new Map<string, Promise<Found>>();
 function withoutBug(bug: PlantedBug, seed: number): Promise<Found> {
-  const { faultProfile, options, scenario } = bug;
-  const world = JSON.stringify([faultProfile, options, scenario, seed]);
+  const { faultProfile, options, scenario, kind } = bug;
+  const world = JSON.stringify([faultProfile, options, scenario, kind, seed]);
   const looking = lookedAt.get(world) ?? trySeeds(bug, seed, seed);
   lookedAt.set(world, looking);
   return looking;
@@ -71,7 +71,7 @@ describe('without a bug no violation is reported', () => {
   const worlds = new Map(
     plantedBugs
       .filter(({ scenario }) => scenario === undefined)
-      .map((bug) => [JSON.stringify([bug.faultProfile ?? 'chaos', bug.options ?? {}]), bug]),
+      .map((bug) => [JSON.stringify([bug.faultProfile ?? 'chaos', bug.options ?? {}, bug.kind ?? 'graph and code']), bug]),
   );
 
   it.each([...worlds])('%s', async (_name, bug) => {

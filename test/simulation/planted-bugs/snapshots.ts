@@ -47,16 +47,17 @@ export const snapshotBugs: readonly PlantedBug[] = [
   {
     name: 'a stored fold lacks the concurrency slot',
     file: storedFold,
-    find: '    ...(admission === undefined ? {} : { admission }),\n    ...(code === undefined ? {} : { code }),\n  };\n  for',
-    replace: '    ...(code === undefined ? {} : { code }),\n  };\n  void admission;\n  for',
+    find: '    ...(admission === undefined ? {} : { admission }),\n    ...(code === undefined ? {} : { code }),\n    ...(devkit === undefined ? {} : { devkit: restoreDevKit(devkit) }),\n  };\n  for',
+    replace:
+      '    ...(code === undefined ? {} : { code }),\n    ...(devkit === undefined ? {} : { devkit: restoreDevKit(devkit) }),\n  };\n  void admission;\n  for',
     within: 60,
     options: { code: 0, runs: 6, isShared: true, limits: { maxConcurrentRuns: 1 } },
   },
   {
     name: 'a stored fold lacks the code results',
     file: storedFold,
-    find: '    ...(code === undefined ? {} : { code }),\n  };\n  for',
-    replace: '  };\n  void code;\n  for',
+    find: '    ...(code === undefined ? {} : { code }),\n    ...(devkit === undefined ? {} : { devkit: restoreDevKit(devkit) }),\n  };\n  for',
+    replace: '    ...(devkit === undefined ? {} : { devkit: restoreDevKit(devkit) }),\n  };\n  void code;\n  for',
     within: 60,
     options: { code: 1 },
   },

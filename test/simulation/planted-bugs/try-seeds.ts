@@ -1,4 +1,5 @@
 /** Tries the seeds of a planted bug until one reports a violation. It uses the sources that this process has loaded. */
+import { simulateDevKit } from '../devkit/simulate-devkit.ts';
 import { scenarios } from '../scenarios.ts';
 import { simulate } from '../simulation.ts';
 import type { PlantedBug } from './bug.ts';
@@ -7,12 +8,14 @@ import { faultProfiles } from './fault-profiles.ts';
 
 /** @param to the last seed */
 export async function trySeeds(
-  { faultProfile = 'chaos', options, scenario }: PlantedBug,
+  { faultProfile = 'chaos', options, scenario, kind }: PlantedBug,
   from: number,
   to: number,
 ): Promise<Found> {
   const rates = faultProfiles[faultProfile];
-  const play = scenario === undefined ? (seed: number) => simulate({ ...options, rates, seed }) : scenarios[scenario];
+  const simulated = (seed: number): Promise<unknown> =>
+    kind === 'devkit' ? simulateDevKit({ rates, seed }) : simulate({ ...options, rates, seed });
+  const play = scenario === undefined ? simulated : scenarios[scenario];
   for (let seed = from; seed <= to; seed += 1) {
     try {
       await play(seed);

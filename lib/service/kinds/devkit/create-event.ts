@@ -2,12 +2,15 @@
  * Records an event of an application: one conditional put into the log of its run. A lost put folds the new commits and decides again,
  * so the event gets the next free position. A refusal is decided on the newest commits only.
  */
-import { type WorldRequest, decideRequest } from '../../../engine/devkit/decide.ts';
+import type { Decision } from '../../../engine/decision.ts';
+import { type Decided, type WorldRequest, decideRequest } from '../../../engine/devkit/decide.ts';
+import { isTerminalRunEvent } from '../../../engine/devkit/events.ts';
 import { textIn } from '../../../engine/devkit/fold.ts';
 import type { RunAddress } from '../../../engine/ids.ts';
-import { invariant } from '../../../engine/invariant.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
+import type { Instant } from '../../../engine/time.ts';
 import { enforceDeadline, isPastDeadline } from '../../commit/deadline.ts';
+import { finalizeUnlessDone } from '../../execution/recover-run.ts';
 import { type EventParams, type EventResult, resultOf } from './event-result.ts';
 import { claimToken, releaseTokens } from './hook-tokens.ts';
 import { createRunOf } from './create-run-event.ts';
@@ -42,25 +45,45 @@ async function recordIn(
   isFresh: boolean,
 ): Promise<WorldResult<EventResult>> {
   if (isPastDeadline(world.deps, fold)) await enforceDeadline(world, fold);
-  const claimed = request.event === 'hook_created' ? await withToken(world, fold, request) : request;
+  const claimed = request.event === 'hook_created' ? await withToken(world, fold, request) : { request };
   if ('code' in claimed) return claimed;
-  const recorded = await recordDecided(world, fold, (draft) => [decideRequest(draft, claimed)], isFresh);
+  const { commitBy } = claimed;
+  const decide = (draft: Decision): readonly Decided[] =>
+    commitBy !== undefined && draft.tools.now > commitBy ? [] : [decideRequest(draft, claimed.request)];
+  const recorded = await recordDecided(world, fold, decide, isFresh);
   const [decided] = recorded.decided;
-  invariant(decided !== undefined, 'a request was not decided');
-  if (decided.kind === 'refused') return errorOf(decided);
+  if (decided === undefined) return refused('unavailable', 'the claim of the token is too old: the request took too long');
+  if (decided.kind === 'refused') {
+    await completeEnd(world, fold, request);
+    return errorOf(decided);
+  }
   if (decided.kind === 'accepted') await releaseTokens(world, fold, request);
   return resultOf(world, fold, request, params, decided, recorded.commit);
 }
 
-/** The request with the owner of its token, if that is another hook. */
-async function withToken(world: World, fold: DevKitFold, request: WorldRequest): Promise<WorldRequest | WorldError> {
+/** A process that ended the run may have crashed before the effects of the end. The code's next call completes them. */
+async function completeEnd({ deps }: World, fold: DevKitFold, { event }: WorldRequest): Promise<void> {
+  const isOfEnd = event === 'run_started' || isTerminalRunEvent(event);
+  if (isOfEnd && isTerminal(fold.state.progress)) await finalizeUnlessDone(deps, fold);
+}
+
+interface Claiming {
+  /** with the owner of its token, if that is another hook */
+  readonly request: WorldRequest;
+  /** afterwards another hook may take the token */
+  readonly commitBy?: Instant;
+}
+
+async function withToken(world: World, fold: DevKitFold, request: WorldRequest): Promise<Claiming | WorldError> {
   const token = textIn(request, 'token');
   const { correlationId } = request;
   if (token === undefined || correlationId === undefined) return refused('invalid_request', 'a hook has a token and an id');
-  const isKnown = fold.state.devkit?.hooks.has(correlationId) === true;
-  // The decision refuses it.
-  if (isKnown || isTerminal(fold.state.progress)) return request;
+  const { devkit } = fold.state;
+  const isKnown = devkit?.hooks.has(correlationId) === true || devkit?.refusedHooks.has(correlationId) === true;
+  // The decision answers it.
+  if (isKnown || isTerminal(fold.state.progress)) return { request };
   const claimed = await claimToken(world, fold, token, correlationId);
   if (claimed.kind === 'undecided') return refused('unavailable', 'another request is creating a hook with this token');
-  return claimed.kind === 'taken' ? { ...request, tokenOwner: claimed.by.runId } : request;
+  if (claimed.kind === 'taken') return { request: { ...request, tokenOwner: claimed.by.runId } };
+  return { request, commitBy: claimed.commitBy };
 }

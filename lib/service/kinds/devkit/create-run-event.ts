@@ -1,4 +1,4 @@
-/** Creates a run of the Workflow DevKit by the event of its start. The same event a second time finds the run. */
+/** Creates a run of the Workflow DevKit by the event of its start. The same event a second time finds the run, from any sender. */
 import { openDecision } from '../../../engine/decision.ts';
 import { decideCreation } from '../../../engine/devkit/decide.ts';
 import { runIdError } from '../../../engine/devkit/run-id.ts';

@@ -7,20 +7,22 @@ import { isTerminalRunEvent } from '../../../engine/devkit/events.ts';
 import { liveHooks } from '../../../engine/devkit/state.ts';
 import type { Scope } from '../../../engine/ids.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
-import { type DurationMs, between, durationMs, seconds } from '../../../engine/time.ts';
+import { type DurationMs, type Instant, after, between, durationMs, seconds } from '../../../engine/time.ts';
 import type { TokenClaim } from '../../../ports/devkit.ts';
 import { readRunFold } from '../../run-log/read-run-fold.ts';
 import { type DevKitFold, type World, devKitOf, isDevKit } from './world.ts';
 
 /** A request that claims a token ends earlier: afterwards a claim without its event is dead. */
 export const maxClaimAge = seconds(60);
+/** The last half is for the put, and for clocks that differ. */
+const usableClaimAge = seconds(30);
 /** How long a request waits for the event of another one's claim. */
 const maxWait = seconds(4);
 const pause: DurationMs = durationMs(100);
 
 export type Claimed =
-  /** the hook has the token */
-  | { readonly kind: 'claimed' }
+  /** the hook has the token if its event is committed by then */
+  | { readonly kind: 'claimed'; readonly commitBy: Instant }
   /** the live hook of another run, or another hook of this one, has it */
   | { readonly kind: 'taken'; readonly by: TokenClaim }
   /** another request has claimed it and may still commit its hook */
@@ -34,9 +36,16 @@ export async function claimToken(world: World, { head }: DevKitFold, token: stri
   for (;;) {
     const claim = await deps.hookTokens.claim(address, token, proposed, expiresAt);
     if (claim.runId === address.runId && claim.hookId === hookId) {
-      // The index by id: a reader believes only the log.
-      await deps.hookTokens.nameHook(address, hookId, expiresAt);
-      return { kind: 'claimed' };
+      const commitBy = after(claim.claimedAt, usableClaimAge);
+      if (deps.clock.now() <= commitBy) {
+        // The index by id: a reader believes only the log.
+        await deps.hookTokens.nameHook(address, hookId, expiresAt);
+        return { kind: 'claimed', commitBy };
+      }
+      // An earlier request of this hook crashed before its event. Others may count its claim as dead at any moment.
+      await deps.hookTokens.replace(address, token, claim, proposed, expiresAt);
+      if (between(startedAt, deps.clock.now()) >= maxWait) return { kind: 'undecided' };
+      continue;
     }
     const owner = await stateOfClaim(world, address, claim);
     if (owner === 'live') return { kind: 'taken', by: claim };

@@ -3,8 +3,8 @@
  * code counts its invocations.
  */
 import { type Instant, after } from '../../../engine/time.ts';
-import { deliveryKey, nextLook } from '../../../engine/devkit/next-look.ts';
-import { baseHeartbeatTimeout } from '../../../engine/log/heartbeat-timeout.ts';
+import { deliveryKey, nextCheckOf, nextLook } from '../../../engine/devkit/next-look.ts';
+import { type Heartbeat, baseHeartbeatTimeout } from '../../../engine/log/heartbeat-timeout.ts';
 import type { Decider } from '../../decider.ts';
 import type { Recovery } from '../../execution/recover-run.ts';
 import { flowJobOf } from './jobs.ts';
@@ -14,13 +14,18 @@ export async function recoverDevKitRun({ deps }: Decider, fold: DevKitFold): Pro
   const { head, state } = fold;
   const now: Instant = deps.clock.now();
   const sign = (await deps.log.heartbeats(head.address)).find(({ node }) => node === deliveryKey);
-  if (sign !== undefined && sign.resends === 0 && after(sign.at, baseHeartbeatTimeout) > now)
-    return { resent: [], needsRecheck: false };
-  if (nextLook(state, sign) > now) return { resent: [], needsRecheck: false };
+  const checkedAgain = (last: Heartbeat | undefined): Recovery => ({
+    resent: [],
+    needsRecheck: false,
+    checkAt: nextCheckOf(state, head.deadlineAt, now, last),
+  });
+  if (sign !== undefined && sign.resends === 0 && after(sign.at, baseHeartbeatTimeout) > now) return checkedAgain(sign);
+  if (nextLook(state, sign) > now) return checkedAgain(sign);
   const isSame = sign !== undefined && sign.at >= (state.devkit?.run.lastEvent.at ?? 0);
   const resends = (isSame ? sign.resends : 0) + 1;
   await deps.jobs.send([flowJobOf(deps, head, `look#${state.asOf}#${resends}`)]);
   // Sent first, recorded second: a crash in between causes one more message, which the queue drops.
-  await deps.log.heartbeat(head.address, { node: deliveryKey, at: now, resends }, head.expiresAt);
-  return { resent: [deliveryKey], needsRecheck: false };
+  const sent: Heartbeat = { node: deliveryKey, at: now, resends };
+  await deps.log.heartbeat(head.address, sent, head.expiresAt);
+  return { ...checkedAgain(sent), resent: [deliveryKey] };
 }

@@ -1,0 +1,169 @@
+/** Runs of a Workflow DevKit app in the command line: started, listed by a short name, and shown with plain values. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { fullWorkflowName, plainValue, shortWorkflowName } from '../../lib/cli/devkit-names.ts';
+import { serializeArguments } from '../../lib/service/runs/resolve-devkit-start.ts';
+import { fetchOf } from '../client/in-process.ts';
+import { type CliEnvironment, type TestCli, createCliEnvironment, createFolder, errorIn } from './test-cli.ts';
+
+const files = {
+  'package.json': '{"name":"shop"}',
+  'node_modules/workflow/package.json': '{"version":"5.0.0-beta.55"}',
+  'node_modules/@workflow/core/package.json': '{}',
+  'node_modules/@workflow/world/package.json': '{"version":"5.0.0-beta.55","type":"module"}',
+  'node_modules/@workflow/world/dist/spec-version.js': 'export const SPEC_VERSION_CURRENT = 7;',
+  '.well-known/workflow/v1/flow.mjs': 'var cache = Symbol.for("@workflow/world//cache");',
+  '.well-known/workflow/v1/manifest.json': JSON.stringify({
+    version: '1.0.0',
+    workflows: { 'workflows/order.ts': { order: { workflowId: 'workflow//./workflows/order//order', graph: {} } } },
+    steps: {},
+    classes: {},
+  }),
+};
+
+let environment: CliEnvironment;
+let admin: TestCli;
+beforeEach(async () => {
+  environment = createCliEnvironment();
+  const cwd = createFolder();
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(cwd, path)), { recursive: true });
+    writeFileSync(join(cwd, path), text);
+  }
+  const fetchApi = fetchOf(environment.api);
+  admin = await environment.cliWithScopes(['admin'], {
+    cwd,
+    fetch: async (target, init = {}) => {
+      if (!target.startsWith('memory:')) return fetchApi(target, init);
+      environment.api.world.artifacts.receive(target, z.instanceof(Uint8Array).parse(init.body));
+      return new Response('');
+    },
+  });
+});
+
+const printed = async (...args: readonly string[]): Promise<string> => {
+  const { exitCode, out, err } = await admin.type(...args);
+  expect({ exitCode, err }).toMatchObject({ exitCode: 0 });
+  return out.trim();
+};
+const bytes = (value: object): { readonly $bytes: string } => ({
+  $bytes: Buffer.from(`devl${JSON.stringify(value)}`).toString('base64'),
+});
+
+/** A call of the World by the app's code. */
+async function record(runId: string, eventType: string, rest: object = {}): Promise<void> {
+  const { api } = environment;
+  const key = await api.key(['world:proxy']);
+  const body = { runId, data: { eventType, specVersion: 7, ...rest } };
+  expect(await api.call('POST', '/v1/world/events/create', { key, body })).toMatchObject({ status: 200 });
+}
+
+test('a run is started with plain arguments, and its first message is sent', async () => {
+  await printed('deploy');
+  const runId = await printed('runs', 'start', 'workflows/order//order', '--input', '["tea",{"count":2}]');
+  expect(await printed('runs', 'get', runId)).toMatch(
+    /^workflow {2}workflows\/order\/\/order on \w+$[^]*^input {5}\["tea",\{"count":2\}\]$/m,
+  );
+  const { api } = environment;
+  const run = await api.call('GET', `/v1/world/runs/${runId}`, { key: await api.key(['world:proxy']) });
+  expect(run.body).toMatchObject({ status: 'pending', specVersion: 7, input: bytes([[1, 2], 'tea', { count: 3 }, 2]) });
+  expect(api.world.jobs.takeDevKitMessages()).toMatchObject([
+    { queueName: '__wkf_workflow_workflow//./workflows/order//order', message: { value: { runId } } },
+  ]);
+});
+
+test('a run shows its steps by name, its sleep, why it waits for a hook, and its output', async () => {
+  await printed('deploy');
+  const runId = await printed('runs', 'start', 'workflow//./workflows/order//order');
+  await record(runId, 'run_started');
+  const step = { correlationId: 'step_1' };
+  const failed = { error: bytes(['busy']), retryAfter: { $date: new Date(environment.api.world.clock.now()).toISOString() } };
+  await record(runId, 'step_created', {
+    ...step,
+    eventData: { stepName: 'step//./workflows/order//charge', input: bytes([[]]) },
+  });
+  await record(runId, 'step_started', step);
+  await record(runId, 'step_retrying', { ...step, eventData: failed });
+  await record(runId, 'step_started', step);
+  await record(runId, 'step_completed', { ...step, eventData: { result: bytes([1]) } });
+  await record(runId, 'hook_created', { correlationId: 'hook_1', eventData: { token: 'approve:tea' } });
+  expect(await printed('runs', 'get', runId)).toMatch(/^charge +step +✓ completed +2 +\d+ ms *\n^hook_1 +hook +◷ waiting/m);
+  expect(await printed('explain', runId)).toMatch(/^Node hook_1 \(hook\) waits for resumeHook\(\) of the app since /);
+  await record(runId, 'run_completed', {
+    eventData: { output: bytes([{ by: 1, at: 2 }, 'ada', ['Date', '2026-01-31T12:00:00Z']]) },
+  });
+  expect(JSON.parse(await printed('runs', 'result', runId))).toEqual({ by: 'ada', at: '2026-01-31T12:00:00Z' });
+  expect(await printed('runs', 'list', '--workflow', 'workflows/order//order')).toContain(runId);
+  expect(await printed('runs', 'list', '--workflow', 'workflows/order//other')).toBe('No run matches.');
+});
+
+test('the lists of the World begin at an empty cursor, as the command line of the DevKit sends it', async () => {
+  await printed('deploy');
+  const runId = await printed('runs', 'start', 'workflows/order//order');
+  const { api } = environment;
+  const key = await api.key(['world:proxy']);
+  const pagination = { limit: 20, cursor: '', sortOrder: 'desc' };
+  const runs = await api.call('POST', '/v1/world/runs/list', { key, body: { pagination } });
+  expect(runs).toMatchObject({ status: 200, body: { data: [{ runId }] } });
+  const steps = await api.call('POST', '/v1/world/steps/list', { key, body: { runId, pagination } });
+  expect(steps).toMatchObject({ status: 200, body: { data: [] } });
+});
+
+test('it is cancelled, resumed and rerun as other runs are, and not with another input', async () => {
+  await printed('deploy');
+  const runId = await printed('runs', 'start', 'workflows/order//order', '--input', '"tea"');
+  expect(await printed('runs', 'resume', runId)).toBe(`${runId} is resumed.`);
+  expect(await printed('runs', 'cancel', runId)).toBe(`${runId} is cancelled.`);
+  const rerun = await printed('runs', 'rerun', runId);
+  expect(await printed('runs', 'get', rerun)).toMatch(/^input {5}\["tea"\]$/m);
+  expect(errorIn(await admin.type('runs', 'rerun', runId, '--input', '"coffee"', '--json'))).toMatchObject({
+    code: 'invalid_request',
+  });
+});
+
+test.each([
+  ['before a deployment', [], 'workflows/order//order', 'no_active_deployment'],
+  ['that the app does not have', ['deploy'], 'workflows/order//other', 'workflow_not_found'],
+])('a start of a workflow %s is refused', async (_name, first, workflow, code) => {
+  if (first.length > 0) await printed(...first);
+  expect(errorIn(await admin.type('runs', 'start', workflow, '--json'))).toMatchObject({ code });
+});
+
+test.each([
+  ['order-total', 'order-total'],
+  ['workflow//./workflows/order//order', 'workflows/order//order'],
+  ['workflow//shop/order//order', 'workflow//shop/order//order'],
+])('%s is shown as %s, which names it too', (name, short) => {
+  expect([shortWorkflowName(name), fullWorkflowName(short)]).toEqual([short, name]);
+});
+
+describe('a value of the DevKit', () => {
+  test.each([
+    ['undefined', -1, null],
+    ['numbers that JSON does not have', [[-3, -4, -5, -6]], ['NaN', 'Infinity', '-Infinity', 0]],
+    ['one object in two places', [[1, 1], { a: 2 }, 'b'], [{ a: 'b' }, { a: 'b' }]],
+  ])('%s', (_name, table, value) => {
+    expect(plainValue({ $bytes: Buffer.from(`devl${JSON.stringify(table)}`).toString('base64') })).toEqual(value);
+  });
+
+  test.each([
+    ['a class of the app', bytes([['Instance', 1], {}])],
+    ['a circle', bytes([{ self: 0 }])],
+    ['a place that does not exist', bytes([[7]])],
+    ['an encrypted value', { $bytes: Buffer.from('encrabc').toString('base64') }],
+    ['broken JSON', { $bytes: Buffer.from('devl[').toString('base64') }],
+    ['plain JSON', { order: 17 }],
+  ])('%s stays as it is', (_name, value) => {
+    expect(plainValue(value)).toBe(value);
+  });
+
+  test.each([[undefined], [[]], [{ order: [1, null, { deep: [true, 'x'] }] }], [['a', ['b']]], ['text'], [0]])(
+    'arguments %j come back',
+    (input) => {
+      const list = input === undefined ? [] : Array.isArray(input) ? input : [input];
+      expect(plainValue({ $bytes: serializeArguments(input) })).toEqual(list);
+    },
+  );
+});

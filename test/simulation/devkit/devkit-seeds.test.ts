@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { chaosFaults } from '../faults.ts';
+import { checkDevKitSeeds } from './devkit-seeds.ts';
+import { simulateDevKit } from './simulate-devkit.ts';
+
+test.each([
+  ['none', 1],
+  ['chaos', 3],
+  ['right clocks', 2],
+] as const)("runs of the Workflow DevKit keep the invariants with the faults '%s'", (profile, count) =>
+  checkDevKitSeeds({ profile, from: 1, count }),
+);
+
+test('runs of the Workflow DevKit give the same history for the same seed', async () => {
+  const [one, two] = [
+    await simulateDevKit({ seed: 5, rates: chaosFaults }),
+    await simulateDevKit({ seed: 5, rates: chaosFaults }),
+  ];
+  expect(two).toEqual(one);
+});

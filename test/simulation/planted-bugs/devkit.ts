@@ -1,0 +1,235 @@
+/** Bugs of runs of the Workflow DevKit. */
+import type { PlantedBug } from './bug.ts';
+
+type DevKitBug = Omit<PlantedBug, 'kind' | 'faultProfile' | 'options'> & Pick<PlantedBug, 'faultProfile'>;
+
+const decide = 'lib/engine/devkit/decide.ts';
+const nextLook = 'lib/engine/devkit/next-look.ts';
+const createEvent = 'lib/service/kinds/devkit/create-event.ts';
+const hookTokens = 'lib/service/kinds/devkit/hook-tokens.ts';
+const readEvents = 'lib/service/kinds/devkit/read-events.ts';
+const eventResult = 'lib/service/kinds/devkit/event-result.ts';
+const deliver = 'lib/service/kinds/devkit/deliver-message.ts';
+const recover = 'lib/service/kinds/devkit/recover-devkit-run.ts';
+const record = 'lib/service/kinds/devkit/record-decided.ts';
+const publish = 'lib/service/kinds/devkit/publish-devkit-message.ts';
+
+const bugs: readonly DevKitBug[] = [
+  {
+    name: 'a step of the DevKit that has ended can end again',
+    file: decide,
+    find: "if (step.status === 'completed' || step.status === 'failed') return conflict",
+    replace: "if (step.status === 'failed') return conflict",
+    within: 20,
+  },
+  {
+    name: 'two lazy starts of the DevKit create one step twice',
+    file: decide,
+    find: 'if (step !== undefined) return conflict(`step ${id} is created already`);',
+    replace: 'if (step !== undefined && !isLazy) return conflict(`step ${id} is created already`);',
+    within: 20,
+  },
+  {
+    name: 'an ended run of the DevKit accepts another end',
+    file: decide,
+    find: "return isTerminalRunEvent(event) || creates || event === 'attr_set' ? conflict(ended) : undefined;",
+    replace: "return creates || event === 'attr_set' ? conflict(ended) : undefined;",
+    within: 40,
+  },
+  {
+    name: 'a step of an ended run of the DevKit can start',
+    file: decide,
+    find: "if (isTerminal(state.progress) && step.status !== 'running')",
+    replace: "if (isTerminal(state.progress) && step.status === 'completed')",
+    within: 40,
+  },
+  {
+    name: 'a wait of the DevKit is created twice',
+    file: decide,
+    find: 'if (wait !== undefined) return conflict(`wait ${id} exists already`);',
+    replace: '',
+    within: 40,
+  },
+  {
+    name: 'a repeated resumption of a hook is recorded twice',
+    file: decide,
+    find: "if (request.event === 'hook_received' && known !== undefined) {",
+    replace: "if (request.event === 'hook_received' && known !== undefined && known.hookId !== id) {",
+    within: 20,
+  },
+  {
+    name: 'a disposed hook can be resumed',
+    file: decide,
+    find: 'if (hook.isDisposed === true)\n',
+    replace: "if (hook.isDisposed === true && request.event === 'hook_disposed')\n",
+    within: 60,
+  },
+  {
+    name: 'a hook that was refused for its token is created later',
+    file: decide,
+    find: "if (refusedBy !== undefined) return { kind: 'known', eventId: refusedBy };",
+    replace: '',
+    within: 60,
+  },
+  {
+    name: 'a step of the DevKit that is retried later can start at once',
+    file: decide,
+    find: "if (event !== 'step_started' || step.retryAfter === undefined || step.retryAfter <= now) return undefined;",
+    replace: "if (event !== 'step_started' || step.retryAfter === undefined || step.retryAfter > now) return undefined;",
+    within: 20,
+  },
+  {
+    name: 'each hook gets the token that it asks for',
+    file: createEvent,
+    find: "if (claimed.kind === 'taken') return { request: { ...request, tokenOwner: claimed.by.runId } };",
+    replace: "if (claimed.kind === 'taken') return { request };",
+    within: 20,
+  },
+  {
+    name: 'a claim of a token counts as dead before its event can come',
+    file: hookTokens,
+    find: "return between(claim.claimedAt, deps.clock.now()) > maxClaimAge ? 'dead' : 'undecided';",
+    replace: "return 'dead';",
+    within: 100,
+  },
+  {
+    name: 'a claim of a token without its event is never dead',
+    file: hookTokens,
+    find: "return between(claim.claimedAt, deps.clock.now()) > maxClaimAge ? 'dead' : 'undecided';",
+    replace: "return 'live';",
+    within: 60,
+  },
+  {
+    name: 'the claim of an ended run keeps its token',
+    file: hookTokens,
+    find: "if (!isDevKit(fold) || isTerminal(fold.state.progress)) return 'dead';",
+    replace: "if (!isDevKit(fold)) return 'dead';",
+    // The end frees the tokens too.
+    and: [
+      {
+        file: 'lib/service/commit/finalize-run.ts',
+        find: 'if (state.devkit !== undefined) await releaseTokens(deps, head.address, liveHooks(state.devkit));',
+        replace: '',
+      },
+    ],
+    within: 20,
+  },
+  {
+    name: 'a disposed hook keeps its token',
+    file: hookTokens,
+    find: "if (hook !== undefined) return hook.isDisposed === true ? 'dead' : 'live';",
+    replace: "if (hook !== undefined) return 'live';",
+    // A crash leaves the claim of a disposed hook.
+    and: [
+      {
+        file: createEvent,
+        find: 'if (hook !== undefined) await releaseToken(world, head.address, hook.token, hook.hookId);',
+        replace: 'if (hook === undefined) await releaseToken(world, head.address, "", "");',
+      },
+    ],
+    within: 60,
+  },
+  {
+    name: 'a hook frees its token whoever has it',
+    file: 'lib/memory/devkit.ts',
+    find: 'if (claim?.runId === run.runId && claim.hookId === hookId) this.#claims',
+    replace: 'if (claim !== undefined) this.#claims',
+    within: 60,
+  },
+  {
+    name: 'a refusal of the DevKit is decided on an old fold',
+    file: record,
+    find: "if (appended.kind === 'nothing' && !isFresh && (await readTail(deps, fold)) > 0)",
+    replace: "if (appended.kind === 'nothing' && !isFresh && (await readTail(deps, fold)) > 1_000)",
+    within: 60,
+  },
+  {
+    name: 'a cached fold of the DevKit is believed to be new',
+    file: createEvent,
+    find: 'withRun(world, run, !isFirst, (fold, isFresh) => recordIn(world, fold, call, isFresh));',
+    replace: 'withRun(world, run, !isFirst, (fold) => recordIn(world, fold, call, true));',
+    within: 60,
+  },
+  {
+    name: 'a page of events has a hole',
+    file: readEvents,
+    find: 'const isWanted = ({ id }: PlacedEvent): boolean => id > after && id <= through;',
+    replace: 'const isWanted = ({ id }: PlacedEvent): boolean => id > after + 1 && id <= through;',
+    within: 10,
+  },
+  {
+    name: 'a delta contains only the own event',
+    file: readEvents,
+    find: 'if (recent !== undefined && recent.firstEventId <= after + 1) return',
+    replace: 'if (recent !== undefined) return',
+    within: 20,
+  },
+  {
+    name: 'events are read from an old fold',
+    file: 'lib/service/kinds/devkit/world-reads.ts',
+    find: 'return (await withRun(world, run, true, use)) ?? noRun(id);',
+    replace: 'return (await withRun(world, run, false, use)) ?? noRun(id);',
+    within: 20,
+  },
+  {
+    name: 'a repeated resumption is answered with another event',
+    file: eventResult,
+    find: 'return events.find((placed) => placed.id === id);',
+    replace: 'return events.find((placed) => placed.id >= id - 1);',
+    within: 20,
+  },
+  {
+    name: 'the sweep never sends a lost message of the DevKit again',
+    file: recover,
+    find: 'if (nextLook(state, sign) > now) return checkedAgain(sign);',
+    replace: 'if (nextLook(state, sign) > 0) return checkedAgain(sign);',
+    within: 60,
+  },
+  {
+    name: 'the sweep plans its checks of a DevKit run by its open nodes alone',
+    file: nextLook,
+    find: 'if (state.devkit === undefined) return nextCheck(state, deadlineAt, now);',
+    replace: 'if (now > 0) return nextCheck(state, deadlineAt, now);',
+    within: 60,
+  },
+  {
+    name: 'the sweep does not look after waits of the DevKit',
+    file: nextLook,
+    find: "if (node.status === 'waiting') return node.for === 'time' ? [after(node.wakeAt, timerGrace)] : [];",
+    replace: "if (node.status === 'waiting') return [];",
+    within: 100,
+  },
+  {
+    name: 'a message that the application asks for again is dropped',
+    file: deliver,
+    find: "if (typeof requestedSeconds === 'number' && requestedSeconds >= 0) {",
+    replace: "if (typeof requestedSeconds === 'number' && requestedSeconds < 0) {",
+    within: 20,
+    faultProfile: 'none',
+  },
+  {
+    name: 'a message of the DevKit loses its delay',
+    file: publish,
+    find: 'await sendMessage(deps, job, delay);',
+    replace: 'if (delay === undefined) await sendMessage(deps, job, delay);',
+    within: 20,
+    faultProfile: 'none',
+  },
+  {
+    name: 'a message of a start does not create its run',
+    file: publish,
+    find: 'if (!isJsonObject(runInput)) return noRun(runName);',
+    replace: 'if (runName !== undefined) return noRun(runName);',
+    within: 20,
+  },
+  {
+    name: 'a snapshot of the DevKit loses resumptions',
+    file: 'lib/engine/devkit/state.ts',
+    find: 'for (const resumption of resumptions) state.resumptions.set(resumption.resumeId, resumption);',
+    replace: 'for (const resumption of resumptions.slice(1)) state.resumptions.set(resumption.resumeId, resumption);',
+    within: 20,
+  },
+];
+
+/** Clocks are right, because claims of tokens are judged by them. */
+export const devKitBugs: readonly PlantedBug[] = bugs.map((bug) => ({ faultProfile: 'right clocks', ...bug, kind: 'devkit' }));
