@@ -44,7 +44,7 @@ export async function resolveDevKitStart(
 const formatMark = 'devl';
 
 /** @returns the bytes in base64 */
-function serializeArguments(input: JsonValue | undefined): string {
+export function serializeArguments(input: JsonValue | undefined): string {
   const list = input === undefined ? [] : Array.isArray(input) ? input : [input];
   const table: JsonValue[] = [];
   place(table, list);
