@@ -25,7 +25,7 @@ export interface Handled {
 }
 
 export const flowQueue = '__wkf_workflow_workflow//./workflows/order//processOrder';
-export const stepQueue = '__wkf_step_step//./workflows/order//charge';
+const stepQueue = '__wkf_step_step//./workflows/order//charge';
 const stepName = 'step//./workflows/order//charge';
 
 /** Steps of one suspension that a flow message of the 5.x line executes itself. */
@@ -209,7 +209,7 @@ const creationOf = (id: string): WorldRequest => ({
 });
 
 /** A message of a start carries what its run is created from. */
-export const startRequest = (runInput: JsonObject | undefined): WorldRequest => {
+const startRequest = (runInput: JsonObject | undefined): WorldRequest => {
   if (runInput === undefined) return { event: 'run_started' };
   const { input = null, ...data } = runInput;
   return { event: 'run_started', data, payload: inline(input) };

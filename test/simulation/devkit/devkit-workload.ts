@@ -23,7 +23,7 @@ import type { Commit } from '../../../lib/engine/log/commit.ts';
 import { type Plan, randomHook, randomPlan, tokens } from './plan.ts';
 import { type ClientParts, WorldClient } from './world-client.ts';
 
-export const scope: Scope = { projectId: projectId('default'), environment: environment('simulated') };
+const scope: Scope = { projectId: projectId('default'), environment: environment('simulated') };
 
 export interface DevKitWorkloadOptions {
   readonly judge: DevKitChecker;

@@ -20,7 +20,7 @@ import type { SeenEvent } from './plan.ts';
 import { isRightRefusal } from './refusals.ts';
 
 /** No answer came, or none that says anything: the SDK gives the message back to its queue. */
-export class NoAnswer extends Error {
+class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 

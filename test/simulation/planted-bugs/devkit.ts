@@ -107,9 +107,9 @@ const bugs: readonly DevKitBug[] = [
     // The end frees the tokens too.
     and: [
       {
-        file: 'lib/service/commit/finalize-run.ts',
-        find: 'if (state.devkit !== undefined) await releaseTokens(deps, head.address, liveHooks(state.devkit));',
-        replace: '',
+        file: createEvent,
+        find: "if (decided.kind === 'accepted') await releaseTokens(world, fold, request);",
+        replace: "if (request.event === 'hook_disposed') await releaseTokens(world, fold, request);",
       },
     ],
     within: 20,
@@ -123,17 +123,10 @@ const bugs: readonly DevKitBug[] = [
     and: [
       {
         file: createEvent,
-        find: 'if (hook !== undefined) await releaseToken(world, head.address, hook.token, hook.hookId);',
-        replace: 'if (hook === undefined) await releaseToken(world, head.address, "", "");',
+        find: "if (decided.kind === 'accepted') await releaseTokens(world, fold, request);",
+        replace: "if (request.event !== 'hook_disposed') await releaseTokens(world, fold, request);",
       },
     ],
-    within: 60,
-  },
-  {
-    name: 'a hook frees its token whoever has it',
-    file: 'lib/memory/devkit.ts',
-    find: 'if (claim?.runId === run.runId && claim.hookId === hookId) this.#claims',
-    replace: 'if (claim !== undefined) this.#claims',
     within: 60,
   },
   {
@@ -167,8 +160,8 @@ const bugs: readonly DevKitBug[] = [
   {
     name: 'events are read from an old fold',
     file: 'lib/service/kinds/devkit/world-reads.ts',
-    find: 'return (await withRun(world, run, true, use)) ?? noRun(id);',
-    replace: 'return (await withRun(world, run, false, use)) ?? noRun(id);',
+    find: 'return (await withRun(world, run, true, use)) ?? noRun;',
+    replace: 'return (await withRun(world, run, false, use)) ?? noRun;',
     within: 20,
   },
   {
@@ -218,8 +211,8 @@ const bugs: readonly DevKitBug[] = [
   {
     name: 'a message of a start does not create its run',
     file: publish,
-    find: 'if (!isJsonObject(runInput)) return noRun(runName);',
-    replace: 'if (runName !== undefined) return noRun(runName);',
+    find: 'if (!isJsonObject(runInput)) return noRun;',
+    replace: 'if (runName !== undefined) return noRun;',
     within: 20,
   },
   {
