@@ -2,6 +2,7 @@
 import { InvariantViolation, invariant } from '../../lib/engine/invariant.ts';
 import type { RunCreation } from '../../lib/engine/log/head.ts';
 import type { DevKitJob, WorkflowTaskJob, Job, MessageJob } from '../../lib/ports/jobs.ts';
+import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import type { Deliverer, Delivery, DevKitDeliverer, WorkflowTaskWorker } from '../../lib/service/worker.ts';
 
 export interface CodeRunner extends Deliverer, DevKitDeliverer, WorkflowTaskWorker {
@@ -13,13 +14,13 @@ export async function handleCodeJob(runner: CodeRunner, job: Job, delivery: Deli
   switch (job.kind) {
     case 'message':
       record(runner, job);
-      return runner.kinds.bundle.execute(runner, job, delivery);
+      return runExecutions.bundle.execute(runner, job, delivery);
     case 'workflow_task':
       record(runner, job);
-      return runner.kinds.code.execute(runner, job, delivery);
+      return runExecutions.code.execute(runner, job, delivery);
     case 'devkit':
       if (job.creation !== undefined) record(runner, { run: job.run, creation: job.creation });
-      return runner.kinds.devkit.execute(runner, job, delivery);
+      return runExecutions.devkit.execute(runner, job, delivery);
     default:
       throw new InvariantViolation(`the code queue contains a job of kind ${job.kind}`);
   }

@@ -8,11 +8,17 @@ import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { processEachMessage, isRedelivered, logKeysOf } from '../batch.ts';
 import { deciderOf, invocationDeadlineOf, loggerOf } from '../wiring.ts';
 import { createRunAttempt } from './wiring.ts';
-import type { Worker } from '../../lib/service/worker.ts';
+import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
+import type { JobHandler } from '../../lib/service/worker.ts';
 
 const logger = loggerOf('worker');
 const decider = deciderOf('worker');
-const worker: Worker = { ...decider, foldCache: new FoldCache(), runAttempt: createRunAttempt(decider.deps) };
+const worker: JobHandler = {
+  ...decider,
+  executions: runExecutions,
+  foldCache: new FoldCache(),
+  runAttempt: createRunAttempt(decider.deps),
+};
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
   processEachMessage(event, context, logger, (record) => handleRecord(record, context));

@@ -1,5 +1,5 @@
 /**
- * A run kind is one interface: how its runs are created, decided, executed, recovered, changed by requests and presented. The table of
+ * A run kind is one interface: how its runs are created, decided, recovered, changed by requests and presented. The table of
  * all kinds is `kinds/run-kinds.ts`. The use cases receive it in their decider, so that they depend on the interface and not on the kinds.
  */
 import type { Fact } from '../engine/graph/facts.ts';
@@ -16,7 +16,7 @@ import type { PresentedNodes } from './runs/get-run.ts';
 import type { RerunRequest, ResolvedRerun } from './runs/rerun-run.ts';
 import type { ResumeTerms } from './runs/resume-run.ts';
 import type { WakeResult } from './runs/wake-run.ts';
-import type { Continuation, Delivery, Executions, Worker } from './worker.ts';
+import type { Executions } from './worker.ts';
 
 export type KindName = Head['kind'];
 type HeadOf<Kind extends KindName> = Extract<Head, { readonly kind: Kind }>;
@@ -39,12 +39,8 @@ export interface RunKind<Kind extends KindName = KindName> {
 
   /** The job for an open node. @param resend 0 for the first send */
   jobOf(head: HeadOf<Kind>, commit: CommitNo, attempt: AttemptRef, resend?: number): Executions[Kind]['job'];
-  /** Handles the job, if its attempt is still open. */
-  execute(worker: Executions[Kind]['worker'], job: Executions[Kind]['job'], delivery: Delivery): Promise<void>;
   /** Recovers an open run whose messages may be lost; absent: its nodes are recovered one by one. */
   recover?(decider: Decider, fold: FoldOf<Kind>): Promise<Recovery>;
-  /** Commits that a wait has ended at its time. @returns undefined if another writer ended it */
-  endWait(worker: Worker, fold: RunFold, fact: Extract<Fact, { kind: 'node-woken' }>): Promise<Continuation | undefined>;
 
   /** The progress that the attempt of a node shows besides its end, as a number of ended nodes; 0 where other nodes show none. */
   countEndedNodes(state: RunState): number;

@@ -1,4 +1,5 @@
 /** What executes the jobs of runs: the processes of each kind of job, and what they know of a delivery. */
+import type { Fact } from '../engine/graph/facts.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Bundles } from '../ports/bundles.ts';
 import type { AppCalls } from '../ports/devkit.ts';
@@ -6,9 +7,11 @@ import type { DevKitJob, MessageJob, NodeJob, WorkflowTaskJob } from '../ports/j
 import type { Programs } from '../ports/programs.ts';
 import type { RunAttempt } from './commit/plans.ts';
 import type { Decider } from './decider.ts';
+import type { KindName } from './run-kind.ts';
 import type { FoldCache } from './run-log/fold-cache.ts';
+import type { RunFold } from './run-log/read-run-fold.ts';
 
-/** Executes the nodes of graph runs, and ends the waits of all runs. */
+/** Executes the nodes of graph runs. */
 export interface Worker extends Decider {
   readonly foldCache: FoldCache;
   readonly runAttempt: RunAttempt;
@@ -35,6 +38,22 @@ export interface Executions {
   readonly code: { readonly worker: WorkflowTaskWorker; readonly job: WorkflowTaskJob };
   readonly bundle: { readonly worker: Deliverer; readonly job: MessageJob };
   readonly devkit: { readonly worker: DevKitDeliverer; readonly job: DevKitJob };
+}
+
+/** How the jobs of a run kind are executed. Only functions that receive jobs bundle it (`kinds/run-executions.ts`). */
+export interface KindExecution<Kind extends KindName> {
+  /** Handles the job, if its attempt is still open. */
+  execute(worker: Executions[Kind]['worker'], job: Executions[Kind]['job'], delivery: Delivery): Promise<void>;
+  /** Commits that a wait has ended at its time. @returns undefined if another writer ended it */
+  endWait(worker: Worker, fold: RunFold, fact: Extract<Fact, { kind: 'node-woken' }>): Promise<Continuation | undefined>;
+}
+
+/** Exhaustive, as the table of the kinds. */
+export type KindExecutions = { readonly [Kind in KindName]: KindExecution<Kind> };
+
+/** Handles the jobs of all kinds that no deployed code is needed for, and ends the waits of all runs. */
+export interface JobHandler extends Worker {
+  readonly executions: KindExecutions;
 }
 
 export interface Delivery {

@@ -1,4 +1,5 @@
 /** A worker process of the test environment: it does with a message what the worker, code and collect functions do with it. */
+import { runExecutions } from '../service/kinds/run-executions.ts';
 import { runKinds } from '../service/kinds/run-kinds.ts';
 import { defined } from '../base/defined.ts';
 import type { RunAddress } from '../engine/ids.ts';
@@ -9,7 +10,7 @@ import { startWorkflowTask } from '../program/start-workflow-task.ts';
 import { Plans } from '../service/commit/plans.ts';
 import { type RunResults, collectResults } from '../service/execution/collect-results.ts';
 import { handleJob } from '../service/execution/handle-job.ts';
-import type { Worker } from '../service/worker.ts';
+import type { JobHandler } from '../service/worker.ts';
 import { runWorkflowTask } from '../service/kinds/code/run-workflow-task.ts';
 import { sweepRun } from '../service/execution/sweep-runs.ts';
 import { FoldCache } from '../service/run-log/fold-cache.ts';
@@ -38,7 +39,7 @@ export interface TestWorkerParams {
 }
 
 export class TestWorker {
-  readonly services: Worker;
+  readonly services: JobHandler;
   readonly #process: Process;
   readonly #params: TestWorkerParams;
 
@@ -49,6 +50,7 @@ export class TestWorker {
       foldCache: new FoldCache(),
       plans: new Plans({ compile: rejectGraphs, evaluate: rejectGraphs }),
       kinds: runKinds,
+      executions: runExecutions,
       runAttempt: rejectGraphs,
     };
     this.#process = process;

@@ -7,13 +7,14 @@ import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
 import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
 import { type RunnerOptions, createRunners } from '../../lib/nodes/runners.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
+import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { runNode } from '../../lib/service/kinds/graph/run-node.ts';
 import { reconcileChild } from '../../lib/service/execution/reconcile-child.ts';
 import { wakeNode } from '../../lib/service/execution/wake-node.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { type Http, http } from '../functions/http.ts';
-import type { Worker } from '../../lib/service/worker.ts';
+import type { JobHandler } from '../../lib/service/worker.ts';
 
 export const fetchOf =
   ({ call }: Pick<Http, 'call'>): Fetch =>
@@ -53,10 +54,11 @@ export interface InProcessApi {
 export const createInProcessApi = (runners: RunnerOptions = {}): InProcessApi => {
   const api = http();
   const { world } = api;
-  const worker: Worker = {
+  const worker: JobHandler = {
     deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
     kinds: runKinds,
+    executions: runExecutions,
     by: 'worker',
     foldCache: new FoldCache(),
     runAttempt: createAttemptRunner(createRunners(runners)),

@@ -26,6 +26,7 @@ import { byRun, collectResults } from '../../lib/service/execution/collect-resul
 import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
+import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { type ListedEvent, listEvents } from '../../lib/service/runs/list-events.ts';
 import { recheckRun } from '../../lib/service/execution/recheck-run.ts';
@@ -49,7 +50,7 @@ import type { RunActions } from './run-actions.ts';
 import type { ConformanceEnv } from './conformance-env.ts';
 import { type RecordedAttempt, type RunRecord, createRunRecord } from './run-record.ts';
 import { type TopologyGraph, type Reply, type Topology, definitionOf, finishedWith } from './topology.ts';
-import type { Worker } from '../../lib/service/worker.ts';
+import type { JobHandler } from '../../lib/service/worker.ts';
 
 const scope: Scope = { projectId: projectId('default'), environment: environment('conformance') };
 
@@ -272,7 +273,12 @@ class Player {
 
   /** Each message has its own worker, which knows only stored data. */
   async #take(job: Job, isRedelivered: boolean): Promise<void> {
-    const worker: Worker = { ...this.#decider, foldCache: new FoldCache(), runAttempt: this.#runAttempt };
+    const worker: JobHandler = {
+      ...this.#decider,
+      executions: runExecutions,
+      foldCache: new FoldCache(),
+      runAttempt: this.#runAttempt,
+    };
     const delivery = { isRedelivered, mustEndAt: after(this.#place.clock.now(), minutes(15)) };
     switch (job.kind) {
       case 'node':

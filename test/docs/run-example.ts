@@ -13,6 +13,7 @@ import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
 import { createRunners } from '../../lib/nodes/runners.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
+import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { ProjectQueries } from '../../lib/service/definitions/project-queries.ts';
 import { reconcileChild } from '../../lib/service/execution/reconcile-child.ts';
@@ -21,7 +22,7 @@ import { runNode } from '../../lib/service/kinds/graph/run-node.ts';
 import { wakeNode } from '../../lib/service/execution/wake-node.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { http } from '../functions/http.ts';
-import type { Worker } from '../../lib/service/worker.ts';
+import type { JobHandler } from '../../lib/service/worker.ts';
 
 const folder = new URL('../../examples/', import.meta.url);
 const workflowShape = z.looseObject({ name: z.string(), nodes: z.array(z.looseObject({ type: z.string() })) });
@@ -144,10 +145,11 @@ export async function runExample(
     // the wait before another attempt passes at once; what watches a node sleeps until the node is done
     sleep: async (wait, signal) => (signal === undefined ? world.clock.advance(wait) : world.clock.sleep(wait, signal)),
   };
-  const worker: Worker = {
+  const worker: JobHandler = {
     deps: { ...world, clock, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
     kinds: runKinds,
+    executions: runExecutions,
     by: 'worker',
     foldCache: new FoldCache(),
     runAttempt,

@@ -121,7 +121,7 @@ describe('a run that is watched', () => {
     await client.cancelRun(runId);
     await second.until(({ type }) => type === 'left');
     expect(textIn(second.frames)).toBe('Once upon a time');
-    expect(updates(second.frames)).toEqual(['run cancelled']);
+    expect(updates(second.frames)).toEqual(['start cancelled', 'run cancelled']);
     await Promise.all([first.close(), second.close()]);
   });
 

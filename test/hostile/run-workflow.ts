@@ -16,6 +16,7 @@ import { type RunnerOptions, createRunners } from '../../lib/nodes/runners.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
 import { Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
+import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { maxCommitBytes } from '../../lib/service/run-log/payloads.ts';
 import { recheckRun } from '../../lib/service/execution/recheck-run.ts';
@@ -25,7 +26,7 @@ import { reconcileChild } from '../../lib/service/execution/reconcile-child.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { type Http, http } from '../functions/http.ts';
 import { reachOf } from '../nodes/other-side.ts';
-import type { Worker } from '../../lib/service/worker.ts';
+import type { JobHandler } from '../../lib/service/worker.ts';
 
 const storedBytes = (events: readonly RunEvent[]): number => {
   const text = JSON.stringify(events);
@@ -167,10 +168,11 @@ async function processMessages({ world }: Http, runAttempt: RunAttempt): Promise
     // A wait before another attempt ends at once. The watcher of a node sleeps until the node has ended.
     sleep: async (wait, signal) => (signal === undefined ? world.clock.advance(wait) : world.clock.sleep(wait, signal)),
   };
-  const worker: Worker = {
+  const worker: JobHandler = {
     deps: { ...world, clock, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
     plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
     kinds: runKinds,
+    executions: runExecutions,
     by: 'worker',
     foldCache: new FoldCache(),
     runAttempt,

@@ -17,7 +17,7 @@ import { codeManifest, commitsOf, deploy } from './code-test-env.ts';
 import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
 import { type CrashPoint, CrashableProcesses, survives } from './crashable-processes.ts';
 import { type ScriptStage, ScriptedPrograms, functionCommand } from './scripted-programs.ts';
-import type { Worker } from '../../lib/service/worker.ts';
+import type { JobHandler } from '../../lib/service/worker.ts';
 
 const startAt = createTestEnv().ports.clock.now();
 
@@ -40,7 +40,7 @@ class Scenario {
     this.processes = new CrashableProcesses(this.env.deps, aim);
   }
 
-  worker(deps: Deps = this.processes.start()): Worker {
+  worker(deps: Deps = this.processes.start()): JobHandler {
     return { ...this.env.worker, deps, foldCache: new FoldCache() };
   }
 
@@ -73,7 +73,7 @@ class Scenario {
     }
   }
 
-  async do(act: (worker: Worker) => Promise<unknown>): Promise<void> {
+  async do(act: (worker: JobHandler) => Promise<unknown>): Promise<void> {
     if (!(await survives(act(this.worker())))) await act(this.worker(this.env.deps));
   }
 

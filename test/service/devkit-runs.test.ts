@@ -445,7 +445,7 @@ describe('requests of operators', () => {
     expect(received.map(({ body }) => JSON.parse(body))).toEqual([{ runId: again.runId }]);
   });
 
-  test('a resumption makes the code look at its log', async () => {
+  test('a resumption makes the code read its log', async () => {
     const { start, env } = await createDevKitEnv();
     const run = await start();
     expect(await resumeRun(env.worker, run, {})).toMatchObject({ kind: 'resumed' });

@@ -12,7 +12,7 @@ import { type RunAttempt, Plans } from '../../lib/service/commit/plans.ts';
 import { startRun } from '../../lib/service/runs/start-run.ts';
 import { createTestEnv, scope } from './test-env.ts';
 import { overrideMethods } from './override-methods.ts';
-import type { Worker } from '../../lib/service/worker.ts';
+import type { JobHandler } from '../../lib/service/worker.ts';
 
 export interface LoopResult {
   readonly status: string;
@@ -68,7 +68,7 @@ export async function runLoop(items: number, concurrency: number): Promise<LoopR
     options: {},
   });
   const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
-  const worker: Worker = { ...env.worker, plans, runAttempt: echo };
+  const worker: JobHandler = { ...env.worker, plans, runAttempt: echo };
   const input = { items: Array.from({ length: items }, (_, index) => index) };
   const request = { scope, idempotencyKey: 'k', bodyHash: 'h', workflowName: workflowName('many'), input };
   const answer = await startRun(worker, request);

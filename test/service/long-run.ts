@@ -6,7 +6,7 @@ import type { Job } from '../../lib/ports/jobs.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { sweepRun } from '../../lib/service/execution/sweep-runs.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
-import type { Worker } from '../../lib/service/worker.ts';
+import type { JobHandler } from '../../lib/service/worker.ts';
 import { overrideMethods } from './override-methods.ts';
 import { type CrashPoint, CrashableProcesses, survives } from './crashable-processes.ts';
 import { type TestEnv, createTestEnv } from './test-env.ts';
@@ -41,7 +41,7 @@ export class LongRun {
     this.processes = new CrashableProcesses(this.env.deps, point);
   }
 
-  worker(deps: Deps = this.processes.start()): Worker {
+  worker(deps: Deps = this.processes.start()): JobHandler {
     return { ...this.env.worker, deps, foldCache: new FoldCache() };
   }
 

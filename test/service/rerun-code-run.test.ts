@@ -14,7 +14,7 @@ import { maxCopiedValues } from '../../lib/service/kinds/code/rerun-code-run.ts'
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { loadPayload } from '../../lib/service/run-log/payloads.ts';
 import { type RerunRequest, rerunRun } from '../../lib/service/runs/rerun-run.ts';
-import type { Worker } from '../../lib/service/worker.ts';
+import type { JobHandler } from '../../lib/service/worker.ts';
 import { codeManifest, commitsOf, deploy, startCodeRun, statusOf } from './code-test-env.ts';
 import { type CrashPoint, CrashableProcesses, survives } from './crashable-processes.ts';
 import { type ScriptStage, functionCommand } from './scripted-programs.ts';
@@ -31,7 +31,7 @@ interface Failed {
   readonly run: RunAddress;
   /** the step functions that ran since */
   readonly ran: () => readonly string[];
-  readonly rerun: (more: Partial<RerunRequest>, worker?: Worker) => ReturnType<typeof rerunRun>;
+  readonly rerun: (more: Partial<RerunRequest>, worker?: JobHandler) => ReturnType<typeof rerunRun>;
 }
 
 /** A run of these stages whose step `bad` fails the first time. */
@@ -194,7 +194,7 @@ const crashStages: readonly ScriptStage[] = [
 ];
 
 /** Each message is processed by a separate process. A crashed process leaves its message to redelivery. */
-async function work(env: TestEnv, workerFor: () => Worker): Promise<void> {
+async function work(env: TestEnv, workerFor: () => JobHandler): Promise<void> {
   const { jobs, timers, clock } = env.ports;
   const undone: Job[] = [];
   for (let round = 0; round < 60; round += 1) {
@@ -217,8 +217,8 @@ async function playedWithCrash(aim: CrashPoint | undefined) {
   const failed = await failedRun(crashStages, (key) => (key === 'large' ? noise(60_000) : noise(7_500, key)));
   const { env } = failed;
   const processes = new CrashableProcesses(env.deps, aim);
-  const worker = (deps: Deps = processes.start()): Worker => ({ ...env.worker, deps, foldCache: new FoldCache() });
-  const request = (by: Worker) => failed.rerun({ from: 'bad' }, by);
+  const worker = (deps: Deps = processes.start()): JobHandler => ({ ...env.worker, deps, foldCache: new FoldCache() });
+  const request = (by: JobHandler) => failed.rerun({ from: 'bad' }, by);
   if (!(await survives(request(worker())))) await request(worker(env.deps));
   const { calls } = processes;
   const run = await addressOf(request(worker(env.deps)));

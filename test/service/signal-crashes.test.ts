@@ -14,7 +14,7 @@ import { type SendSignalResult, sendSignal } from '../../lib/service/runs/send-s
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
 import { type CrashPoint, CrashableProcesses, survives } from './crashable-processes.ts';
-import type { Worker } from '../../lib/service/worker.ts';
+import type { JobHandler } from '../../lib/service/worker.ts';
 
 const place = { name: 'paid', correlation: 'order-7' };
 
@@ -31,7 +31,7 @@ class Scenario {
     this.processes = new CrashableProcesses(this.env.deps, aim);
   }
 
-  #worker(deps: Deps): Worker {
+  #worker(deps: Deps): JobHandler {
     return { ...this.env.worker, deps, foldCache: new FoldCache() };
   }
 

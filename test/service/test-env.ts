@@ -16,6 +16,7 @@ import { deliverDevKitMessage } from '../../lib/service/kinds/devkit/deliver-mes
 import type { Deps } from '../../lib/service/deps.ts';
 import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
+import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { recheckRun } from '../../lib/service/execution/recheck-run.ts';
 import { type RunFold, readRunFold } from '../../lib/service/run-log/read-run-fold.ts';
@@ -28,7 +29,7 @@ import { wakeNode } from '../../lib/service/execution/wake-node.ts';
 import { type StartResult, type StartRequest, startRun } from '../../lib/service/runs/start-run.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { simulatedTypes } from '../simulation/random-graph.ts';
-import type { Worker } from '../../lib/service/worker.ts';
+import type { JobHandler, Worker } from '../../lib/service/worker.ts';
 
 export const scope: Scope = { projectId: projectId('default'), environment: environment('test') };
 
@@ -68,7 +69,7 @@ export type BundleHandler = (
 export interface TestEnv {
   readonly ports: MemoryPorts;
   readonly deps: Deps;
-  readonly worker: Worker;
+  readonly worker: JobHandler;
   /** the executed attempts, in order: `node#attempt` */
   readonly attempts: string[];
   /** the requests to the bundles, in order */
@@ -78,7 +79,7 @@ export interface TestEnv {
   /** starts the workflow and returns the run's address */
   begin(name: string): Promise<RunAddress>;
   /** delivers one message to a worker: a new one, or the given warm one */
-  take(job: Job, options?: { isRedelivered?: boolean; drainSignal?: AbortSignal; worker?: Worker }): Promise<void>;
+  take(job: Job, options?: { isRedelivered?: boolean; drainSignal?: AbortSignal; worker?: JobHandler }): Promise<void>;
   collect(results: readonly RunResults[], worker?: Worker): Promise<void>;
   /** processes messages until none remains, and advances the clock to the next delayed one */
   settle(): Promise<void>;
@@ -117,10 +118,11 @@ export function createTestEnv(
     },
   };
   const apps: AppCalls = options.apps ?? { post: async () => ({ kind: 'responded', status: 200, body: {} }) };
-  const newWorker = (): Worker => ({
+  const newWorker = (): JobHandler => ({
     deps,
     plans: new Plans(simulatedTypes),
     kinds: runKinds,
+    executions: runExecutions,
     by: 'worker',
     foldCache: new FoldCache(),
     runAttempt,

@@ -10,7 +10,7 @@ import type { RunAttempt } from '../../lib/service/commit/plans.ts';
 import { retryUnavailable } from '../../lib/service/run-log/retry-unavailable.ts';
 import { type TestEnv, finished, createTestEnv, workflow } from './test-env.ts';
 import { overrideMethods } from './override-methods.ts';
-import type { Worker } from '../../lib/service/worker.ts';
+import type { JobHandler } from '../../lib/service/worker.ts';
 
 const keyOf = (node: string) => nodeKey({ nodeId: nodeId(node), iteration: topLevel });
 
@@ -41,7 +41,7 @@ test('an unavailable store is no failure of the node, and the next delivery find
 
 describe('an outage of hours in which deliveries start and then find a store unavailable fails nothing', () => {
   /** Nine deliveries at intervals of twenty minutes, with a dead letter after every five. */
-  async function deliverThrough(env: TestEnv, job: Job, worker: Worker): Promise<void> {
+  async function deliverThrough(env: TestEnv, job: Job, worker: JobHandler): Promise<void> {
     for (let delivery = 1; delivery <= 9; delivery += 1) {
       await expect(env.take(job, { isRedelivered: delivery > 1, worker })).rejects.toThrow(Unavailable);
       if (delivery % 5 === 0) await retryUnavailable(env.deps.clock, () => handleDeadLetter(env.worker, job));

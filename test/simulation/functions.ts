@@ -14,6 +14,7 @@ import type { Deps } from '../../lib/service/deps.ts';
 import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { handleDeadLetter } from '../../lib/service/execution/handle-dead-letter.ts';
 import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
+import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
 import { handleJob } from '../../lib/service/execution/handle-job.ts';
@@ -191,7 +192,11 @@ export class Functions implements MessageHandlers {
       'worker',
       (invocation) =>
         handleJob(
-          { ...this.#begun(invocation, received), runAttempt: this.#attemptsFor(job, this.#attempts(invocation)) },
+          {
+            ...this.#begun(invocation, received),
+            executions: runExecutions,
+            runAttempt: this.#attemptsFor(job, this.#attempts(invocation)),
+          },
           job,
           delivery,
         ),

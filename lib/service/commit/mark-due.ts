@@ -5,7 +5,7 @@ import { minuteOf } from '../../engine/log/heartbeat-timeout.ts';
 import type { Instant } from '../../engine/time.ts';
 import type { Deps } from '../deps.ts';
 
-export { nextCheckOf } from '../../engine/devkit/next-look.ts';
+export { nextCheckOf } from '../../engine/devkit/next-check.ts';
 
 export const markDue = ({ index }: Pick<Deps, 'index'>, head: Head, at: Instant): Promise<void> =>
   index.markDue(defined({ run: head.address, minute: minuteOf(at), isRecordedOnRun: isTestRun(head) ? true : undefined }));

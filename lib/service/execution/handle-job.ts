@@ -7,14 +7,14 @@ import { wakeNode } from './wake-node.ts';
 import { handleSignalJob, handleWaitsJob } from '../runs/handle-signal-job.ts';
 import { reconcileChild } from './reconcile-child.ts';
 import { reconcileSlot } from './reconcile-slot.ts';
-import type { Delivery, Worker } from '../worker.ts';
+import type { Delivery, JobHandler } from '../worker.ts';
 
-export async function handleJob(worker: Worker, job: Job, delivery: Delivery): Promise<void> {
+export async function handleJob(worker: JobHandler, job: Job, delivery: Delivery): Promise<void> {
   switch (job.kind) {
     case 'node':
       // Its delay is over. Where fair shares are on, the node queue hands it out, because its message groups limit each project.
       if (delivery.isDelayed === true && worker.deps.settings.shares?.regular !== undefined) return worker.deps.jobs.send([job]);
-      return worker.kinds.graph.execute(worker, job, delivery);
+      return worker.executions.graph.execute(worker, job, delivery);
     case 'message':
     case 'workflow_task':
     case 'devkit':

@@ -6,14 +6,13 @@ import type { WakeJob } from '../../ports/jobs.ts';
 import { childJob } from '../commit/job-messages.ts';
 import { matchWaitOnce, removeWaits } from '../commit/register-waits.ts';
 import { recheckDelay, sendJobAt, sendRecheck } from '../commit/schedule-message.ts';
-import { kindOf } from '../decider.ts';
 import { type RunFold, readTailBesideSiblings } from '../run-log/read-run-fold.ts';
-import type { Continuation, Delivery, Worker } from '../worker.ts';
+import type { Continuation, Delivery, JobHandler } from '../worker.ts';
 import { admitAttempt, recordingAttemptErrors } from './admit-attempt.ts';
 import { recoverAndRecheck } from './recheck-run.ts';
 
 /** An early wake-up is sent again; a stale one changes nothing. */
-export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery): Promise<void> {
+export async function wakeNode(worker: JobHandler, job: WakeJob, delivery: Delivery): Promise<void> {
   const fold = await worker.foldCache.take(worker.deps, job.run, { minCommit: job.commit, mustBeFresh: delivery.isRedelivered });
   if (fold === undefined) return;
   const node = fold.state.nodes.get(nodeKey(job));
@@ -42,12 +41,17 @@ export async function wakeNode(worker: Worker, job: WakeJob, delivery: Delivery)
 }
 
 /** @returns undefined if the wake-up changed nothing: another writer ended the wait */
-async function wakeAdmitted(worker: Worker, fold: RunFold, node: WaitingNode, job: WakeJob): Promise<Continuation | undefined> {
+async function wakeAdmitted(
+  worker: JobHandler,
+  fold: RunFold,
+  node: WaitingNode,
+  job: WakeJob,
+): Promise<Continuation | undefined> {
   if (node.for === 'signal') await matchWaitOnce(worker, fold, node);
   await readTailBesideSiblings(worker.deps, fold, job);
   const ref: NodeRef = { nodeId: job.nodeId, iteration: job.iteration };
   const wakeFact = { kind: 'node-woken', node: ref, attempt: job.attempt } as const;
-  const continueRun = await kindOf(worker, fold.head).endWait(worker, fold, wakeFact);
+  const continueRun = await worker.executions[fold.head.kind].endWait(worker, fold, wakeFact);
   if (node.for === 'signal') await removeWaits(worker.deps, job.run, [node]);
   // The wait timed out, so its child run must be cancelled.
   if (node.for === 'child') await worker.deps.jobs.sendDelayed(childJob(fold.head, node, node.childRunId), durationMs(0));

@@ -22,7 +22,7 @@ export interface DevKitReport extends SimulationReport {
 /** With faults the sweep waits longer after each message that was sent in vain, and functions fail for minutes. */
 const mostIdleMs = hours(2.5);
 const mostWrongIdleMs = hours(5);
-/** Without faults only clients crash: the sweep finds the silence of two minutes at the next or the next but one minute. */
+/** Without faults only clients crash: the sweep finds a run without events for two minutes at the next or the next but one minute. */
 const mostCalmIdleMs = minutes(5);
 /** Early, so that short runs have snapshots too. */
 const firstSnapshots = [2, 8, 64] as const;

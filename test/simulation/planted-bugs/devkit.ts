@@ -4,7 +4,7 @@ import type { PlantedBug } from './bug.ts';
 type DevKitBug = Omit<PlantedBug, 'kind' | 'faultProfile' | 'options'> & Pick<PlantedBug, 'faultProfile'>;
 
 const decide = 'lib/engine/devkit/decide.ts';
-const nextLook = 'lib/engine/devkit/next-look.ts';
+const nextCheckFile = 'lib/engine/devkit/next-check.ts';
 const createEvent = 'lib/service/kinds/devkit/create-event.ts';
 const hookTokens = 'lib/service/kinds/devkit/hook-tokens.ts';
 const readEvents = 'lib/service/kinds/devkit/read-events.ts';
@@ -174,20 +174,20 @@ const bugs: readonly DevKitBug[] = [
   {
     name: 'the sweep never sends a lost message of the DevKit again',
     file: recover,
-    find: 'if (nextLook(state, sign) > now) return checkedAgain(sign);',
-    replace: 'if (nextLook(state, sign) > 0) return checkedAgain(sign);',
+    find: 'if (nextResendAt(state, lastHeartbeat) > now) return checkedAgain(lastHeartbeat);',
+    replace: 'if (nextResendAt(state, lastHeartbeat) > 0) return checkedAgain(lastHeartbeat);',
     within: 60,
   },
   {
     name: 'the sweep plans its checks of a DevKit run by its open nodes alone',
-    file: nextLook,
+    file: nextCheckFile,
     find: 'if (state.devkit === undefined) return nextCheck(state, deadlineAt, now);',
     replace: 'if (now > 0) return nextCheck(state, deadlineAt, now);',
     within: 60,
   },
   {
-    name: 'the sweep does not look after waits of the DevKit',
-    file: nextLook,
+    name: 'the sweep does not check waits of the DevKit',
+    file: nextCheckFile,
     find: "if (node.status === 'waiting') return node.for === 'time' ? [after(node.wakeAt, timerGrace)] : [];",
     replace: "if (node.status === 'waiting') return [];",
     within: 100,

@@ -2,14 +2,12 @@
 import { topLevel } from '../../../engine/ids.ts';
 import type { RunState } from '../../../engine/log/fold.ts';
 import { creationOf } from '../../../engine/log/head.ts';
-import { notifyRun } from '../../commit/commit-facts.ts';
 import { nodeJob } from '../../commit/job-messages.ts';
 import type { RunKind } from '../../run-kind.ts';
 import { type NamedNode, latestOf } from '../../runs/get-run.ts';
 import { resolveDeployedRerun } from '../deployed-run.ts';
 import { createBundleRun } from './create-bundle-run.ts';
 import { commonDecision } from './decide-bundle-run.ts';
-import { deliverMessage } from './deliver-message.ts';
 import { resumeBundleRun, wakeBundleRun } from './new-workflow-message.ts';
 
 export const bundleKind: RunKind<'bundle'> = {
@@ -17,11 +15,6 @@ export const bundleKind: RunKind<'bundle'> = {
   decide: async (decider, fold) => commonDecision(decider, fold),
   signals: 'direct',
   jobOf: (head, ...attempt) => ({ ...nodeJob(head, ...attempt), kind: 'message', creation: creationOf(head) }),
-  execute: deliverMessage,
-  endWait: async (worker, fold, fact) => {
-    const appended = await notifyRun(worker, fold, [fact]);
-    return appended.kind === 'committed' ? async () => {} : undefined;
-  },
   countEndedNodes: () => 0,
   hasSlots: false,
   resume: resumeBundleRun,

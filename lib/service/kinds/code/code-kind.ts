@@ -4,7 +4,6 @@ import { type NodeRef, firstAttempt, topLevel } from '../../../engine/ids.ts';
 import type { RunState } from '../../../engine/log/fold.ts';
 import { creationOf } from '../../../engine/log/head.ts';
 import { type NodeState, isOpen } from '../../../engine/log/node-state.ts';
-import { notifyRun } from '../../commit/commit-facts.ts';
 import { nodeJob } from '../../commit/job-messages.ts';
 import type { RunKind } from '../../run-kind.ts';
 import { type NamedNode, latestOf } from '../../runs/get-run.ts';
@@ -13,7 +12,6 @@ import { wakeSleepers } from '../../runs/wake-run.ts';
 import { createCodeRun } from './create-code-run.ts';
 import { codeDecision } from './decide-code-run.ts';
 import { resolveCodeRerun } from './rerun-code-run.ts';
-import { runWorkflowTask } from './run-workflow-task.ts';
 
 /** A code run may have thousands of concurrent sleeps. */
 export const maxWakesPerCommit = 1_000;
@@ -23,12 +21,6 @@ export const codeKind: RunKind<'code'> = {
   decide: async (decider, fold) => codeDecision(decider, fold),
   signals: 'by_message',
   jobOf: (head, ...attempt) => ({ ...nodeJob(head, ...attempt), kind: 'workflow_task', creation: creationOf(head) }),
-  execute: runWorkflowTask,
-  endWait: async (worker, fold, fact) => {
-    const appended = await notifyRun(worker, fold, [fact]);
-    // Another function runs the workflow task.
-    return appended.kind === 'committed' ? async () => {} : undefined;
-  },
   countEndedNodes: (state) => state.nodes.size - state.open.size,
   hasSlots: false,
   resume: resumeSleepers,

@@ -1,5 +1,5 @@
 /** Shows the sweep that a delivery of a run is in flight. */
-import { deliveryKey } from '../../../engine/devkit/next-look.ts';
+import { deliveryKey } from '../../../engine/devkit/next-check.ts';
 import { type DurationMs, type Instant, seconds } from '../../../engine/time.ts';
 import type { DevKitJob } from '../../../ports/jobs.ts';
 import { Unavailable } from '../../../ports/unavailable.ts';

@@ -8,7 +8,6 @@ import type { Decider } from '../../decider.ts';
 import type { AppendResult } from '../../run-log/append.ts';
 import { createDevKitRun } from './create-devkit-run.ts';
 import { devKitDecision } from './decide-devkit-run.ts';
-import { deliverDevKitMessage } from './deliver-message.ts';
 import { flowJobOf } from './jobs.ts';
 import { recoverDevKitRun } from './recover-devkit-run.ts';
 import { resolveDevKitRerun } from './rerun-devkit-run.ts';
@@ -20,9 +19,7 @@ export const devKitKind: RunKind<'devkit'> = {
   jobOf: () => {
     throw new TypeError('no commit of a DevKit run dispatches a node');
   },
-  execute: deliverDevKitMessage,
   recover: recoverDevKitRun,
-  endWait: async () => undefined,
   countEndedNodes: () => 0,
   hasSlots: false,
   resume: async (decider, fold, { idSeed }) => {

@@ -12,7 +12,7 @@ export const newMessageId = ({ ids, clock }: Pick<Deps, 'ids' | 'clock'>): strin
   `msg_${ids.runId(clock.now()).slice('wrun_'.length)}`;
 
 /**
- * The message that makes the code of a run look at its log again. It names the run and nothing else.
+ * The message that makes the code of a run read its log again. It names the run and nothing else.
  * @param reason a repeated message with the same reason is dropped by the queue
  */
 export const flowJob = (deps: Pick<Deps, 'ids' | 'clock'>, creation: RunCreation, reason: string): readonly DevKitJob[] =>

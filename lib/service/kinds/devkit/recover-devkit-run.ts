@@ -3,7 +3,7 @@
  * code counts its invocations.
  */
 import { type Instant, after } from '../../../engine/time.ts';
-import { deliveryKey, nextCheckOf, nextLook } from '../../../engine/devkit/next-look.ts';
+import { deliveryKey, nextCheckOf, nextResendAt } from '../../../engine/devkit/next-check.ts';
 import { type Heartbeat, baseHeartbeatTimeout } from '../../../engine/log/heartbeat-timeout.ts';
 import type { Decider } from '../../decider.ts';
 import type { Recovery } from '../../execution/recover-run.ts';
@@ -13,17 +13,18 @@ import type { DevKitFold } from './world.ts';
 export async function recoverDevKitRun({ deps }: Decider, fold: DevKitFold): Promise<Recovery> {
   const { head, state } = fold;
   const now: Instant = deps.clock.now();
-  const sign = (await deps.log.heartbeats(head.address)).find(({ node }) => node === deliveryKey);
+  const lastHeartbeat = (await deps.log.heartbeats(head.address)).find(({ node }) => node === deliveryKey);
   const checkedAgain = (last: Heartbeat | undefined): Recovery => ({
     resent: [],
     needsRecheck: false,
     checkAt: nextCheckOf(state, head.deadlineAt, now, last),
   });
-  if (sign !== undefined && sign.resends === 0 && after(sign.at, baseHeartbeatTimeout) > now) return checkedAgain(sign);
-  if (nextLook(state, sign) > now) return checkedAgain(sign);
-  const isSame = sign !== undefined && sign.at >= (state.devkit?.run.lastEvent.at ?? 0);
-  const resends = (isSame ? sign.resends : 0) + 1;
-  await deps.jobs.send([flowJobOf(deps, head, `look#${state.asOf}#${resends}`)]);
+  if (lastHeartbeat !== undefined && lastHeartbeat.resends === 0 && after(lastHeartbeat.at, baseHeartbeatTimeout) > now)
+    return checkedAgain(lastHeartbeat);
+  if (nextResendAt(state, lastHeartbeat) > now) return checkedAgain(lastHeartbeat);
+  const isSame = lastHeartbeat !== undefined && lastHeartbeat.at >= (state.devkit?.run.lastEvent.at ?? 0);
+  const resends = (isSame ? lastHeartbeat.resends : 0) + 1;
+  await deps.jobs.send([flowJobOf(deps, head, `recheck#${state.asOf}#${resends}`)]);
   // Sent first, recorded second: a crash in between causes one more message, which the queue drops.
   const sent: Heartbeat = { node: deliveryKey, at: now, resends };
   await deps.log.heartbeat(head.address, sent, head.expiresAt);

@@ -13,15 +13,12 @@ import { wakeSleepers } from '../../runs/wake-run.ts';
 import { createGraphRun } from './create-graph-run.ts';
 import { graphDecision, planOf } from './decide-run.ts';
 import { resolveGraphRerun } from './rerun-graph-run.ts';
-import { endGraphWait, runNode } from './run-node.ts';
 
 export const graphKind: RunKind<'graph'> = {
   create: createGraphRun,
   decide: async (decider, fold) => graphDecision(decider, fold, await planOf(decider, fold)),
   signals: 'direct',
   jobOf: nodeJob,
-  execute: runNode,
-  endWait: endGraphWait,
   countEndedNodes: () => 0,
   hasSlots: true,
   resume: resumeSleepers,
