@@ -225,6 +225,8 @@ export const permissions = {
       allow(['s3:ListBucket'], [resources.bucketArn]),
     ],
   },
+  /** The refusal of a start names the inactive deployment that has the workflow. */
+  'list deployments': { environment: ['controlTable'], records: { control: { deployments: 'q' } } },
   /** Deployment records only. */
   'read deployments': { environment: ['controlTable'], records: { control: { deployments: 'g' } } },
   /** A run that ends unpins its deployment. */

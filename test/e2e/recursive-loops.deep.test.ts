@@ -23,7 +23,7 @@ async function withoutAllow(assembly: string): Promise<string> {
     });
     writeFileSync(join(folder, file), JSON.stringify(template));
   }
-  expect(removed).toBe(5);
+  expect(removed).toBe(6);
   return folder;
 }
 

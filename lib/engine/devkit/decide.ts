@@ -127,7 +127,9 @@ function checkEnd({ state }: Decision, { run }: DevKitState, request: WorldReque
   if (event === 'run_created') return conflict('the run exists already');
   if (event === 'run_started') return refuse('run_expired', ended);
   if (event === 'run_cancelled' && progress.status === 'cancelled') return defined({ kind: 'known', eventId: run.endedBy });
-  const creates = event === 'step_created' || event === 'hook_created' || event === 'wait_created' || isLazyStart(request);
+  // The end of a run ended its waits.
+  const isOfWait = event === 'wait_created' || event === 'wait_completed';
+  const creates = event === 'step_created' || event === 'hook_created' || isOfWait || isLazyStart(request);
   return isTerminalRunEvent(event) || creates || event === 'attr_set' ? conflict(ended) : undefined;
 }
 

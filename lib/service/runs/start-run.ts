@@ -33,6 +33,8 @@ export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {
 export interface StartLookup extends Pick<StartRequest, 'scope' | 'workflowName' | 'input' | 'deploymentId'> {
   /** an earlier version of the intended graph: if the current graph's first version is higher, the intended one was deleted */
   readonly atVersion?: number;
+  /** the refusal of an unknown workflow names the newest inactive deployment that has it: only for functions that may list deployments */
+  readonly namesInactive?: true;
 }
 
 export interface UnknownWorkflow {
@@ -58,7 +60,7 @@ export const startRun = (decider: Decider, request: StartRequest): Promise<Start
   beginRun(decider, { endpoint: startEndpoint, ...request }, async (now) =>
     request.deadlineAt !== undefined && request.deadlineAt <= now
       ? { kind: 'deadline_passed' as const }
-      : resolveStart(decider, request),
+      : resolveStart(decider, { ...request, namesInactive: true }),
   );
 
 /** Finds the workflow: in the named deployment, else the published graph, else in the active deployment. */
@@ -95,7 +97,7 @@ async function resolveOnActive(
   if (serving === undefined) {
     if (closed !== undefined && closed !== 'workflow_not_found') return { kind: closed };
     if (closed === undefined && (pointer === undefined || pointer.apps.length === 0)) return { kind: 'no_active_deployment' };
-    return findInactive(deps, scope, workflowName);
+    return request.namesInactive === true ? findInactive(deps, scope, workflowName) : { kind: 'workflow_not_found' };
   }
   const found = await resolveOnDeployment(deps, request, serving.history[0].deploymentId);
   // An active deployment cannot be removed, so `deployment_not_found` means that the pointer moved meanwhile.

@@ -1,5 +1,6 @@
 /** Prepares an installation, sends it the given number of requests, and checks each response against the table of routes. */
 import fc from 'fast-check';
+import { ulid } from 'ulid';
 import * as z from 'zod';
 import { packedDeployment } from '../../artifact/packed.ts';
 import { readDocument } from './document.ts';
@@ -86,6 +87,7 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
     const body = JSON.stringify({ workflowName: 'shipped', deploymentId: 'dep_1', availableAt });
     codeRuns.push((await send('POST', '/v1/runs', body)).runId ?? '');
   }
+  const worldRuns = await furnishWorld(send);
   for (const list of ['runs', 'workflows', 'keys', 'audit', 'deployments']) {
     cursors?.push((await send('GET', `/v1/${list}?limit=2`)).cursor ?? '');
   }
@@ -99,7 +101,48 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
     deploymentId: deployments ?? [],
     cursor: cursors ?? [],
     codeRun: codeRuns,
+    worldRun: worldRuns,
     provider: ['git', 'jobs', 'paid'],
+  };
+};
+
+const application = { baseUrl: 'https://app.example.com' };
+const bytes = { $bytes: 'ZGV2bFsxXQ==' };
+const firstStep = { eventType: 'step_created', correlationId: 'step_1', eventData: { stepName: 'step//./a//b', input: bytes } };
+
+/** Runs of the Workflow DevKit, each with a step. */
+async function furnishWorld(send: (method: string, target: string, body: string) => Promise<object>): Promise<string[]> {
+  const app = z.object({ deploymentId: z.string() });
+  const { deploymentId } = app.parse(await send('POST', '/v1/world/apps', JSON.stringify(application)));
+  const eventData = { deploymentId, workflowName: 'workflow//./a//b', input: bytes };
+  const runs = Array.from({ length: pieces / 4 }, () => `wrun_${ulid()}`);
+  for (const runId of runs)
+    for (const data of [{ eventType: 'run_created', specVersion: 5, eventData }, firstStep])
+      await send('POST', '/v1/world/events/create', JSON.stringify({ runId, data }));
+  return runs;
+}
+
+const worldBodies = (runIds: readonly string[]): RequestBodies => {
+  const runId = fc.constantFrom(...runIds);
+  const stream = { runId, name: fc.constantFrom('strm_one', 'strm_two') };
+  const changes = fc.array(fc.record({ key: fc.constantFrom('a', 'b'), value: fc.constantFrom('x', 'y') }), { maxLength: 1 });
+  const attributes = fc.record({
+    eventType: fc.constant('attr_set'),
+    eventData: fc.record({ changes, writer: fc.constant({ type: 'workflow' }) }),
+  });
+  return {
+    registerWorldApp: fc.constant(application),
+    createWorldEvent: fc.record({ runId, data: attributes }),
+    createWorldEventBatch: fc.record({
+      runId,
+      events: fc.array(fc.record({ data: attributes }), { minLength: 1, maxLength: 3 }),
+    }),
+    listWorldEvents: fc.record({ runId }),
+    listWorldEventsByCorrelation: fc.record({ runId, correlationId: fc.constant('step_1') }),
+    getWorldEvent: fc.record({ runId, eventId: fc.constant(`evnt_${'1'.padStart(26, '0')}`) }),
+    listWorldSteps: fc.record({ runId }),
+    writeWorldStream: fc.record({ ...stream, chunks: fc.array(fc.string(), { minLength: 1, maxLength: 3 }) }),
+    closeWorldStream: fc.record(stream),
   };
 };
 
@@ -107,6 +150,7 @@ const bodiesFor = (known: ExistingIds): RequestBodies => {
   const graphs = fc.constantFrom(graph(), graph(60));
   const names = fc.constantFrom(...(known['name'] ?? []));
   return {
+    ...worldBodies(known['worldRun'] ?? []),
     createWorkflow: fc.tuple(fc.uuid(), graphs).map(([id, one]) => ({ name: `made-${id}`, ...one })),
     publishVersion: graphs,
     validateWorkflow: graphs,
