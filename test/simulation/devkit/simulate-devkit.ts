@@ -22,6 +22,9 @@ export interface DevKitReport extends SimulationReport {
 /** With faults the sweep waits longer after each message that was sent in vain, and functions fail for minutes. */
 const mostIdleMs = hours(2.5);
 const mostWrongIdleMs = hours(5);
+/** Where two of three deliveries are lost, the sweep sends seven messages in vain in one of twenty cases: 2 min × (2^8 − 1). */
+const mostLossyIdleMs = hours(9);
+const lossy = 0.5;
 /** Without faults only clients crash: the sweep finds a run without events for two minutes at the next or the next but one minute. */
 const mostCalmIdleMs = minutes(5);
 /** Early, so that short runs have snapshots too. */
@@ -32,7 +35,7 @@ export async function simulateDevKit({ seed, rates, runs = 5, plans, ...others }
   const isCalm =
     others.crashPoints === undefined && Object.entries(rates).every(([kind, rate]) => rate === 0 || isHarmless(kind));
   const firstSnapshotAt = firstSnapshots[seed % firstSnapshots.length];
-  const most = judge.areClocksRight ? mostIdleMs : mostWrongIdleMs;
+  const most = rates.lostDelivery > lossy ? mostLossyIdleMs : judge.areClocksRight ? mostIdleMs : mostWrongIdleMs;
   const options = { judge, runs, mostIdleMs: isCalm ? mostCalmIdleMs : most, ...(plans === undefined ? {} : { plans }) };
   let workload: DevKitWorkload | undefined;
   const report = await simulate({
