@@ -11,7 +11,6 @@ import { Plans } from '../service/commit/plans.ts';
 import { type RunResults, collectResults } from '../service/execution/collect-results.ts';
 import { handleJob } from '../service/execution/handle-job.ts';
 import type { JobHandler } from '../service/worker.ts';
-import { runWorkflowTask } from '../service/kinds/code/run-workflow-task.ts';
 import { sweepRun } from '../service/execution/sweep-runs.ts';
 import { FoldCache } from '../service/run-log/fold-cache.ts';
 import type { Process } from './crash-injector.ts';
@@ -61,7 +60,7 @@ export class TestWorker {
     const delivery = { isRedelivered, mustEndAt: after(this.services.deps.clock.now(), maxWorkflowTaskMs) };
     switch (job.kind) {
       case 'workflow_task':
-        return runWorkflowTask(
+        return runExecutions.code.execute(
           { ...this.services, programs: { start: (...params) => this.#startWorkflowTask(...params) } },
           job,
           delivery,
