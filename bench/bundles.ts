@@ -15,11 +15,10 @@ export interface BundleSize {
 /** Maximum minified size of a handler: 1 MB. */
 const maxBytes = 1_048_576;
 /**
- * Larger maximums: the API folds runs of all kinds, the library validates all queries and lens contracts, the worker runs all node
- * types, and the code function serves the World and has its own HTTP client for registered applications.
+ * Larger maximums: the library validates all queries and lens contracts, the worker runs all node types, and the code function serves
+ * the World and has its own HTTP client for registered applications.
  */
 const exceptions: Partial<Record<FunctionName, number>> = {
-  api: 1_114_112,
   library: 1_179_648,
   worker: 2_359_296,
   code: 2_097_152,

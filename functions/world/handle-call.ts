@@ -11,7 +11,7 @@ const callEvent = z.object({
   worldCall: z.object({ scope: z.object({ projectId, environment }), method: z.string(), body: jsonValue }),
 });
 
-/** An event of API Gateway has other fields, whatever a caller sends. */
+/** API Gateway sets the fields of its events, so a caller cannot imitate a call of the code function. */
 export const isWorldCall = (event: object): boolean => 'worldCall' in event;
 
 export async function handleWorldCall(tools: WorldTools, event: unknown): Promise<WorldAnswer> {

@@ -170,7 +170,7 @@ export class BundleThread {
     else pending.settle({ kind: message.kind === 'threw' ? 'crashed' : 'unloadable', message: message.message });
   }
 
-  /** Makes a call of the World for the thread. The scope is the deployment's, whatever the thread says. */
+  /** Makes a call of the World for the thread. The scope is always the deployment's. The thread cannot choose it. */
   async #callWorld(call: number, method: string, body: string): Promise<void> {
     const { devKit } = this.#settings;
     if (devKit === undefined) return;

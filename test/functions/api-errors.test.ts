@@ -393,7 +393,7 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     return record({ eventType: 'step_started', ...step });
   },
   run_not_found: worldRead(`/v1/world/runs/${unknownRun}`),
-  hook_not_found: worldRead('/v1/world/hooks/by-token/nobody'),
+  hook_not_found: worldRead('/v1/world/hooks/by-token/unknown'),
   step_not_found: async () => (await devKit())({ eventType: 'step_started', correlationId: 'step_9' }),
   wait_not_found: async () => (await devKit())({ eventType: 'wait_completed', correlationId: 'wait_9' }),
   event_not_found: async () => {
@@ -448,7 +448,7 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
   },
   world_deployment_not_found: async () => {
     const [api, key] = await withKey();
-    const data = { eventType: 'run_created', eventData: { deploymentId: 'nobody', workflowName: 'w', input: serialized } };
+    const data = { eventType: 'run_created', eventData: { deploymentId: 'unknown', workflowName: 'w', input: serialized } };
     const id = api.world.ids.runId(api.world.clock.now());
     return api.call('POST', '/v1/world/events/create', { key, body: { runId: id, data } });
   },

@@ -359,12 +359,12 @@ describe('messages', () => {
     expect(attempts[3]?.[1]).not.toBe(attempts[0]?.[1]);
   });
 
-  test('that nobody takes end their run after sixty attempts', async () => {
+  test('that no application accepts end their run after sixty attempts', async () => {
     const { start, world, env, received, answerWith } = await createDevKitEnv();
     const run = await start();
     const head = await env.deps.log.head(run);
     if (head?.kind !== 'devkit') throw new Error('no run');
-    answerWith(() => ({ kind: 'failed', reason: 'nobody listens' }));
+    answerWith(() => ({ kind: 'failed', reason: 'connection refused' }));
     answered(await publishDevKitMessage(world, { scope, queueName: flow, message: { runId: run.runId } }, head));
     for (let rounds = 0; rounds < 2_000 && (await env.fold(run)).state.progress.status === 'running'; rounds += 1) {
       await env.settle();

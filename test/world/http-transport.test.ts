@@ -162,7 +162,7 @@ test.each([
   expect(received).toHaveLength(attempts);
 });
 
-test('a call that cannot have reached the service is tried again, whatever it does', async () => {
+test('a call that cannot have reached the service is tried again, also if it is not repeatable', async () => {
   let attempts = 0;
   const refusedConnection = async (): Promise<Response> => {
     attempts += 1;

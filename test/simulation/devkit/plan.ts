@@ -109,7 +109,7 @@ function replayHook(stage: Extract<Stage, { kind: 'hook' }>, index: number, byNa
   const id = `hook_${index}`;
   const conflict = firstOf(byName, 'hook_conflict', id);
   const created = firstOf(byName, 'hook_created', id);
-  // The first of the two decides, whatever follows.
+  // The first of the two decides.
   if (conflict !== undefined && conflict.slot < (created?.slot ?? Infinity)) return 'conflict';
   const timedOut = firstOf(byName, 'wait_completed', `wait_${index}`);
   const received = (byName.get(`hook_received ${id}`) ?? []).slice(0, stage.payloads);

@@ -48,7 +48,7 @@ export async function writeStream(
   const stored = await offloadChunks(deps, found, chunks);
   for (let collisions = 0; collisions < maxCollisions; collisions += 1) {
     const last = await deps.devKitStreams.last(stream);
-    // What is written after the end is dropped, as nobody reads it.
+    // No reader continues after the end of a stream, so later chunks are dropped.
     if (last?.isLast === true) return answer({});
     const first = last === undefined ? 0 : last.first + last.count;
     if (first === 0 && stream.runId !== undefined)
