@@ -2,7 +2,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Block, blocksIn, settingsIn, shellIn } from './documents.ts';
+import { type Block, blocksIn, readerShell } from './documents.ts';
 import { freshFolder, preparedFolder, root, startLocal, type LocalStart } from './local-start.ts';
 
 const folder = freshFolder();
@@ -18,18 +18,14 @@ beforeAll(async () => {
 });
 afterAll(() => local.end('SIGKILL'));
 
-/** One reader: the variables of earlier blocks stay set. */
+/** One reader. @returns what pastes a block and returns what it printed */
 const reader = () => {
-  const settings: string[] = [];
+  const shell = readerShell(folder);
   return async ({ lines }: Block): Promise<string> => {
-    const echoes = variablesOf(lines).map((name) => `echo "${name}=$${name}"`);
-    const { stdout, stderr } = await shellIn(folder, [...settings, lines, ...echoes].join('\n'));
-    const printed = stdout + stderr;
-    for (const name of variablesOf(lines)) settings.push(new RegExp(`^${name}=.*$`, 'm').exec(printed)?.[0] ?? '');
-    return printed;
+    const { stdout, stderr } = await shell(lines);
+    return stdout + stderr;
   };
 };
-const variablesOf = (lines: string): readonly string[] => settingsIn(lines).map((line) => line.slice(0, line.indexOf('=')));
 
 describe('docs/TUTORIAL.md', () => {
   const blocks = blocksIn('docs/TUTORIAL.md');

@@ -189,7 +189,10 @@ export class Clients implements ClientFacts {
   async #page(runId: string, cursor: number, limit: number): Promise<readonly Told[]> {
     const { status, body } = await this.#ask('GET', `/v1/runs/${runId}/events?after=${cursor}&limit=${limit}`);
     runInvariant(8, status === 200, `a reader of ${runId} got ${status} ${JSON.stringify(body)}`);
-    return eventsShape.parse(body).data.map((event) => ({ eventId: event.eventId, text: JSON.stringify(event) }));
+    const { data } = eventsShape.parse(body);
+    return data
+      .filter((event, index) => !isDerived(event, data[index - 1]?.eventId ?? cursor))
+      .map((event) => ({ eventId: event.eventId, text: JSON.stringify(event) }));
   }
 
   /** The stream's frames until it broke or the reader disconnected. */
@@ -236,6 +239,11 @@ interface Told {
   readonly eventId: number;
   readonly text: string;
 }
+
+/** Whether the event is not in the log: it then has the id of the event before it. */
+const isDerived = (event: z.infer<typeof eventShape>, previous: number): boolean =>
+  derivedTypes.has(event['type']) && event.eventId === previous;
+const derivedTypes: ReadonlySet<unknown> = new Set(['node.log', 'node.cancelled', 'node.started']);
 
 /** The events of complete frames; the last frame may be incomplete. */
 function told(stream: string): readonly Told[] {
