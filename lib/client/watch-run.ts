@@ -9,7 +9,7 @@ import { TransportComputeClientError } from './errors.ts';
 import { matchesSchema } from './tolerant-schema.ts';
 import type { ClientConfig } from './options.ts';
 import { type FailedAttempt, isRetryable, retryLimits } from './retry-policy.ts';
-import { type RunUpdate, isDelta, isFinalEvent, routeOf } from './route-types.ts';
+import { type RunEvent, type RunUpdate, isDelta, isFinalEvent, routeOf } from './route-types.ts';
 import { abortableSleep, withTimeout } from './with-timeout.ts';
 
 const route = routeOf('listRunEvents');
@@ -32,7 +32,7 @@ export interface WatchOptions {
   readonly reader?: string;
 }
 
-/** Yields events and deltas, and returns after the last event of the run. */
+/** Yields events, derived events and deltas, and returns after the last event of the run. */
 export async function* watchRun(
   config: ClientConfig,
   runId: string,
@@ -63,7 +63,7 @@ export async function* watchRun(
           continue;
         }
         const update = parseUpdate(part);
-        const novelty = update === undefined ? 'repeated' : progress.accept(update);
+        const novelty = update === undefined ? 'repeated' : progress.accept(update, part.id === undefined);
         // A delta is missing: the next stream repeats all deltas.
         if (novelty === 'gap') break;
         if (update === undefined || novelty === 'repeated') continue;
@@ -90,18 +90,20 @@ export async function* watchRun(
   }
 }
 
-/** The events and deltas that the caller has received, because a new stream repeats some of them. */
+/** The updates that the caller has received, because a new stream repeats some of them. */
 class WatchProgress {
   lastEventId: number;
   readonly #nextDeltaIndexes = new Map<string, number>();
+  readonly #derivedEvents = new Set<string>();
 
   constructor(lastEventId: number) {
     this.lastEventId = lastEventId;
   }
 
   /** Counts a new update as received. `gap`: a delta before this one is missing. */
-  accept(update: RunUpdate): 'new' | 'repeated' | 'gap' {
+  accept(update: RunUpdate, isDerived: boolean): 'new' | 'repeated' | 'gap' {
     if (!isDelta(update)) {
+      if (isDerived) return this.#acceptDerived(update);
       if (update.eventId <= this.lastEventId) return 'repeated';
       this.lastEventId = update.eventId;
       return 'new';
@@ -110,6 +112,14 @@ class WatchProgress {
     const expectedIndex = this.#nextDeltaIndexes.get(node) ?? 0;
     if (update.payload.deltaIndex !== expectedIndex) return update.payload.deltaIndex < expectedIndex ? 'repeated' : 'gap';
     this.#nextDeltaIndexes.set(node, expectedIndex + 1);
+    return 'new';
+  }
+
+  /** An attempt has one derived event of each type. */
+  #acceptDerived({ type, payload: { nodeId, iteration, attempt } }: RunEvent): 'new' | 'repeated' {
+    const name = JSON.stringify([type, nodeId, iteration, attempt]);
+    if (this.#derivedEvents.has(name)) return 'repeated';
+    this.#derivedEvents.add(name);
     return 'new';
   }
 }
@@ -169,14 +179,13 @@ async function* readStream(
 }
 
 /** Ignores heartbeats, events of newer services and events that cannot be parsed. */
-const parseUpdate = ({ id, event, data }: ServerSentEvent): RunUpdate | undefined => {
-  if (id === undefined && event !== deltaEventName) return undefined;
+const parseUpdate = ({ event, data }: ServerSentEvent): RunUpdate | undefined => {
   let parsed: unknown;
   try {
     parsed = JSON.parse(data);
   } catch {
     return undefined;
   }
-  if (id === undefined) return matchesSchema(runDelta, parsed) ? { ...parsed, type: deltaEventName } : undefined;
+  if (event === deltaEventName) return matchesSchema(runDelta, parsed) ? { ...parsed, type: deltaEventName } : undefined;
   return matchesSchema(runEvent, parsed) ? parsed : undefined;
 };

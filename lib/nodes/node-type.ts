@@ -98,6 +98,7 @@ function readConfig<Schema extends z.ZodObject>(shape: NodeShape<Schema>, config
     ...unknownKeys(shape, config),
     ...templateFaults(shape, config),
     ...misplacedSecrets(shape, config),
+    ...secretsInCode(shape, config),
     ...parsed.findings,
   ];
   if (!('config' in parsed) || findings.some(isError)) return { findings };
@@ -171,6 +172,14 @@ const misplacedSecrets = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, 
       path: segmentsOf(pointer),
       message: `the secret ${name} is not allowed here: ${describeSecretKeys(shape)}`,
     }));
+
+const secretsInCode = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): readonly ConfigFinding[] =>
+  (shape.literalKeys ?? []).flatMap((key) => {
+    const [found] = /\{\{\s{0,9}secret:[^{}]{0,200}\}\}/.exec(String(config[key] ?? '')) ?? [];
+    if (found === undefined) return [];
+    const message = `the code sees the text ${found}, not the secret: only nodes that send a secret to a server, such as http, resolve it`;
+    return [{ code: 'secret_in_code', path: [key], message }];
+  });
 
 const describeSecretKeys = <Schema extends z.ZodObject>({ type, secretKeys = [] }: NodeShape<Schema>): string =>
   secretKeys.length === 0 ? `a ${type} node accepts no secrets` : `a ${type} node accepts secrets in ${secretKeys.join(', ')}`;

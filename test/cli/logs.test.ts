@@ -50,6 +50,12 @@ test('with --json each line is an object, and runs logs is the same command', as
   ]);
 });
 
+test('runs events and runs watch show the lines below their event', async () => {
+  const watched = await environment.runToEnd(admin.type('runs', 'watch', run));
+  const listed = await admin.type('runs', 'events', run);
+  for (const { out } of [watched, listed]) expect(out).toMatch(/node\.log {2}greet\n {6}│ hello Ada\n/);
+});
+
 test('a run that printed nothing says when lines appear', async () => {
   const { out, err } = await admin.type('logs', run);
   expect([out.trim(), err]).toEqual(['', expect.stringContaining('The lines of an attempt appear when it ends.')]);

@@ -18,6 +18,8 @@ const delta = (deltaIndex: number, eventId = 1, nodeName = 'a') => {
   const data = { eventId, sequence: eventId, type: 'node.stream.delta', runId, timestamp: '2026-01-01T00:00:00.000Z', payload };
   return `event: node.stream.delta\ndata: ${JSON.stringify(data)}\n\n`;
 };
+/** Derived events have no id of their own. */
+const derived = (eventId: number, type: string, payload: object) => event(eventId, type, payload).replace(/^id: .*\n/, '');
 const heartbeat = `event: heartbeat\ndata: {"type":"heartbeat"}\n\n`;
 
 interface Streamed {
@@ -61,6 +63,26 @@ describe('a run that is watched', () => {
       accept: 'text/event-stream',
       authorization: 'Bearer sw_test_key',
     });
+  });
+
+  test('yields a derived event once, although the next stream repeats it', async () => {
+    const printed = derived(1, 'node.log', { nodeId: 'a', attempt: 1, lines: ['packed'] });
+    const { client, runToEnd } = createTestClient([
+      streaming(`${event(1)}${printed}`, { ends: 'broken' }),
+      streaming(`${printed}${event(2, 'node.completed')}${derived(2, 'node.cancelled', { nodeId: 'b', attempt: 1 })}${last(3)}`),
+    ]);
+    const updates: RunUpdate[] = [];
+    const watch = async (): Promise<void> => {
+      for await (const update of client.watchRun(runId)) updates.push(update);
+    };
+    await runToEnd(watch());
+    expect(updates.map(({ eventId, type }) => [eventId, type])).toEqual([
+      [1, 'node.started'],
+      [1, 'node.log'],
+      [2, 'node.completed'],
+      [2, 'node.cancelled'],
+      [3, 'run.completed'],
+    ]);
   });
 
   test.each([1, 2, 7])('is read in chunks of %i bytes', async (chunkBytes) => {

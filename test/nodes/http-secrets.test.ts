@@ -105,6 +105,13 @@ describe('a misplaced secret is rejected with its path', () => {
     expect(found(type, config)).toContain(`secret_misplaced /nodes/0/config${place}`);
   });
 
+  test('in the code of a script it is plain text, which is a warning', () => {
+    const code = (text: string) => found('javascript', { code: `return fetchIt("${text}");` });
+    expect(code('Bearer {{secret:key}}')).toEqual(['secret_in_code /nodes/0/config/code']);
+    expect(code('{{ secret:key }}')).toEqual(['secret_in_code /nodes/0/config/code']);
+    expect(code('{{name}} is a secret: {{x')).toEqual([]);
+  });
+
   test('a secret in an allowed setting is accepted, unless its name is empty', () => {
     const config = { url: 'https://a.test', method: 'POST', headers: { a: '{{secret:a.b-c_9}}' }, body: ['{{secret:k}}'] };
     expect(found('http', config)).toEqual([]);

@@ -44,7 +44,11 @@ export function formatEvent(
     failureMessage(payload['failure'] ?? payload['error']),
     text(payload['reason']),
   ].filter((part) => part !== '');
-  return [colorize('dim', `${String(eventId).padStart(4)}  ${timestamp}`), colorize(toneOf(type), type), ...parts].join('  ');
+  const line = [colorize('dim', `${String(eventId).padStart(4)}  ${timestamp}`), colorize(toneOf(type), type), ...parts].join(
+    '  ',
+  );
+  const printed = Array.isArray(payload['lines']) ? payload['lines'] : [];
+  return [line, ...printed.map((each) => `      ${colorize('dim', '│')} ${text(each)}`)].join('\n');
 }
 
 /** One line for each delta, because deltas of several nodes can interleave. */

@@ -33,6 +33,7 @@ export function addCommands(program: Command, createHandler: CreateHandler): voi
       'after',
       `
 Load it at the start of the shell, for bash: source <(stepwell completion bash)
+The script for bash needs the package bash-completion.
 Where projects install stepwell, define this function before: stepwell() { npx --no-install stepwell "$@"; }`,
     )
     .action(async (shell: string) => {

@@ -10,6 +10,8 @@ export const findingCodes = {
   template_invalid: 'error',
   /** `{{secret:name}}` where the value would be stored, shown or passed on */
   secret_misplaced: 'error',
+  /** `{{secret:name}}` in code, which templates do not reach: the script sees that text */
+  secret_in_code: 'warning',
   /** a script or an expression that does not parse, or uses a feature that scripts lack, such as `await` */
   code_invalid: 'error',
   /** SQL with an unterminated string, or with numbered parameters */
