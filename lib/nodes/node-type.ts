@@ -175,7 +175,8 @@ const misplacedSecrets = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, 
 
 const secretsInCode = <Schema extends z.ZodObject>(shape: NodeShape<Schema>, config: JsonObject): readonly ConfigFinding[] =>
   (shape.literalKeys ?? []).flatMap((key) => {
-    const [found] = /\{\{\s{0,9}secret:[^{}]{0,200}\}\}/.exec(String(config[key] ?? '')) ?? [];
+    const code = config[key];
+    const found = typeof code === 'string' ? /\{\{\s{0,9}secret:[^{}]{0,200}\}\}/.exec(code)?.[0] : undefined;
     if (found === undefined) return [];
     const message = `the code sees the text ${found}, not the secret: only nodes that send a secret to a server, such as http, resolve it`;
     return [{ code: 'secret_in_code', path: [key], message }];
