@@ -14,6 +14,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/fuzz.deep.test.ts',
   'test/scripts/build-packages.deep.test.ts',
   'test/devkit/first-app.deep.test.ts',
+  'test/devkit/kills.deep.test.ts',
   'test/devkit/artifacts.deep.test.ts',
   'test/scripts/trial.deep.test.ts',
   'test/e2e/kills.deep.test.ts',
