@@ -115,6 +115,8 @@ export const permissions = {
     environment: ['runsTable'],
     records: { runs: { devkit: 'gbqpu', 'devkit-name': 'gpud' } },
   },
+  /** Which run has the hook of a token. */
+  'find hooks by token': { environment: ['runsTable'], records: { runs: { 'devkit-name': 'g' } } },
   /** Heads of DevKit runs, and when the sweep checks them. */
   'create runs of the DevKit': { environment: ['runsTable'], records: { runs: { run: 'p', due: 'p' } } },
   /** Messages to bundle runs are events of their logs. */
