@@ -6,7 +6,7 @@ import { resumeWebhook } from '../../lib/service/kinds/devkit/resume-webhook.ts'
 import type { DevKitDeliverer } from '../../lib/service/worker.ts';
 
 /** The webhooks function ends after 29 seconds, and starts and answers in the rest. */
-const maxResponseTime = seconds(26);
+export const maxResponseTime = seconds(26);
 
 /** SQS sets the fields of its events, so a message cannot imitate a call of the webhooks function. */
 export const isWebhookCall = (event: object): boolean => 'webhookCall' in event;

@@ -18,7 +18,7 @@ import { type HttpResponse, callOf, isProvenHttps, respond } from '../api/pipeli
 import { errorEnvelope, securityHeaders, traceIn, tracing } from '../api/pipeline/middleware.ts';
 
 /** As webhooks of providers. */
-const requestLimitBytes = 1_048_576;
+export const appWebhookLimitBytes = 1_048_576;
 const timeoutEarlyInMillis = 500;
 
 const pathPattern =
@@ -52,8 +52,8 @@ async function receive(tools: AppWebhookTools, event: APIGatewayProxyEvent): Pro
   const target = targetOf(event.path);
   if (target === undefined) return refused(refuse('not_found'));
   const body = call.bytes();
-  if (body.byteLength > requestLimitBytes)
-    return refused(refuse('payload_too_large', { message: `The body is larger than ${requestLimitBytes} bytes.` }));
+  if (body.byteLength > appWebhookLimitBytes)
+    return refused(refuse('payload_too_large', { message: `The body is larger than ${appWebhookLimitBytes} bytes.` }));
   const webhook = tools.webhookCalls === undefined ? undefined : await findWebhook(deps, target.scope, target.token);
   if (webhook === undefined || tools.webhookCalls === undefined) return refused(noWebhook);
 

@@ -65,7 +65,9 @@ export class LocalBundles implements Bundles {
     if (!manifest.files.some(({ path }) => path === bundle)) {
       return { kind: 'unloadable', message: `the artifact has no ${bundle}` };
     }
-    return this.#onThread<BundleResult>(scope, manifest, bundle, limits, (thread, terms) => thread.deliver({ ...terms, request }));
+    return this.#onThread<BundleResult>(scope, manifest, bundle, limits, (thread, terms) =>
+      thread.deliver({ ...terms, request }),
+    );
   }
 
   /** @throws Unavailable when the artifact store cannot be read now */

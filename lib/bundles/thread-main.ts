@@ -85,7 +85,8 @@ async function handleRequest(request: ThreadRequest): Promise<FromThread> {
 
 async function handleWebhookRequest(request: ThreadWebhook): Promise<FromThread> {
   const app = await devKitAppOf(request);
-  if (app === undefined) return { kind: 'unloadable', id: request.id, message: 'the deployment is no app of the Workflow DevKit' };
+  if (app === undefined)
+    return { kind: 'unloadable', id: request.id, message: 'the deployment is no app of the Workflow DevKit' };
   return handleWebhook(app, request, () => sendMessage({ kind: 'loaded', id: request.id }));
 }
 

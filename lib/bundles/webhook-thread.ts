@@ -8,7 +8,12 @@ type ResumeWebhook = (token: string, request: Request) => unknown;
 const isFunction = (value: unknown): value is ResumeWebhook => typeof value === 'function';
 
 /** Errors of the SDK for a hook that is gone: none has the token, its run has ended, or another request has disposed it. */
-const goneErrors: ReadonlySet<string> = new Set(['HookNotFoundError', 'WorkflowRunNotFoundError', 'RunExpiredError', 'EntityConflictError']);
+const goneErrors: ReadonlySet<string> = new Set([
+  'HookNotFoundError',
+  'WorkflowRunNotFoundError',
+  'RunExpiredError',
+  'EntityConflictError',
+]);
 
 export async function handleWebhook(app: DevKitApp, message: ThreadWebhook, onLoaded: () => void): Promise<FromThread> {
   const { id, endsAt } = message;
@@ -21,7 +26,9 @@ export async function handleWebhook(app: DevKitApp, message: ThreadWebhook, onLo
   onLoaded();
   try {
     const response = await app.handle(endsAt, () => call(resume, message));
-    return app.refusal === undefined ? { kind: 'webhook_answered', id, ...response } : { kind: 'unloadable', id, message: app.refusal };
+    return app.refusal === undefined
+      ? { kind: 'webhook_answered', id, ...response }
+      : { kind: 'unloadable', id, message: app.refusal };
   } catch (error) {
     if (error instanceof Error && goneErrors.has(error.name)) return { kind: 'no_hook', id };
     return { kind: 'threw', id, message: errorText(error) };

@@ -149,7 +149,8 @@ export class HttpApi extends Construct {
     const webhooks = functionFor('webhooks');
     if (webhooks !== undefined) {
       const integration = new apigateway.LambdaIntegration(webhooks, { scopePermissionToMethod: false });
-      this.restApi.root.addResource('devkit').addProxy({ anyMethod: false }).addMethod('ANY', integration);
+      const devkit = this.restApi.root.addResource('devkit');
+      for (const resource of [devkit, devkit.addProxy({ anyMethod: false })]) resource.addMethod('ANY', integration);
     }
     const stopFunction = functionFor('test-runs');
     if (stopFunction !== undefined) {

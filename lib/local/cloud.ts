@@ -1,6 +1,5 @@
 /** The embedded cloud runs the resources of the template on this machine until it is stopped. */
 import { join } from 'node:path';
-import { environmentNames } from '../contract/environment.ts';
 import { createEventBuses, type BusEvent } from './aws/eventbridge.ts';
 import { createPrincipals } from './aws/principals.ts';
 import { cloudServices } from './aws/services.ts';
@@ -93,8 +92,8 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
   const routes = readApiRoutes(template);
   const recorder = createRecorder();
   const principals = createPrincipals(readRoles(template));
-  const lateVariables: Record<string, string> = {};
-  const shared = { template, principals, recorder, warn, lateVariables };
+  const late: { apiAddress?: string } = {};
+  const shared = { template, principals, recorder, warn, late };
   const host = await startFunctionHost({ ...settings, ...shared, assembly, endpoint: gateway.url, routes: routes.rest, onStop });
   const { functions, find } = host;
 
@@ -127,7 +126,7 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
   const apis = await openApis({ ...shared, find, routes, socketServer, port, origins });
   onStop(() => apis.close());
   // Deployed code starts with the first message, and knows the address of the API.
-  if (apis.url !== undefined) lateVariables[environmentNames.apiAddress] = apis.url;
+  if (apis.url !== undefined) late.apiAddress = apis.url;
   host.startPolling({ fauxqs: emulators.fauxqs, throttledVisibilityMs });
   const { accessKeyId, secretAccessKey } = principals.createOwnerPrincipal();
   return {

@@ -15,9 +15,14 @@ afterAll(() => served.stop());
 const hooksPage = z.object({ data: z.array(z.object({ token: z.string() })) });
 
 const start = async (workflow: string): Promise<{ readonly runId: string; readonly token: string }> => {
-  const { status, body } = await served.call('POST', '/v1/runs', { workflowName: `workflow//./workflows/webhooks//${workflow}` }, {
-    'idempotency-key': crypto.randomUUID(),
-  });
+  const { status, body } = await served.call(
+    'POST',
+    '/v1/runs',
+    { workflowName: `workflow//./workflows/webhooks//${workflow}` },
+    {
+      'idempotency-key': crypto.randomUUID(),
+    },
+  );
   expect([status, body]).toEqual([202, expect.anything()]);
   const { runId } = z.object({ runId: z.string() }).parse(body);
   let token: string | undefined;

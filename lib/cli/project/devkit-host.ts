@@ -4,7 +4,8 @@ import { CliError } from '../command.ts';
 import { messageOf } from '../describe-error.ts';
 
 /** Dependencies of the SDK in CommonJS call `require`, which an ES module does not have. */
-const banner = "import { createRequire as stepwellRequire } from 'node:module'; const require = stepwellRequire(import.meta.url);";
+const banner =
+  "import { createRequire as stepwellRequire } from 'node:module'; const require = stepwellRequire(import.meta.url);";
 
 /** @throws CliError */
 export async function bundleHost(root: string): Promise<Uint8Array> {

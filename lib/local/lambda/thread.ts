@@ -16,7 +16,7 @@ export interface ThreadSettings {
   readonly data: ThreadData;
   readonly environment: Readonly<Record<string, string>>;
   /** variables whose values are known only when the cloud runs, read at the start of a thread */
-  readonly lateVariables?: Readonly<Record<string, string>>;
+  readonly lateVariables?: () => Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   /** parent folder of each thread's temporary folder, which is deleted with the thread; undefined: the machine's */
   readonly ephemeral?: string;
@@ -65,7 +65,7 @@ class WorkerThread implements Thread {
     this.#settings = settings;
     this.#worker = new Worker(runtime, {
       workerData: data,
-      env: { ...settings.environment, ...settings.lateVariables, ...(folder === undefined ? {} : { TMPDIR: folder }) },
+      env: { ...settings.environment, ...settings.lateVariables?.(), ...(folder === undefined ? {} : { TMPDIR: folder }) },
       stdout: true,
       stderr: true,
       execArgv: ['--no-warnings'],
