@@ -116,9 +116,14 @@ export class LocalBundles implements Bundles {
     return { VERCEL_URL: `${apiAddress.replace(/^https?:\/\//, '')}/devkit/${projectId}/${environment}` };
   }
 
-  #devKitOf(scope: Scope, { deploymentId, devkit }: Manifest): Pick<ThreadSettings, 'devKit'> | 'not_served' {
+  #devKitOf(
+    { projectId, environment }: Scope,
+    { deploymentId, devkit }: Manifest,
+  ): Pick<ThreadSettings, 'devKit'> | 'not_served' {
     const { world } = this.#host;
     if (devkit === undefined) return {};
-    return world === undefined ? 'not_served' : { devKit: { deploymentId, specVersion: devkit.specVersion, scope, world } };
+    if (world === undefined) return 'not_served';
+    // The thread outlives this call. The address of a run is a scope too, and its run must not become that of all calls of the thread.
+    return { devKit: { deploymentId, specVersion: devkit.specVersion, scope: { projectId, environment }, world } };
   }
 }
