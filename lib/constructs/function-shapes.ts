@@ -102,6 +102,9 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'manage deployments',
       'find uses of workflows',
       'store artifacts',
+      // Health checks of apps, and their answers.
+      'send code messages',
+      'read health checks',
       'publish events',
     ],
   },

@@ -34,7 +34,7 @@ export function formatEndedRun(
 export function formatEvent(
   { colorize }: Pick<CommandContext, 'colorize'>,
   { eventId, timestamp, type, payload }: RunEvent,
-  nodeText: string | undefined = undefined,
+  nodeText?: string,
 ): string {
   const parts = [
     nodeText ?? text(payload['nodeId']),
