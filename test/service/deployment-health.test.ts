@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { deploymentId, keyId } from '../../lib/engine/ids.ts';
 import { devKitBundlePaths } from '../../lib/ports/bundles.ts';
-import { checkHealth, healthTimeout } from '../../lib/service/deployments/check-health.ts';
+import { checkHealth, healthTimeout } from '../../lib/service/kinds/devkit/check-health.ts';
 import { createDeployment } from '../../lib/service/deployments/create-deployment.ts';
 import { closeStream, writeStream } from '../../lib/service/kinds/devkit/streams.ts';
 import { packedDeployment } from '../artifact/packed.ts';

@@ -14,7 +14,7 @@ import {
   type TakenName,
   type WorkflowsInUse,
 } from '../../../lib/service/deployments/activate-deployment.ts';
-import { checkHealth } from '../../../lib/service/deployments/check-health.ts';
+import { checkHealth } from '../../../lib/service/kinds/devkit/check-health.ts';
 import { createDeployment, type CreateDeploymentResult } from '../../../lib/service/deployments/create-deployment.ts';
 import type { DeploymentView } from '../../../lib/service/deployments/deployment-status.ts';
 import { activeDeployment, getDeployment, listApps, listDeployments } from '../../../lib/service/deployments/get-deployments.ts';

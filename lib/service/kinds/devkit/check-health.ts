@@ -2,13 +2,13 @@
  * Checks that the code of an app of the Workflow DevKit executes messages: it sends the SDK's health check through the queue, and reads
  * the answer that the SDK writes to a stream.
  */
-import { workflowQueue } from '../../engine/bundle/message.ts';
-import type { DeploymentId, Scope } from '../../engine/ids.ts';
-import { type JsonObject, type JsonValue, isJsonObject } from '../../engine/json.ts';
-import { type DurationMs, after, between, durationMs, seconds } from '../../engine/time.ts';
-import { sendHealthCheck } from '../kinds/devkit/send-health-check.ts';
-import { healthCheckPrefix, readChunks } from '../kinds/devkit/streams.ts';
-import type { Deps } from '../deps.ts';
+import { workflowQueue } from '../../../engine/bundle/message.ts';
+import type { DeploymentId, Scope } from '../../../engine/ids.ts';
+import { type JsonObject, type JsonValue, isJsonObject } from '../../../engine/json.ts';
+import { type DurationMs, after, between, durationMs, seconds } from '../../../engine/time.ts';
+import { sendHealthCheck } from './send-health-check.ts';
+import { healthCheckPrefix, readChunks } from './streams.ts';
+import type { Deps } from '../../deps.ts';
 
 type Needs = Pick<Deps, 'blobs' | 'clock' | 'deployments' | 'devKitStreams' | 'ids' | 'jobs' | 'log'>;
 
