@@ -19,5 +19,8 @@ export function createAppCalls(clock: Pick<Clock, 'now'>): AppCalls {
       clock,
     );
   });
-  return { post: async (...request) => (await load()).post(...request) };
+  return {
+    post: async (...request) => (await load()).post(...request),
+    forward: async (...request) => (await load()).forward(...request),
+  };
 }

@@ -5,6 +5,7 @@ import { processEachMessage, isRedelivered, logKeysOf, receivesOf } from '../bat
 import { codeDeciderOf, invocationDeadlineOf, loggerOf } from '../wiring.ts';
 import { createRunner } from './create-runner.ts';
 import { handleCodeJob } from './handle-code-job.ts';
+import { handleWebhookCall, isWebhookCall } from './handle-webhook.ts';
 
 const logger = loggerOf('code');
 const decider = codeDeciderOf('code');
@@ -17,8 +18,10 @@ const hostOptions = {
 };
 const runner = createRunner(decider, logger, hostOptions);
 
-export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
-  processEachMessage(event, context, logger, (record) => handleRecord(record, context));
+export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse | object> =>
+  isWebhookCall(event)
+    ? handleWebhookCall(runner, event, context)
+    : processEachMessage(event, context, logger, (record) => handleRecord(record, context));
 
 async function handleRecord(record: SQSRecord, context: Context): Promise<void> {
   const job = parseJob(record.body);

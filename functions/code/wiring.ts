@@ -30,7 +30,7 @@ export function createCodeRuntimes(
   ports: Pick<Deps, 'artifacts' | 'clock'>,
   { memoryMb, folder, print, world }: CodeHostOptions,
 ): { readonly bundles: LocalBundles; readonly programs: ThreadPrograms; readonly apps: AppCalls } {
-  const { codeRoleArn } = settingsFrom(process.env);
+  const { codeRoleArn, apiAddress } = settingsFrom(process.env);
   const role = codeRoleArn === undefined ? undefined : new AssumedRole(sessionClient(), codeRoleArn, ports.clock);
   const host = defined({
     threadSlots: new ThreadSlots(defined({ artifacts: ports.artifacts, folder })),
@@ -38,6 +38,7 @@ export function createCodeRuntimes(
     memoryMb: Math.floor(memoryMb * heapShare),
     print,
     world,
+    apiAddress,
     variables: storedSetting('codeVariables', codeVariables),
     readCredentialVariables: role === undefined ? undefined : (deploymentId: DeploymentId) => role.variables(deploymentId),
   });

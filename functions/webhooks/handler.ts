@@ -4,7 +4,9 @@ import { servedByWebhooks } from '../api/operations/webhooks.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
 import { toolsOf } from '../api/operation.ts';
 import { deciderOf, loggerOf } from '../wiring.ts';
-import { createProvidersReader, webhookSecretsOf } from './wiring.ts';
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import { appWebhooks, isAppWebhook } from './app-webhooks.ts';
+import { codeFunction, createProvidersReader, webhookSecretsOf } from './wiring.ts';
 
 const decider = deciderOf('webhooks');
 const tools = {
@@ -13,4 +15,8 @@ const tools = {
   secrets: webhookSecretsOf(decider.deps.clock),
 };
 
-export const handler = httpFunction(tools, servedByWebhooks);
+const serveProviders = httpFunction(tools, servedByWebhooks);
+const serveApps = appWebhooks({ ...tools, webhookCalls: codeFunction() });
+
+export const handler = async (event: APIGatewayProxyEvent, context: Context) =>
+  isAppWebhook(event) ? serveApps(event, context) : serveProviders(event, context);

@@ -49,6 +49,14 @@ const schemas = {
     .string()
     .default('')
     .transform((text) => (text === '' ? undefined : text)),
+  apiAddress: z
+    .union([url, z.literal('')])
+    .default('')
+    .transform((text) => (text === '' ? undefined : text)),
+  codeFunction: z
+    .string()
+    .default('')
+    .transform((text) => (text === '' ? undefined : text)),
   codeRoleArn: z.union([arn, z.literal('')]).transform((text) => (text === '' ? undefined : text)),
   watchers: z.union([z.literal('').transform(() => undefined), count]),
   metrics: z.enum(['true', 'false']).transform((text) => text === 'true'),

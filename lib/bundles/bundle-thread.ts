@@ -8,9 +8,16 @@ import type { DurationMs } from '../engine/time.ts';
 import { errorText } from '../engine/error-text.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { findBodyError } from '../engine/validate-json.ts';
-import type { BundleResult, BundleRequest } from '../ports/bundles.ts';
+import {
+  type BundleRequest,
+  type BundleResult,
+  type WebhookRequest,
+  type WebhookResponse,
+  type WebhookResult,
+  maxWebhookResponseBytes,
+} from '../ports/bundles.ts';
 import type { WorldCalls } from '../ports/world-calls.ts';
-import { type DevKitTerms, type ThreadRequest, type WorldAnswered, fromThread } from './messages.ts';
+import { type DevKitTerms, type ThreadRequest, type ThreadWebhook, type WorldAnswered, fromThread } from './messages.ts';
 import { type PrintedLines, printedLines, responseLimits } from './code-output.ts';
 import { environmentOf, bundleThreadFile, threadFile } from './thread-start.ts';
 
@@ -35,10 +42,18 @@ export interface ThreadSettings {
   readonly devKit?: DevKitTerms & { readonly scope: Scope; readonly world: WorldCalls };
 }
 
-export interface BundleCall {
+export interface BundleCall extends CallTerms {
+  readonly request: BundleRequest;
+}
+
+export interface WebhookCall extends CallTerms {
+  readonly token: string;
+  readonly request: WebhookRequest;
+}
+
+interface CallTerms {
   /** path in the artifact */
   readonly bundle: string;
-  readonly request: BundleRequest;
   /** current credentials as environment variables; the variables of the thread's start may have expired */
   readonly credentialVariables: Readonly<Record<string, string>>;
   /** for the whole request, including the import */
@@ -48,10 +63,12 @@ export interface BundleCall {
   readonly signal: AbortSignal;
 }
 
+type ThreadAnswer = BundleResult | WebhookResult;
+
 interface Pending {
   readonly runId: string | undefined;
   hasLoaded: boolean;
-  readonly settle: (answer: BundleResult) => void;
+  readonly settle: (answer: ThreadAnswer) => void;
 }
 
 export class BundleThread {
@@ -96,13 +113,28 @@ export class BundleThread {
   }
 
   /** Never rejects. A timeout or an abort ends the thread, and with it all other requests on it. */
-  deliver(call: BundleCall): Promise<BundleResult> {
+  async deliver(call: BundleCall): Promise<BundleResult> {
+    const runId = call.request.headers['x-workflow-run-id'];
+    const answer = await this.#ask(call, runId, (id) => this.#message(id, call));
+    return answer.kind === 'answered' || answer.kind === 'no_hook' ? invalidResponse('is one of a webhook') : answer;
+  }
+
+  /** As a delivery. */
+  async resumeWebhook(call: WebhookCall): Promise<WebhookResult> {
+    const answer = await this.#ask(call, undefined, (id) => this.#webhookMessage(id, call));
+    return answer.kind === 'responded' ? { kind: 'crashed', message: 'the response is one of a bundle' } : answer;
+  }
+
+  #ask(
+    { timeoutMs, importTimeoutMs, signal }: CallTerms,
+    runId: string | undefined,
+    message: (id: number) => ThreadRequest | ThreadWebhook,
+  ): Promise<ThreadAnswer> {
     if (!this.#isAlive) return Promise.resolve({ kind: 'crashed', message: 'the thread ended before the request started' });
-    const { request, timeoutMs, importTimeoutMs, signal } = call;
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise((resolve) => {
-      const stop = (answer: BundleResult): void => {
+      const stop = (answer: ThreadAnswer): void => {
         settle(answer);
         void this.end('the thread was ended because another message on it timed out');
       };
@@ -112,7 +144,7 @@ export class BundleThread {
         if (this.#pending.get(id)?.hasLoaded === false)
           stop({ kind: 'unloadable', message: `the bundle was not imported within ${importTimeoutMs} ms` });
       }, importTimeoutMs);
-      const settle = (answer: BundleResult): void => {
+      const settle = (answer: ThreadAnswer): void => {
         if (!this.#pending.has(id)) return;
         for (const lines of Object.values(this.#lines)) lines.flush();
         this.#pending.delete(id);
@@ -122,23 +154,34 @@ export class BundleThread {
         if (this.isIdle) this.#worker.unref();
         resolve(answer);
       };
-      this.#pending.set(id, { runId: request.headers['x-workflow-run-id'], hasLoaded: false, settle });
+      this.#pending.set(id, { runId, hasLoaded: false, settle });
       this.#worker.ref();
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#worker.postMessage(this.#message(id, call));
+      this.#worker.postMessage(message(id));
       if (signal.aborted) onAbort();
     });
   }
 
-  #message(id: number, { bundle, request, credentialVariables, timeoutMs }: BundleCall): ThreadRequest {
+  #terms(id: number, { bundle, credentialVariables, timeoutMs }: CallTerms): Omit<ThreadWebhook, 'kind' | 'token' | 'request'> {
     const { devKit } = this.#settings;
     return {
-      kind: 'request',
       id,
       ...(devKit === undefined ? {} : { devKit: { deploymentId: devKit.deploymentId, specVersion: devKit.specVersion } }),
       endsAt: Date.now() + timeoutMs,
       credentialVariables,
       bundle: pathToFileURL(join(this.#settings.folder, bundle)).href,
+    };
+  }
+
+  #webhookMessage(id: number, { token, request, ...call }: WebhookCall): ThreadWebhook {
+    return { kind: 'webhook', ...this.#terms(id, call), token, request };
+  }
+
+  #message(id: number, { request, ...call }: BundleCall): ThreadRequest {
+    const { bundle } = call;
+    return {
+      kind: 'request',
+      ...this.#terms(id, call),
       url: `http://localhost/${bundle.replace(/\.m?js$/, '')}`,
       headers: request.headers,
       body: JSON.stringify(request.body),
@@ -167,6 +210,8 @@ export class BundleThread {
     if (pending === undefined) return;
     if (message.kind === 'loaded') pending.hasLoaded = true;
     else if (message.kind === 'responded') pending.settle(parseBundleResponse(message.status, message.body));
+    else if (message.kind === 'webhook_answered') pending.settle(webhookResponse(message));
+    else if (message.kind === 'no_hook') pending.settle({ kind: 'no_hook' });
     else pending.settle({ kind: message.kind === 'threw' ? 'crashed' : 'unloadable', message: message.message });
   }
 
@@ -191,6 +236,12 @@ export class BundleThread {
 const describeError = (error: unknown): string => errorText(error).slice(0, responseLimits.message);
 
 const invalidResponse = (reason: string): BundleResult => ({ kind: 'crashed', message: `the response ${reason}` });
+
+/** The thread checks the size while it reads, and its code may have changed that. */
+const webhookResponse = ({ status, headers, body }: WebhookResponse): WebhookResult =>
+  body.byteLength > maxWebhookResponseBytes
+    ? { kind: 'crashed', message: `the response is larger than ${maxWebhookResponseBytes} bytes` }
+    : { kind: 'answered', response: { status, headers, body } };
 
 /**
  * Validates the HTTP response that a thread returns. A body that is not JSON counts as absent. A body that cannot be stored makes the

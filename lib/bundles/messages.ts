@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { History, StepResult, CommandBatchResult } from '../engine/durable/command-batch.ts';
 import type { DeploymentId } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
+import type { WebhookRequest } from '../ports/bundles.ts';
 import type { WorkflowTask } from '../ports/programs.ts';
 import type { WorldAnswer } from '../ports/world-calls.ts';
 import { responseLimits } from './code-output.ts';
@@ -72,6 +73,13 @@ export interface ThreadRequest {
   readonly body: string;
 }
 
+/** A request for a webhook of an app of the Workflow DevKit. */
+export interface ThreadWebhook extends Omit<ThreadRequest, 'kind' | 'headers' | 'url' | 'body'> {
+  readonly kind: 'webhook';
+  readonly token: string;
+  readonly request: WebhookRequest;
+}
+
 /** The answer to a call of the World. */
 export interface WorldAnswered {
   readonly kind: 'world_answered';
@@ -80,7 +88,7 @@ export interface WorldAnswered {
   readonly result: WorldAnswer | { readonly kind: 'failed'; readonly reason: 'transport'; readonly message: string };
 }
 
-export type ToThread = ThreadRequest | WorldAnswered;
+export type ToThread = ThreadRequest | ThreadWebhook | WorldAnswered;
 
 const id = z.int();
 
@@ -89,6 +97,14 @@ export const fromThread = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('loaded'), id }),
   z.object({ kind: z.literal('printed'), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
   z.object({ kind: z.literal('responded'), id, status: z.int(), body: z.string() }),
+  z.object({
+    kind: z.literal('webhook_answered'),
+    id,
+    status: z.int().min(200).max(599),
+    headers: z.record(z.string(), z.string()),
+    body: z.instanceof(Uint8Array),
+  }),
+  z.object({ kind: z.literal('no_hook'), id }),
   z.object({ kind: z.literal('threw'), id, message }),
   z.object({ kind: z.literal('unloadable'), id, message }),
   /** `body` is a JSON text */

@@ -3,7 +3,8 @@ import { parentPort } from 'node:worker_threads';
 import { invariant } from '../engine/invariant.ts';
 import { errorText } from '../engine/error-text.ts';
 import type { DevKitApp } from './devkit-thread.ts';
-import type { FromThread, ThreadRequest, ToThread } from './messages.ts';
+import type { FromThread, ThreadRequest, ThreadWebhook, ToThread } from './messages.ts';
+import { handleWebhook } from './webhook-thread.ts';
 import { forwardOutput, responseLimits } from './code-output.ts';
 
 const port = parentPort;
@@ -56,7 +57,7 @@ async function call(
 let devKitApp: DevKitApp | undefined;
 
 /** Only apps of the Workflow DevKit load its World. */
-async function devKitAppOf({ devKit }: ThreadRequest): Promise<DevKitApp | undefined> {
+async function devKitAppOf({ devKit }: Pick<ThreadRequest, 'devKit'>): Promise<DevKitApp | undefined> {
   if (devKit === undefined) return undefined;
   const { DevKitApp: App } = await import('./devkit-thread.ts');
   return (devKitApp ??= new App(devKit, sendMessage));
@@ -82,6 +83,13 @@ async function handleRequest(request: ThreadRequest): Promise<FromThread> {
   }
 }
 
+async function handleWebhookRequest(request: ThreadWebhook): Promise<FromThread> {
+  const app = await devKitAppOf(request);
+  if (app === undefined)
+    return { kind: 'unloadable', id: request.id, message: 'the deployment is no app of the Workflow DevKit' };
+  return handleWebhook(app, request, () => sendMessage({ kind: 'loaded', id: request.id }));
+}
+
 /** Here the Workflow DevKit keeps the World that it has made. For a deployment of another runtime the platform made none. */
 const devKitWorld = Symbol.for('@workflow/world//cache');
 const ownWorld = (): string | undefined =>
@@ -93,7 +101,8 @@ const ownWorld = (): string | undefined =>
 port.on('message', (message: ToThread) => {
   if (message.kind === 'world_answered') return devKitApp?.answer(message);
   Object.assign(process.env, message.credentialVariables);
-  void handleRequest(message).then((answer) => {
+  const handling = message.kind === 'webhook' ? handleWebhookRequest(message) : handleRequest(message);
+  void handling.then((answer) => {
     sendMessage(answer);
     // Later output belongs to another message, or to none.
     resetPrintBudget(undefined);

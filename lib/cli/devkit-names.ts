@@ -1,5 +1,5 @@
 /** Names and values of runs of the Workflow DevKit, as a reader of the terminal wants them. */
-import type { Run } from '../client/index.ts';
+import type { Run, RunEvent } from '../client/index.ts';
 
 /** What the DevKit writes before the path of a workflow, from the folder of its app. */
 const workflowPrefix = 'workflow//./';
@@ -17,6 +17,27 @@ export const isDevKitRun = ({ workflowName }: Pick<Run, 'workflowName'>): boolea
 /** The name of a step, as in `step//./workflows/order//charge`; undefined for other labels. */
 export const stepNameIn = (label: string | undefined): string | undefined =>
   label?.startsWith('step//') === true ? label.slice(label.lastIndexOf('//') + 2) : undefined;
+
+/** Names of the steps of a run by their ids. Only the first event of a step has its name. */
+export class StepNames {
+  readonly #byId = new Map<string, string>();
+
+  /** Learns the names from the nodes of the run, for a reader that does not begin at the first event. */
+  learnFrom({ nodes }: Pick<Run, 'nodes'>): void {
+    for (const { nodeId, label } of nodes) this.#learn(nodeId, stepNameIn(label));
+  }
+
+  /** The name of the step of this event; undefined for other events. */
+  nameOf({ payload: { nodeId, stepName } }: Pick<RunEvent, 'payload'>): string | undefined {
+    if (typeof nodeId !== 'string') return undefined;
+    if (typeof stepName === 'string') this.#learn(nodeId, stepNameIn(stepName));
+    return this.#byId.get(nodeId);
+  }
+
+  #learn(nodeId: string, name: string | undefined): void {
+    if (name !== undefined) this.#byId.set(nodeId, name);
+  }
+}
 
 /** The format of most values: these letters, and JSON of https://github.com/sveltejs/devalue. */
 const formatMark = 'devl';

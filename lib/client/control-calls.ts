@@ -9,6 +9,7 @@ import { type Upload, type UploadOptions, uploadArchive } from './upload.ts';
 const createDeployment = routeOf('createDeployment');
 const listDeployments = routeOf('listDeployments');
 const getDeployment = routeOf('getDeployment');
+const checkDeploymentHealth = routeOf('checkDeploymentHealth');
 const getActiveDeployment = routeOf('getActiveDeployment');
 const listApps = routeOf('listApps');
 const deactivateDeployment = routeOf('deactivateDeployment');
@@ -67,6 +68,12 @@ export class ControlCalls {
 
   getDeployment(deploymentId: string, options?: CallOptions): Promise<ResponseBody<'getDeployment'>> {
     return sendRequest(this.#config, getDeployment, getDeployment.responses[200].schema, { params: { deploymentId } }, options);
+  }
+
+  /** Sends a health check to the code of a DevKit deployment. Without an answer within 20 seconds, `healthy` is false. */
+  checkDeploymentHealth(deploymentId: string, options?: CallOptions): Promise<ResponseBody<'checkDeploymentHealth'>> {
+    const { schema } = checkDeploymentHealth.responses[200];
+    return sendRequest(this.#config, checkDeploymentHealth, schema, { params: { deploymentId } }, options);
   }
 
   /** Fails with `no_active_deployment` if the app has none, and with `app_required` if several apps do and the query names none. */

@@ -102,6 +102,9 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'manage deployments',
       'find uses of workflows',
       'store artifacts',
+      // Health checks of apps, and their answers.
+      'send code messages',
+      'read health checks',
       'publish events',
     ],
   },
@@ -200,7 +203,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     consumesQueues: true,
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
-    extraEnvironment: ['codeRoleArn', 'privateDestinations', 'worldFunction'],
+    extraEnvironment: ['codeRoleArn', 'privateDestinations', 'worldFunction', 'apiAddress'],
     // Unpacked artifacts: up to 400 MB are cached, and a new one is unpacked before an old one is removed.
     diskMb: 1024,
     // Authors' code runs with this role, for every project: docs/decisions/code-function-permissions.md says what each is for.
@@ -222,6 +225,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   },
   webhooks: {
     description: 'Takes webhooks',
+    extraEnvironment: ['codeFunction'],
     memoryMb: 512,
     timeoutSeconds: 29,
     permissions: [
@@ -231,6 +235,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'list deployments',
       'record audit entries',
       'read secrets of webhooks',
+      'find hooks by token',
     ],
   },
   world: {

@@ -149,6 +149,7 @@ export class Functions extends Construct {
     );
     this.codeRole = this.createCodeRole(props);
     this.connectWorld();
+    this.connectWebhooks();
     this.connectQueues(props);
   }
 
@@ -181,6 +182,14 @@ export class Functions extends Construct {
     if (code === undefined || world === undefined) return;
     code.allowInvoking(world);
     code.setVariable('worldFunction', world.lambda.functionName);
+  }
+
+  /** Requests for webhooks of apps reach the code of their runs. */
+  private connectWebhooks(): void {
+    const [webhooks, code] = [this.get('webhooks'), this.get('code')];
+    if (webhooks === undefined || code === undefined) return;
+    webhooks.allowInvoking(code);
+    webhooks.setVariable('codeFunction', code.lambda.functionName);
   }
 
   private connectQueues({
@@ -248,8 +257,10 @@ function environmentValues({
     moderation: versionOf('moderation'),
     databases: versionOf('databases'),
     codeVariables: versionOf('codeVariables'),
-    // Set where the function of the World and the role of deployed code exist.
+    // Set where the functions of the World and of deployed code, and the role of that code, exist.
     worldFunction: '',
+    codeFunction: '',
+    apiAddress: '',
     codeRoleArn: '',
   };
 }

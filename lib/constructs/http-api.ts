@@ -1,5 +1,5 @@
 /** The HTTP API: a regional REST API, the only API Gateway type that supports response streaming. */
-import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import * as apigateway from 'aws-cdk-lib/aws-apigateway';
 import type * as acm from 'aws-cdk-lib/aws-certificatemanager';
 import type * as kms from 'aws-cdk-lib/aws-kms';
@@ -53,11 +53,35 @@ const functionsByPath = {
   'openapi.json': 'library',
 } as const satisfies Record<string, FunctionName>;
 
+/**
+ * The gateway decodes the bodies of other types as text. A pattern for all types would make the bodies of all routes larger, so these
+ * are the types that webhooks of apps receive.
+ */
+const binaryMediaTypes = [
+  'multipart/form-data',
+  'application/octet-stream',
+  'application/cbor',
+  'application/gzip',
+  'application/pdf',
+  'application/protobuf',
+  'application/x-protobuf',
+  'application/zip',
+  'image/gif',
+  'image/jpeg',
+  'image/png',
+  'image/webp',
+] as const;
+
+/** The name that the CDK gives by default. */
+const stageName = 'prod';
+
 /** API Gateway's maximum duration of a streamed response. */
 const maxStreamDuration = Duration.minutes(15);
 
 export class HttpApi extends Construct {
   readonly restApi: apigateway.RestApi;
+  /** Without a slash at the end. It does not refer to the stage, because the stage depends on the functions. */
+  readonly address: string;
 
   constructor(scope: Construct, id: string, props: HttpApiProps) {
     super(scope, id);
@@ -72,12 +96,13 @@ export class HttpApi extends Construct {
       description: 'Stepwell',
       endpointConfiguration: { types: [apigateway.EndpointType.REGIONAL] },
       // A multipart form contains an archive, whose bytes the gateway would change if it decoded the body as text.
-      binaryMediaTypes: ['multipart/form-data'],
+      binaryMediaTypes: [...binaryMediaTypes],
       disableExecuteApiEndpoint: props.domain !== undefined,
       // The role with which all REST APIs of the account write logs. It is retained, because other APIs depend on it.
       cloudWatchRole: props.setsAccountLogRole,
       ...(props.setsAccountLogRole ? { cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN } : {}),
       deployOptions: {
+        stageName,
         accessLogDestination: new apigateway.LogGroupLogDestination(accessLogs),
         accessLogFormat: accessLogFormat(),
         loggingLevel: apigateway.MethodLoggingLevel.ERROR,
@@ -87,6 +112,11 @@ export class HttpApi extends Construct {
         throttlingBurstLimit: props.requestBurst,
       },
     });
+    const { region, urlSuffix } = Stack.of(this);
+    this.address =
+      props.domain === undefined
+        ? `https://${this.restApi.restApiId}.execute-api.${region}.${urlSuffix}/${stageName}`
+        : `https://${props.domain.name}`;
     this.addRoutes(props);
     addGatewayResponses(this.restApi, props.corsOrigins);
     if (props.domain !== undefined) this.addDomain(props.domain);
@@ -115,6 +145,12 @@ export class HttpApi extends Construct {
       const integration = new apigateway.LambdaIntegration(fn, { scopePermissionToMethod: false });
       const collection = v1.addResource(path);
       for (const resource of [collection, collection.addProxy({ anyMethod: false })]) resource.addMethod('ANY', integration);
+    }
+    const webhooks = functionFor('webhooks');
+    if (webhooks !== undefined) {
+      const integration = new apigateway.LambdaIntegration(webhooks, { scopePermissionToMethod: false });
+      const devkit = this.restApi.root.addResource('devkit');
+      for (const resource of [devkit, devkit.addProxy({ anyMethod: false })]) resource.addMethod('ANY', integration);
     }
     const stopFunction = functionFor('test-runs');
     if (stopFunction !== undefined) {

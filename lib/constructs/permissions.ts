@@ -113,8 +113,12 @@ export const permissions = {
   /** Logs, streams, tokens and names of DevKit runs. Their heads are on the platform's side. */
   'write runs of the DevKit': {
     environment: ['runsTable'],
-    records: { runs: { devkit: 'gbqpu', 'devkit-name': 'gpud' } },
+    records: { runs: { devkit: 'gbqpu', 'devkit-name': 'gqpud' } },
   },
+  /** Which run has the hook of a token. */
+  'find hooks by token': { environment: ['runsTable'], records: { runs: { 'devkit-name': 'g' } } },
+  /** Streams without a run, in which the code of apps answers health checks. */
+  'read health checks': { environment: ['runsTable'], records: { runs: { 'devkit-name': 'q' } } },
   /** Heads of DevKit runs, and when the sweep checks them. */
   'create runs of the DevKit': { environment: ['runsTable'], records: { runs: { run: 'p', due: 'p' } } },
   /** Messages to bundle runs are events of their logs. */

@@ -80,6 +80,7 @@ export class Stepwell extends Installation {
     const { sockets } = resources;
     this.httpApi = createGateways(this, { ...props, ...encryption, functions, sockets });
     this.apiUrl = props.domain === undefined ? (this.httpApi?.restApi.url ?? '') : `https://${props.domain.name}/`;
+    this.functions.get('code')?.setVariable('apiAddress', this.httpApi?.address ?? '');
     const { traces } = settings;
     this.dashboards = createObservability(this, resources, { ...props, functions, httpApi: this.httpApi, metrics, traces });
   }

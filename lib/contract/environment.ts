@@ -55,6 +55,10 @@ export const environmentNames = {
   codeVariables: 'STEPWELL_CODE_VARIABLES',
   /** the function that serves the World, for calls of deployed code about other runs; empty: none */
   worldFunction: 'STEPWELL_WORLD_FUNCTION',
+  /** the address of the HTTP API, for the webhooks of apps; empty: unknown */
+  apiAddress: 'STEPWELL_API_ADDRESS',
+  /** the function that runs deployed code, for requests for webhooks of apps; empty: none */
+  codeFunction: 'STEPWELL_CODE_FUNCTION',
   /** the role with which the code of deployments calls AWS; empty: none */
   codeRoleArn: 'STEPWELL_CODE_ROLE_ARN',
 } as const;

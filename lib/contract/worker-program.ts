@@ -16,6 +16,7 @@ export const codeWorkerEnvironment: readonly EnvironmentName[] = [
   'codeVariables',
   'codeRoleArn',
   'worldFunction',
+  'apiAddress',
   'retentionDays',
   'idempotencyHours',
   'requireHttps',

@@ -1,8 +1,9 @@
 /** Sends messages to applications, behind the guard of the http node. The whole URL is fixed, so no redirect is followed. */
-import { fetch } from 'undici';
+import { type RequestInit, type Response, fetch } from 'undici';
 import type { JsonValue } from '../engine/json.ts';
 import { type NetworkAccess, destinationOf, forbiddenMessage, pinnedAgent, publicInternet } from './destination.ts';
-import { between } from '../engine/time.ts';
+import { type Instant, between } from '../engine/time.ts';
+import { type WebhookRequest, maxWebhookResponseBytes } from '../ports/bundles.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AppCalls, AppRequest, AppResponse } from '../ports/devkit.ts';
 
@@ -18,22 +19,45 @@ export class HttpAppCalls implements AppCalls {
     this.#clock = clock;
   }
 
-  async post(request: AppRequest, { endsAt }: Parameters<AppCalls['post']>[1]): Promise<AppResponse> {
-    const url = new URL(request.url);
+  async post({ url, headers, body }: AppRequest, limits: Parameters<AppCalls['post']>[1]): Promise<AppResponse> {
+    return this.#send(url, { method: 'POST', headers, body }, limits, async (response): Promise<AppResponse> => {
+      const text = await response.text();
+      return { kind: 'responded', status: response.status, body: text.length > maxAnswerLength ? undefined : jsonIn(text) };
+    });
+  }
+
+  async forward(request: WebhookRequest, limits: Parameters<AppCalls['forward']>[1]): ReturnType<AppCalls['forward']> {
+    const { url, method, headers, body } = request;
+    const hasBody = body.byteLength > 0 && method !== 'GET' && method !== 'HEAD';
+    const sent = { method, headers, ...(hasBody ? { body } : {}) };
+    return this.#send(url, sent, limits, async (response): ReturnType<AppCalls['forward']> => {
+      const bytes = await bytesOf(response);
+      if (bytes === undefined) return failed(`the response is larger than ${maxWebhookResponseBytes} bytes`);
+      return {
+        kind: 'answered',
+        response: { status: response.status, headers: Object.fromEntries(response.headers), body: bytes },
+      };
+    });
+  }
+
+  async #send<Result>(
+    address: string,
+    request: Pick<RequestInit, 'method' | 'headers' | 'body'>,
+    { endsAt }: { readonly endsAt: Instant },
+    read: (response: Response) => Promise<Result>,
+  ): Promise<Result | Extract<AppResponse, { readonly kind: 'failed' }>> {
+    const url = new URL(address);
     const destination = await destinationOf(url.hostname, this.#access());
     if ('refused' in destination)
       return failed(
         destination.refused === 'forbidden' ? forbiddenMessage(url.hostname) : `the name ${url.hostname} has no address`,
       );
-    const isPublic = destination.addresses.some(({ address }) => publicInternet.isAllowed(address, url.hostname));
+    const isPublic = destination.addresses.some(({ address: each }) => publicInternet.isAllowed(each, url.hostname));
     if (url.protocol === 'http:' && isPublic) return failed(`${url.origin} is on the internet, so its address begins with https`);
     const agent = pinnedAgent(destination.addresses);
     try {
-      const { headers, body } = request;
       const signal = AbortSignal.timeout(Math.max(1, between(this.#clock.now(), endsAt)));
-      const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', dispatcher: agent, signal });
-      const text = await response.text();
-      return { kind: 'responded', status: response.status, body: text.length > maxAnswerLength ? undefined : jsonIn(text) };
+      return await read(await fetch(url, { ...request, redirect: 'manual', dispatcher: agent, signal }));
     } catch (error) {
       return failed(`the request to ${url.origin} failed: ${reasonOf(error)}`);
     } finally {
@@ -42,7 +66,20 @@ export class HttpAppCalls implements AppCalls {
   }
 }
 
-const failed = (reason: string): AppResponse => ({ kind: 'failed', reason });
+/** undefined: it is too large */
+async function bytesOf({ body }: Response): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    if (!(chunk instanceof Uint8Array)) continue;
+    bytes += chunk.byteLength;
+    if (bytes > maxWebhookResponseBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const failed = (reason: string): Extract<AppResponse, { readonly kind: 'failed' }> => ({ kind: 'failed', reason });
 
 /** fetch reports only that it failed; the reason is in the cause. */
 const reasonOf = (error: unknown): string => {

@@ -92,7 +92,8 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
   const routes = readApiRoutes(template);
   const recorder = createRecorder();
   const principals = createPrincipals(readRoles(template));
-  const shared = { template, principals, recorder, warn };
+  const late: { apiAddress?: string } = {};
+  const shared = { template, principals, recorder, warn, late };
   const host = await startFunctionHost({ ...settings, ...shared, assembly, endpoint: gateway.url, routes: routes.rest, onStop });
   const { functions, find } = host;
 
@@ -120,10 +121,13 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
 
   // After the grace period, the cleanup of the functions ends the threads of the remaining batches.
   onStop(() => host.stopPolling());
-  await host.deploy({ fauxqs: emulators.fauxqs, throttledVisibilityMs });
+  await host.deploy();
   schedules.deploy();
   const apis = await openApis({ ...shared, find, routes, socketServer, port, origins });
   onStop(() => apis.close());
+  // Deployed code starts with the first message, and knows the address of the API.
+  if (apis.url !== undefined) late.apiAddress = apis.url;
+  host.startPolling({ fauxqs: emulators.fauxqs, throttledVisibilityMs });
   const { accessKeyId, secretAccessKey } = principals.createOwnerPrincipal();
   return {
     url: apis.url,

@@ -20,6 +20,29 @@ export type BundleResult =
   /** the artifact is deleted or does not match its manifest, or its bundle is missing or cannot be imported */
   | { readonly kind: 'unloadable'; readonly message: string };
 
+/** Body of the response to a request for a webhook. */
+export const maxWebhookResponseBytes = 1_048_576;
+
+/** A request to a webhook of an app of the Workflow DevKit, and the response of its workflow. Bodies are the exact bytes. */
+export interface WebhookRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+export interface WebhookResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+export type WebhookResult =
+  | { readonly kind: 'answered'; readonly response: WebhookResponse }
+  /** no live webhook has the token */
+  | { readonly kind: 'no_hook' }
+  | Exclude<BundleResult, { readonly kind: 'responded' }>;
+
 export interface Bundles {
   /** Never throws for an error of the code. At `endsAt`, or when the signal aborts, the thread of the code is killed. */
   deliver(
@@ -28,6 +51,13 @@ export interface Bundles {
     request: BundleRequest,
     limits: { readonly endsAt: Instant; readonly signal: AbortSignal },
   ): Promise<BundleResult>;
+  /** Resumes the webhook with the token by the SDK of the deployment. It never throws for an error of the code. */
+  resumeWebhook(
+    scope: Scope,
+    manifest: Manifest,
+    webhook: { readonly token: string; readonly request: WebhookRequest },
+    limits: { readonly endsAt: Instant; readonly signal: AbortSignal },
+  ): Promise<WebhookResult>;
 }
 
 /** The folder of the bundles. */
@@ -48,3 +78,5 @@ export const devKitBundlePaths = {
   module: { workflow: `${bundleFolder}/flow.mjs` },
 } as const;
 export const devKitFolder = bundleFolder;
+/** The SDK's functions for callers outside of a workflow. The command line bundles it, because the SDK's builder does not. */
+export const devKitHostPath = `${bundleFolder}/host.mjs`;

@@ -2,6 +2,7 @@
 import type { CommitNo, DeploymentId, Nonce, RunAddress, RunId, Scope } from '../engine/ids.ts';
 import type { JsonValue, Payload } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
+import type { WebhookRequest, WebhookResponse } from './bundles.ts';
 
 /** A hook's claim of its token. It precedes the hook's event: only the log of the run tells whether the hook exists. */
 export interface TokenClaim {
@@ -97,5 +98,31 @@ export type AppResponse =
 
 /** Sends requests to applications, behind the guard of all outgoing requests. */
 export interface AppCalls {
+  /** Sends a request for a webhook with its own method and body, and returns the bytes of the response. */
+  forward(
+    request: WebhookRequest,
+    limits: { readonly endsAt: Instant },
+  ): Promise<
+    { readonly kind: 'answered'; readonly response: WebhookResponse } | Extract<AppResponse, { readonly kind: 'failed' }>
+  >;
   post(request: AppRequest, limits: { readonly endsAt: Instant }): Promise<AppResponse>;
+}
+
+/** A request for the webhook of a token, for the code that executes the run of the webhook. */
+export interface WebhookCall {
+  readonly scope: Scope;
+  readonly deploymentId: DeploymentId;
+  readonly token: string;
+  readonly request: WebhookRequest;
+}
+
+export type WebhookAnswer =
+  | { readonly kind: 'answered'; readonly response: WebhookResponse }
+  | { readonly kind: 'no_hook' }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/** Passes requests for webhooks to the process that runs deployed code. */
+export interface WebhookCalls {
+  /** @throws Unavailable */
+  resume(call: WebhookCall): Promise<WebhookAnswer>;
 }

@@ -1,4 +1,7 @@
 /** Limits of deployed code: threads, messages, responses. */
+import { maxResponseTime } from '../../functions/code/handle-webhook.ts';
+import { appWebhookLimitBytes } from '../../functions/webhooks/app-webhooks.ts';
+import { maxWebhookResponseBytes } from '../../lib/ports/bundles.ts';
 import { messageLimitBytes } from '../../lib/api/world-routes.ts';
 import { maxMessageDelaySeconds } from '../../lib/api/schemas/world.ts';
 import { maxBatchCharacters } from '../../lib/bundles/parse-task-messages.ts';
@@ -36,6 +39,27 @@ export const deployedCode: LimitSection = {
       per: 'response',
       atLimit: 'the response is invalid, and Stepwell retries the message',
       definedIn: ['lib/bundles/code-output.ts'],
+    },
+    {
+      name: 'Body of a request for a webhook of an app',
+      value: bytes(appWebhookLimitBytes),
+      per: 'request',
+      atLimit: '`payload_too_large`',
+      definedIn: ['functions/webhooks/app-webhooks.ts'],
+    },
+    {
+      name: 'Body of the response of a webhook of an app',
+      value: bytes(maxWebhookResponseBytes),
+      per: 'response',
+      atLimit: '`unavailable`, and the run may have taken the request',
+      definedIn: ['lib/ports/bundles.ts'],
+    },
+    {
+      name: 'Time of an app to respond to a request for its webhook',
+      value: seconds(maxResponseTime),
+      per: 'request',
+      atLimit: '`unavailable`, and the run may have taken the request',
+      definedIn: ['functions/code/handle-webhook.ts'],
     },
     {
       name: 'Nesting of a response',

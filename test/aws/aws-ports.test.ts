@@ -37,6 +37,8 @@ const complete: Record<EnvironmentName, string> = {
   moderation: '{"provider":"none"}',
   codeVariables: '{}',
   worldFunction: 'world',
+  codeFunction: 'code',
+  apiAddress: 'https://api.example.com',
   codeRoleArn: 'arn:aws:iam::123456789012:role/authors',
 };
 const variables = Object.fromEntries(

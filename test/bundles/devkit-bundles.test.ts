@@ -4,7 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bundlePaths, devKitBundlePaths } from '../../lib/ports/bundles.ts';
 import type { DevKitBuild } from '../../lib/ports/deployments.ts';
 import type { WorldAnswer, WorldCalls } from '../../lib/ports/world-calls.ts';
+import { runId } from '../../lib/engine/ids.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
+import { instant } from '../../lib/engine/time.ts';
 import { answering, hostOf, scope } from './given.ts';
 
 const module5: DevKitBuild = { sdkVersion: '5.0.0-beta.55', specVersion: 7, nodeVersion: '24.1.0', format: 'module' };
@@ -51,6 +53,21 @@ describe('a bundle of version 5', () => {
     expect(await host.ask(manifest, { headers })).toEqual(ok({ timeoutSeconds: 2 }));
     const body = { runId: 'wrun_1', data: { eventType: 'run_started', eventData: { input: { $bytes: 'AQ==' } } } };
     expect(world.calls).toEqual([{ scope, method: 'events.create', body }]);
+  });
+
+  test('calls its World in no run, although each message names one: the thread outlives its first message', async () => {
+    const world = worldOf(() => ({ kind: 'answered', value: {} }));
+    const host = hostOf({ world });
+    const manifest = await host.deploy(
+      'dpl_1',
+      { [flow]: handling(`await world.streams.write('wrun_hc_1', 'name', 'text');`) },
+      module5,
+    );
+    const run = { ...scope, runId: runId('wrun_01KDVDNA0001ZPGCE7HQSG6B6B') };
+    const limits = { endsAt: instant(Date.now() + 20_000), signal: new AbortController().signal };
+    const request = { queueName: '__wkf_workflow_health_check', headers, body: {} };
+    expect(await host.bundles.deliver(run, manifest, request, limits)).toEqual(ok({ ok: true }));
+    expect(world.calls.map((call) => call.scope)).toEqual([scope]);
   });
 
   test('sees the spec version, the deployment and the deadline', async () => {

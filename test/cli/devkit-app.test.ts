@@ -47,7 +47,8 @@ function write(files: Readonly<Record<string, string>>, folder = cwd): void {
 
 const installed = (sdkVersion: string, specVersion: number): Readonly<Record<string, string>> => ({
   'package.json': '{"name":"shop"}',
-  'node_modules/workflow/package.json': JSON.stringify({ version: sdkVersion }),
+  'node_modules/workflow/package.json': JSON.stringify({ version: sdkVersion, type: 'module', exports: { './api': './api.js' } }),
+  'node_modules/workflow/api.js': 'export const resumeWebhook = () => new Response();',
   'node_modules/@workflow/core/package.json': '{}',
   'node_modules/@workflow/world/package.json': JSON.stringify({ version: sdkVersion, type: 'module' }),
   'node_modules/@workflow/world/dist/spec-version.js': `export const SPEC_VERSION_CURRENT = ${specVersion};`,
@@ -75,6 +76,7 @@ test('of version 4: its two bundles, its names and what it is built with', async
     steps: [{ name: 'step//./workflows/order//quote' }],
     files: [
       { path: '.well-known/workflow/v1/flow.js' },
+      { path: '.well-known/workflow/v1/host.mjs' },
       { path: '.well-known/workflow/v1/manifest.json' },
       { path: '.well-known/workflow/v1/step.js' },
     ],
@@ -94,7 +96,7 @@ test('of version 5: its one module, also from another folder, and with the app o
   expect(await deployed('apps/orders')).toMatchObject({
     app: 'orders',
     devkit: { sdkVersion: '5.0.0-beta.35', specVersion: 5, format: 'module' },
-    files: [{ path: '.well-known/workflow/v1/flow.mjs' }, { path: '.well-known/workflow/v1/manifest.json' }],
+    files: ['flow.mjs', 'host.mjs', 'manifest.json'].map((name) => ({ path: `.well-known/workflow/v1/${name}` })),
   });
 });
 

@@ -10,7 +10,8 @@ import { type CliEnvironment, type TestCli, createCliEnvironment, createFolder, 
 
 const files = {
   'package.json': '{"name":"shop"}',
-  'node_modules/workflow/package.json': '{"version":"5.0.0-beta.55"}',
+  'node_modules/workflow/package.json': '{"version":"5.0.0-beta.55","type":"module","exports":{"./api":"./api.js"}}',
+  'node_modules/workflow/api.js': 'export const resumeWebhook = () => new Response();',
   'node_modules/@workflow/core/package.json': '{}',
   'node_modules/@workflow/world/package.json': '{"version":"5.0.0-beta.55","type":"module"}',
   'node_modules/@workflow/world/dist/spec-version.js': 'export const SPEC_VERSION_CURRENT = 7;',
@@ -91,6 +92,15 @@ test('a run shows its steps by name, its sleep, why it waits for a hook, and its
   await record(runId, 'hook_created', { correlationId: 'hook_1', eventData: { token: 'approve:tea' } });
   expect(await printed('runs', 'get', runId)).toMatch(/^charge +step +✓ completed +2 +\d+ ms *\n^hook_1 +hook +◷ waiting/m);
   expect(await printed('explain', runId)).toMatch(/^Node hook_1 \(hook\) waits for resumeHook\(\) of the app since /);
+  // An event after the first one of its step has the id alone.
+  const events = await printed('runs', 'events', runId);
+  expect(events).not.toMatch(/step_1|step\/\//);
+  const completed = events.split('\n').find((line) => line.includes('node.completed')) ?? '';
+  expect(completed).toMatch(/ node\.completed {2}charge( |$)/);
+  const [before = ''] = /^ *(\d+) /.exec(completed)?.slice(1) ?? [];
+  expect(await printed('runs', 'events', runId, '--after', String(Number(before) - 1))).toMatch(
+    / node\.completed {2}charge( |$)/m,
+  );
   await record(runId, 'run_completed', {
     eventData: { output: bytes([{ by: 1, at: 2 }, 'ada', ['Date', '2026-01-31T12:00:00Z']]) },
   });

@@ -1,4 +1,5 @@
 /** The lines that `stepwell start` and `stepwell dev` print for the events of a run. */
+import { StepNames } from '../../lib/cli/devkit-names.ts';
 import { expect, test } from 'vitest';
 import { describeRunEvent, printRunLines } from '../../lib/cli/project/run-lines.ts';
 import type { RunEvent, StepwellClient } from '../../lib/client/index.ts';
@@ -19,9 +20,24 @@ const event = (second: number, type: RunEvent['type'], payload: RunEvent['payloa
 });
 
 const linesOf = (events: readonly RunEvent[]): readonly string[] => {
-  const run = { begunAt: new Map<string, number>(), stepNames: new Map<string, string>(), startedAt: undefined };
+  const run = {
+    begunAt: new Map<string, number>(),
+    stepNames: new Map<string, string>(),
+    devKitSteps: new StepNames(),
+    startedAt: undefined,
+  };
   return events.flatMap((each) => describeRunEvent(plain, run, each) ?? []);
 };
+
+test('a step of the Workflow DevKit has its name, in the events after its first one too', () => {
+  const step = { nodeId: 'step_1', event: 'step_created' };
+  const lines = linesOf([
+    event(0, 'node.queued', { ...step, stepName: 'step//./workflows/order//charge' }),
+    event(2, 'node.completed', step),
+  ]);
+  expect(lines.join('\n')).toMatch(/charge {2}\d/);
+  expect(lines.join('\n')).not.toContain('step_1');
+});
 
 test('a run has a line for its start, for each node with its duration, and for its end', () => {
   expect(

@@ -74,6 +74,7 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   listApps: (client) => client.listApps(),
   rollbackDeployment: (client) => client.rollbackDeployment(),
   getDeployment: (client) => client.getDeployment('one'),
+  checkDeploymentHealth: (client) => client.checkDeploymentHealth('one'),
   verifyDeployment: (client) => client.verifyDeployment('one'),
   activateDeployment: (client) => client.activateDeployment('one'),
   deactivateDeployment: (client) => client.deactivateDeployment('one'),

@@ -57,6 +57,46 @@ async function pack(item: string, part: number) {
 }
 `;
 
+/** Webhooks with each kind of response. */
+const webhooks = `import { type RequestWithResponse, createWebhook } from 'workflow';
+
+export async function byDefault() {
+  'use workflow';
+  const webhook = createWebhook();
+  const request = await webhook;
+  const { method, headers } = request;
+  return { method, kind: headers.get('x-kind'), url: webhook.url, token: webhook.token, ...(await bodyOf(request)) };
+}
+
+export async function withStatic() {
+  'use workflow';
+  const webhook = createWebhook({ respondWith: new Response('pong', { status: 201, headers: { 'x-answer': 'static' } }) });
+  const request = await webhook;
+  return { method: request.method };
+}
+
+export async function withManual() {
+  'use workflow';
+  const webhook = createWebhook({ respondWith: 'manual' });
+  const request = await webhook;
+  const text = await respond(request);
+  return { text };
+}
+
+async function respond(request: RequestWithResponse) {
+  'use step';
+  const text = await request.text();
+  await request.respondWith(new Response(new Uint8Array([0, 255, 1, 254]), { status: 209, headers: { 'content-type': 'application/octet-stream', 'x-answer': text } }));
+  return text;
+}
+
+async function bodyOf(request: Request) {
+  'use step';
+  const bytes = new Uint8Array(await request.arrayBuffer());
+  return { length: bytes.length, first: bytes[0], last: bytes.at(-1) };
+}
+`;
+
 /** Starts the order, answers its hook, and prints the result and the first line of its stream. */
 const client = `import { getRun, resumeHook, start } from 'workflow/api';
 import { setWorld } from 'workflow/runtime';
@@ -106,6 +146,7 @@ export async function buildArtifactApp(sdkVersion: string, source = workflows): 
   };
   write('package.json', JSON.stringify({ name: 'shop', private: true, type: 'module' }));
   write('workflows/order.ts', source);
+  write('workflows/webhooks.ts', webhooks);
   write('client.mjs', client);
   await run('npm', ['install', '--save-exact', `workflow@${sdkVersion}`]);
   await run('npx', ['workflow', 'build']);

@@ -35,8 +35,30 @@ describe.each([
     expect(body).toMatchObject({
       runtime: 'devkit',
       devkit: { sdkVersion, ...build, nodeVersion: process.versions.node },
-      workflows: [{ name: 'workflow//./workflows/order//greet' }, { name: 'workflow//./workflows/order//order' }],
+      workflows: ['order//greet', 'order//order', 'webhooks//byDefault', 'webhooks//withManual', 'webhooks//withStatic'].map(
+        (name) => ({
+          name: `workflow//./workflows/${name}`,
+        }),
+      ),
     });
+  });
+
+  test('answers a health check', async () => {
+    const { status, body } = await served.call('GET', `/v1/deployments/${deploymentId}/health`);
+    const { specVersion } = build;
+    expect([status, body]).toEqual([
+      200,
+      {
+        deploymentId,
+        healthy: true,
+        latencyMs: expect.any(Number),
+        sdkVersion: expect.stringContaining(sdkVersion),
+        specVersion,
+      },
+    ]);
+    expect(await cli(served, app.folder, 'deployments', 'health', deploymentId)).toMatch(
+      / answered after \d+ ms, with Workflow DevKit /,
+    );
   });
 
   test('completes a run with a sleep, a retried step, a stream, a hook, parallel steps and a run of its own', async () => {

@@ -43,6 +43,8 @@ const restricted = (deps: Deps): Deps =>
     },
   });
 
+const noMessage = (): Promise<never> => Promise.reject(new Error('no message was sent'));
+
 const driven = async (stages: Parameters<typeof startCodeRun>[0]) => {
   const { env, code, run } = await startCodeRun(stages);
   const runner: CodeRunner = {
@@ -51,8 +53,8 @@ const driven = async (stages: Parameters<typeof startCodeRun>[0]) => {
     deps: restricted(env.deps),
     programs: code,
     messageHeads: { record: () => undefined },
-    bundles: { deliver: () => Promise.reject(new Error('no message was sent')) },
-    apps: { post: () => Promise.reject(new Error('no message was sent')) },
+    bundles: { deliver: noMessage, resumeWebhook: noMessage },
+    apps: { post: noMessage, forward: noMessage },
   };
   const take = (job: Parameters<typeof handleCodeJob>[1], isRedelivered = false) =>
     handleCodeJob(runner, parseJob(jobBody(job)), { isRedelivered, mustEndAt: after(env.ports.clock.now(), minutes(15)) });

@@ -166,6 +166,7 @@ test('whoever may send a message for code is told its queue', () => {
   );
   expect(told.map(({ id }) => id.replace(/^StepwellFunctions|Function[0-9A-F]{8}$/g, ''))).toEqual([
     'Api',
+    'Deployments',
     'Worker',
     'Collect',
     'Sweep',

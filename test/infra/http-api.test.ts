@@ -37,6 +37,8 @@ const uriOf = ({ integration }: Route) => written(integration['Uri']);
 test('no resource hides routes of the API: each one accepts every method', () => {
   const paths = new Set(routes.map(({ path }) => path));
   expect([...paths].toSorted()).toEqual([
+    '/devkit',
+    '/devkit/{proxy+}',
     '/v1',
     '/v1/apps',
     '/v1/apps/{proxy+}',
@@ -83,15 +85,19 @@ test('no resource hides routes of the API: each one accepts every method', () =>
       audit: 'Library',
       'openapi.json': 'Library',
     };
-    const name = path.endsWith('/stop') ? 'TestRuns' : (names[own] ?? 'Api');
+    const ofApps = path.startsWith('/devkit') ? 'Webhooks' : undefined;
+    const name = path.endsWith('/stop') ? 'TestRuns' : (ofApps ?? names[own] ?? 'Api');
     const any = routes.find((route) => route.path === path && route.method === 'ANY');
     const { id } = byId(runtime, `StepwellFunctions${name}Function`);
     expect(any === undefined ? '' : uriOf(any), path).toContain(`2015-03-31/functions/<${id}.Arn>/invocations`);
   }
 });
 
-test('a multipart form reaches the function unchanged', () => {
-  expect(byId(runtime, 'StepwellHttpApiRestApi').Properties).toMatchObject({ BinaryMediaTypes: ['multipart/form-data'] });
+test('a multipart form and the bytes of a webhook reach the function unchanged, and JSON reaches it as text', () => {
+  expect(byId(runtime, 'StepwellHttpApiRestApi').Properties).toMatchObject({
+    BinaryMediaTypes: expect.arrayContaining(['multipart/form-data', 'application/octet-stream', 'image/png']),
+  });
+  expect(JSON.stringify(byId(runtime, 'StepwellHttpApiRestApi').Properties)).not.toMatch(/\*\/\*|application\/json/);
 });
 
 test('without the deployments function, the api function serves its routes', () => {

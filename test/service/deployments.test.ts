@@ -541,30 +541,6 @@ describe('several apps of one environment', () => {
     expect(await activeIds()).toEqual(['@acme/orders orders_1']);
   });
 
-  it('two apps of the Workflow DevKit with a workflow at the same path clash too', async () => {
-    const { env, activate, activeIds } = await createWithApps();
-    const name = 'workflow//./workflows/order//order';
-    const devkit: DevKitBuild = { sdkVersion: '5.0.0-beta.35', specVersion: 5, nodeVersion: '24.1.0', format: 'module' };
-    const files = {
-      [devKitBundlePaths.module.workflow]: `${sdk} register("step//@workflow/core/runtime/start@5.0.0-beta.35//start");`,
-    };
-    for (const [id, app] of [
-      ['orders_2', orders],
-      ['billing_2', billing],
-    ] as const) {
-      const change = { app, runtime: 'devkit' as const, devkit };
-      const { manifest, archive } = await packedDeployment(id, { workflows: [name], files, change });
-      expect(await createDeployment(env.ports, scope, manifest, { by: creator, archive })).toMatchObject({ kind: 'created' });
-    }
-    await activate('orders_2');
-    expect(await activate('billing_2')).toEqual({
-      kind: 'workflow_name_taken',
-      app: 'billing',
-      names: [{ name, app: '@acme/orders' }],
-    });
-    expect(await activeIds()).toEqual(['@acme/orders orders_2']);
-  });
-
   it('a rollback names its app, unless one app alone is active', async () => {
     const { env, upload, activate, activeIds } = await createWithApps();
     const rollback = (app?: AppName) => rollbackDeployment(env.deps, scope, { app }, { by: creator, allowsRemoval: true });
@@ -640,6 +616,30 @@ describe('several apps of one environment', () => {
     const results = await Promise.all([activate('orders_1'), activate('billing_2')]);
     expect(results.map(({ kind }) => kind).toSorted()).toEqual(['activated', 'workflow_name_taken']);
     expect(await activeIds()).toHaveLength(1);
+  });
+
+  it('a name that the Workflow DevKit makes from paths belongs to one app too, whatever their SDK: the clash names both apps', async () => {
+    const { env, activate, activeIds } = await createWithApps();
+    const uploadDevKit = async (id: string, app: AppName, devkit: DevKitBuild, names: readonly string[]) => {
+      const files = Object.fromEntries(
+        Object.values(devKitBundlePaths[devkit.format]).map((path) => [path, 'Symbol.for("@workflow/world//cache")']),
+      );
+      const sent = await packedDeployment(id, { workflows: names, files, change: { app, runtime: 'devkit', devkit } });
+      await createDeployment(env.ports, scope, sent.manifest, { by: creator, archive: sent.archive });
+    };
+    const build4: DevKitBuild = { sdkVersion: '4.8.9', specVersion: 3, nodeVersion: '24.1.0', format: 'commonjs' };
+    const build5: DevKitBuild = { sdkVersion: '5.0.0-beta.55', specVersion: 7, nodeVersion: '24.1.0', format: 'module' };
+    const order = 'workflow//./workflows/order//order';
+    await uploadDevKit('orders_2', orders, build4, [order, 'workflow//./workflows/order//track']);
+    await uploadDevKit('billing_2', billing, build5, [order, 'workflow//./workflows/bill//invoice']);
+    await uploadDevKit('billing_3', billing, build5, ['workflow//./workflows/bill//order']);
+    expect(await activate('orders_2')).toMatchObject({ kind: 'activated' });
+    const refusal = { kind: 'workflow_name_taken', app: 'billing', names: [{ name: order, app: '@acme/orders' }] };
+    expect(await activate('billing_2')).toEqual(refusal);
+    expect(await activate('billing_2', true)).toEqual(refusal);
+    // The function's name alone is no clash.
+    expect(await activate('billing_3')).toMatchObject({ kind: 'activated' });
+    expect(await activeIds()).toEqual(['@acme/orders orders_2', 'billing billing_3']);
   });
 
   it('the start of an unknown workflow names the inactive deployment that has it', async () => {

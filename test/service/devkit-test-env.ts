@@ -40,6 +40,7 @@ export async function createDevKitEnv(options: { readonly wrap?: (deps: Deps) =>
   const received: AppRequest[] = [];
   let answer = (_request: AppRequest): AppResponse => ({ kind: 'responded', status: 200, body: { ok: true } });
   const apps: AppCalls = {
+    forward: async () => ({ kind: 'failed', reason: 'this environment forwards nothing' }),
     post: async (request) => {
       received.push(request);
       return answer(request);

@@ -111,13 +111,17 @@ export function createTestEnv(
       bundleRequests.push(request);
       return options.code?.(request, manifest.deploymentId, signal) ?? { kind: 'responded', status: 200, body: {} };
     },
+    resumeWebhook: async () => ({ kind: 'no_hook' }),
   };
   const programs: Programs = options.programs ?? {
     start: () => {
       throw new Error('this house has no code that is replayed');
     },
   };
-  const apps: AppCalls = options.apps ?? { post: async () => ({ kind: 'responded', status: 200, body: {} }) };
+  const apps: AppCalls = options.apps ?? {
+    post: async () => ({ kind: 'responded', status: 200, body: {} }),
+    forward: async () => ({ kind: 'failed', reason: 'this environment forwards nothing' }),
+  };
   const newWorker = (): JobHandler => ({
     deps,
     plans: new Plans(simulatedTypes),

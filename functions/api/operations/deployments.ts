@@ -14,14 +14,19 @@ import {
   type TakenName,
   type WorkflowsInUse,
 } from '../../../lib/service/deployments/activate-deployment.ts';
+import { checkHealth } from '../../../lib/service/kinds/devkit/check-health.ts';
 import { createDeployment, type CreateDeploymentResult } from '../../../lib/service/deployments/create-deployment.ts';
 import type { DeploymentView } from '../../../lib/service/deployments/deployment-status.ts';
 import { activeDeployment, getDeployment, listApps, listDeployments } from '../../../lib/service/deployments/get-deployments.ts';
 import { removeDeployment } from '../../../lib/service/deployments/remove-deployment.ts';
-import type { ArtifactRefusal } from '../../../lib/service/deployments/verify-artifact.ts';
 import { verifyDeployment } from '../../../lib/service/deployments/verify-deployment.ts';
 import { type CommonTools, type Operations, type Served, type Refusal, refuse, times } from '../operation.ts';
 import { refuseNoApp } from './refuse-no-app.ts';
+
+type ArtifactRefusal = Extract<
+  ActivateResult,
+  { readonly kind: 'artifact_missing' | 'artifact_digest_mismatch' | 'artifact_invalid' }
+>;
 
 const cursorShape = z.strictObject({ createdAt: cursorTime, deploymentId: deploymentIdSchema });
 
@@ -74,6 +79,23 @@ const deploymentOperations: Operations<'deployments', CommonTools> = {
   async getDeployment({ decider: { deps } }, { scope, params: { deploymentId } }) {
     const deployment = await getDeployment(deps, scope, deploymentId);
     return deployment === undefined ? refuse('not_found') : { status: 200, body: deploymentOf(deployment) };
+  },
+
+  async checkDeploymentHealth({ decider: { deps } }, { scope, params: { deploymentId } }) {
+    const health = await checkHealth(deps, scope, deploymentId);
+    switch (health.kind) {
+      case 'healthy': {
+        const { latency: latencyMs, sdkVersion, specVersion } = health;
+        return { status: 200, body: defined({ deploymentId, healthy: true, latencyMs, sdkVersion, specVersion }) };
+      }
+      case 'silent':
+        return { status: 200, body: { deploymentId, healthy: false, latencyMs: health.waited } };
+      case 'no_devkit':
+        return refuse('invalid_request', { message: 'Only deployments of the runtime devkit answer health checks.' });
+      case 'not_found':
+      case 'deployment_not_verified':
+        return refuse(health.kind);
+    }
   },
 
   async activateDeployment({ decider: { deps } }, { scope, params: { deploymentId }, body: { allowRemoval }, caller }) {

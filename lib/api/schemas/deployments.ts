@@ -147,6 +147,14 @@ export const manifestErrorCode = (details: readonly ErrorDetail[]): ErrorCode =>
 };
 
 export const deploymentParams = z.strictObject({ deploymentId });
+
+export const healthOfDeployment = z.strictObject({
+  deploymentId: z.string(),
+  healthy: z.boolean().meta({ description: 'false: no answer came within 20 seconds' }),
+  latencyMs: z.int().meta({ description: 'how long the answer took, or how long the request waited for one' }),
+  sdkVersion: z.string().exactOptional().meta({ description: 'of the SDK that answered' }),
+  specVersion: z.int().exactOptional(),
+});
 export const listDeploymentsQuery = z.strictObject({ limit: limit.default(pageSize.standard), cursor: cursor.exactOptional() });
 
 const allowRemoval = z.boolean().default(false).meta({

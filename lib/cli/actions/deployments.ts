@@ -1,7 +1,7 @@
 /** `stepwell activate`, `deactivate`, `rollback` and `deployments …`. */
 import * as z from 'zod';
 import { compareDeployments, formatChange, workflowsIn } from './compare-deployments.ts';
-import type { Action, CommandContext, Outcome } from '../command.ts';
+import { type Action, type CommandContext, type Outcome, exitCodes } from '../command.ts';
 import { formatStatus, formatTable } from '../format.ts';
 import { listOptions, moreRowsHint, readRows } from '../pages.ts';
 import { confirmingRemoval } from './deploy.ts';
@@ -96,6 +96,18 @@ export const showDeployment: Action = async (commandLine, context) => {
     ),
   ];
   return { data: deployment, text: text.join('\n') };
+};
+
+/** Without an answer the command fails, so that a script can wait for one. */
+export const checkHealth: Action = async (commandLine, context) => {
+  const id = parseArgument(commandLine, 0, 'deploymentId', deploymentId);
+  const client = await context.client();
+  const health = await client.checkDeploymentHealth(id, { signal: context.signal });
+  const { healthy, latencyMs, sdkVersion } = health;
+  const text = healthy
+    ? `${id} answered after ${latencyMs} ms${sdkVersion === undefined ? '' : `, with Workflow DevKit ${sdkVersion}`}.`
+    : `${id} did not answer within ${latencyMs} ms: see its output in the log of the code function.`;
+  return { data: health, text, exitCode: healthy ? exitCodes.ok : exitCodes.failed };
 };
 
 export const listApps: Action = async (_commandLine, context) => {

@@ -34,9 +34,10 @@ export function formatEndedRun(
 export function formatEvent(
   { colorize }: Pick<CommandContext, 'colorize'>,
   { eventId, timestamp, type, payload }: RunEvent,
+  nodeText?: string,
 ): string {
   const parts = [
-    text(payload['nodeId']),
+    nodeText ?? text(payload['nodeId']),
     typeof payload['attempt'] === 'number' && payload['attempt'] > 1 ? `attempt ${payload['attempt']}` : '',
     text(payload['wakeAt'], 'until '),
     text(payload['retryAt'], 'again at '),

@@ -21,7 +21,7 @@ import {
   timestamp,
   anyWorkflowName,
 } from '../parse-command-line.ts';
-import { isDevKitRun, plainValue } from '../devkit-names.ts';
+import { StepNames, isDevKitRun, plainValue } from '../devkit-names.ts';
 import { type RootCause, findRootCause, formatRootCause } from './root-cause.ts';
 import { formatLastFailures, readRetries } from './explain.ts';
 import { readRunReference } from '../run-reference.ts';
@@ -195,10 +195,24 @@ export const listEvents: Action = async (commandLine, context) => {
     hasMore = page.hasMore;
     from = { after: page.cursor };
   }
-  const lines = items.map((event) => formatEvent(context, event));
+  const names = await stepNamesOf(context, id, after);
+  const lines = items.map((event) => formatEvent(context, event, names.nameOf(event)));
   const more = hasMore ? [`More events exist: use --after ${items.at(-1)?.eventId ?? 0}.`] : [];
   return { data: { items, hasMore }, text: lines.length === 0 ? 'No events.' : [...lines, ...more].join('\n') };
 };
+
+/** The names of steps that began before the first event that is shown are read from the run. */
+async function stepNamesOf(
+  context: Pick<CommandContext, 'client' | 'signal'>,
+  id: string,
+  after: number | undefined,
+): Promise<StepNames> {
+  const names = new StepNames();
+  if (after === undefined) return names;
+  const client = await context.client();
+  names.learnFrom(await client.getRun(id, {}, { signal: context.signal }));
+  return names;
+}
 
 /** Maximum page size of the API's tag list. */
 const pageTags = 1_000;
@@ -239,10 +253,11 @@ export const watchRun: Action = async (commandLine, context) => {
   const id = await readRunReference(commandLine, context, { acceptsLatest: true, acceptsExternal: true });
   const client = await context.client();
   const { signal } = context;
+  const names = await stepNamesOf(context, id, after);
   for await (const update of client.watchRun(id, omitUndefined({ after }), { signal })) {
     const isDeltaUpdate = isDelta(update);
     context.printJsonLine(isDeltaUpdate ? { delta: update } : { event: update });
-    context.print(isDeltaUpdate ? formatDelta(context, update) : formatEvent(context, update));
+    context.print(isDeltaUpdate ? formatDelta(context, update) : formatEvent(context, update, names.nameOf(update)));
   }
   const run = await client.result(id, { signal });
   const { exitCode, summary } = formatEndedRun(context, run);

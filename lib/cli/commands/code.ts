@@ -91,6 +91,10 @@ export const registerDeployments: Register = (program, createHandler) => {
     .option('--app <name>', 'the app whose active deployment is shown; default: the only one')
     .action(createHandler(async () => (await import('../actions/deployments.ts')).showDeployment));
   deployments
+    .command('health <deploymentId>')
+    .description('send a health check to the code of a Workflow DevKit app, and wait for its answer')
+    .action(createHandler(async () => (await import('../actions/deployments.ts')).checkHealth));
+  deployments
     .command('apps')
     .description('list the apps with an active deployment')
     .action(createHandler(async () => (await import('../actions/deployments.ts')).listApps));

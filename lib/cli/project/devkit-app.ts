@@ -5,12 +5,13 @@ import * as z from 'zod';
 import { createDeploymentBody } from '../../api/schemas/deployments.ts';
 import { packArchive } from '../../artifact/pack-archive.ts';
 import type { AppName } from '../../engine/ids.ts';
-import { devKitBundlePaths, devKitFolder } from '../../ports/bundles.ts';
+import { devKitBundlePaths, devKitFolder, devKitHostPath } from '../../ports/bundles.ts';
 import type { DevKitBuild } from '../../ports/deployments.ts';
 import { findPackage, findSpecVersion } from '../../world/spec-version.ts';
 import { type Artifact, contentId, validateManifest } from '../actions/artifact.ts';
 import { CliError } from '../command.ts';
 import { messageOf } from '../describe-error.ts';
+import { bundleHost } from './devkit-host.ts';
 
 const manifestPath = `${devKitFolder}/manifest.json`;
 
@@ -38,7 +39,8 @@ export async function packDevKitApp(root: string, { deploymentId, app, env }: De
   const { workflows, steps } = readBuilderManifest(root);
   const build = readBuild(root, env);
   const needed: readonly string[] = [manifestPath, ...Object.values(devKitBundlePaths[build.format])];
-  const { archive, ...packed } = await packArchive(new Map(needed.map((path) => [path, readBundle(root, path)])));
+  const files = new Map(needed.map((path) => [path, readBundle(root, path)]));
+  const { archive, ...packed } = await packArchive(files.set(devKitHostPath, await bundleHost(resolve(root))));
   const manifest = {
     deploymentId: deploymentId ?? contentId(app, packed.artifact.sha256),
     specVersion: 1,

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { CommandContext } from '../command.ts';
 import { evidenceIn } from '../actions/failure-evidence.ts';
 import { failureMessage } from '../actions/format-run.ts';
+import { StepNames, shortWorkflowName } from '../devkit-names.ts';
 import { formatDuration, formatStatus } from '../format.ts';
 import { ComputeClientError, type RunEvent, type RunSummary, type StepwellClient } from '../../client/index.ts';
 
@@ -27,6 +28,8 @@ interface FollowedRun {
   readonly begunAt: Map<string, number>;
   /** the names of the steps of a code run, by node: only the dispatch of a step contains it */
   readonly stepNames: Map<string, string>;
+  /** as those, of a run of the Workflow DevKit */
+  readonly devKitSteps: StepNames;
   startedAt: number | undefined;
 }
 
@@ -41,7 +44,7 @@ const statusOf = (type: RunEvent['type']): string => type.slice(type.indexOf('.'
 const joined = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('  ');
 
 type LineContext = Pick<CommandContext, 'colorize'>;
-type RunState = Pick<FollowedRun, 'begunAt' | 'stepNames' | 'startedAt'>;
+type RunState = Pick<FollowedRun, 'begunAt' | 'stepNames' | 'devKitSteps' | 'startedAt'>;
 
 /** The lines of an event without their prefix; none for events that a reader of the terminal does not need. */
 export function describeRunEvent(context: LineContext, run: RunState, event: RunEvent): readonly string[] {
@@ -49,7 +52,8 @@ export function describeRunEvent(context: LineContext, run: RunState, event: Run
   const nodeId = text(payload['nodeId']);
   const { data: step } = dispatchedStep.safeParse(payload['step']);
   if (step !== undefined) run.stepNames.set(nodeId, step.key);
-  const node = `${run.stepNames.get(nodeId) ?? nodeId}${text(payload['iteration']) === '' ? '' : ` [${text(payload['iteration'])}]`}`;
+  const name = run.devKitSteps.nameOf(event) ?? run.stepNames.get(nodeId) ?? nodeId;
+  const node = `${name}${text(payload['iteration']) === '' ? '' : ` [${text(payload['iteration'])}]`}`;
   const printed = texts(payload['printed']).map((line) => `${context.colorize('dim', '·')} ${joined(node, line)}`);
   const described = type.startsWith('run.') ? describeOfRun(context, run, event) : describeOfNode(context, run, node, event);
   return [...printed, ...(described === undefined ? [] : [described])];
@@ -192,6 +196,7 @@ class RunFollower {
       readInCheck: 0,
       begunAt: new Map(),
       stepNames: new Map(),
+      devKitSteps: new StepNames(),
       startedAt: undefined,
     };
     this.#known.add(runId);
@@ -220,7 +225,7 @@ class RunFollower {
   #linesOf(run: FollowedRun, event: RunEvent): readonly string[] {
     const { colorize } = this.#context;
     if (event.type.startsWith('run.') && endedStatuses.has(statusOf(event.type))) this.#followed.delete(run.runId);
-    const prefix = `${colorize('dim', event.timestamp.slice(11, 23))}  ${run.workflowName} ${colorize('dim', run.runId)}`;
+    const prefix = `${colorize('dim', event.timestamp.slice(11, 23))}  ${shortWorkflowName(run.workflowName)} ${colorize('dim', run.runId)}`;
     return describeRunEvent({ colorize }, run, event).map((described) => `${prefix}  ${described}`);
   }
 }

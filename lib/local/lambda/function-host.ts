@@ -18,8 +18,10 @@ export interface FunctionHost {
   /** by name */
   readonly functions: ReadonlyMap<string, LambdaFunction>;
   readonly find: FindFunction;
-  /** Handles the custom resources of the template, then starts the pollers of its event source mappings. */
-  deploy(parts: Pick<MappingParts, 'fauxqs' | 'throttledVisibilityMs'>): Promise<void>;
+  /** Handles the custom resources of the template. */
+  deploy(): Promise<void>;
+  /** Starts the pollers of the event source mappings. */
+  startPolling(parts: Pick<MappingParts, 'fauxqs' | 'throttledVisibilityMs'>): void;
   /** Receives no more messages, and waits for the running batches, for at most the grace period. */
   stopPolling(): Promise<void>;
 }
@@ -64,8 +66,8 @@ export async function startFunctionHost({
   return {
     functions,
     find,
-    async deploy(mappingParts) {
-      await deployCustomResources({ template: parts.template, directory, find });
+    deploy: () => deployCustomResources({ template: parts.template, directory, find }),
+    startPolling(mappingParts) {
       pollers = startMappings({ ...parts, ...mappingParts, find });
     },
     async stopPolling() {

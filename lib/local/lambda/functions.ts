@@ -27,6 +27,8 @@ const shape = z.looseObject({
 });
 
 export interface FunctionParts {
+  /** filled when the API listens */
+  readonly late?: { readonly apiAddress?: string };
   readonly template: Template;
   readonly assembly: Pick<Assembly, 'assetPath'>;
   readonly principals: Principals;
@@ -130,6 +132,11 @@ function createFromResource(
       ...Environment.Variables,
       ...localConcurrency(Environment.Variables, parts.threads),
     },
+    // The template's value names an address that only AWS has.
+    lateVariables: () =>
+      environmentNames.apiAddress in Environment.Variables && parts.late?.apiAddress !== undefined
+        ? { [environmentNames.apiAddress]: parts.late.apiAddress }
+        : {},
     timeoutMs: Timeout * 1_000,
     ...(parts.ephemeral === undefined ? {} : { ephemeral: parts.ephemeral }),
     concurrency: ReservedConcurrentExecutions ?? (parts.streaming?.has(arn) === true ? maxStreamThreads : parts.threads),

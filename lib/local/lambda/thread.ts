@@ -15,6 +15,8 @@ import { lambdaLimits } from '../limits.ts';
 export interface ThreadSettings {
   readonly data: ThreadData;
   readonly environment: Readonly<Record<string, string>>;
+  /** variables whose values are known only when the cloud runs, read at the start of a thread */
+  readonly lateVariables?: () => Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   /** parent folder of each thread's temporary folder, which is deleted with the thread; undefined: the machine's */
   readonly ephemeral?: string;
@@ -63,7 +65,7 @@ class WorkerThread implements Thread {
     this.#settings = settings;
     this.#worker = new Worker(runtime, {
       workerData: data,
-      env: { ...settings.environment, ...(folder === undefined ? {} : { TMPDIR: folder }) },
+      env: { ...settings.environment, ...settings.lateVariables?.(), ...(folder === undefined ? {} : { TMPDIR: folder }) },
       stdout: true,
       stderr: true,
       execArgv: ['--no-warnings'],

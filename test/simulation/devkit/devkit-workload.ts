@@ -82,8 +82,9 @@ export class DevKitWorkload implements Workload {
     if (registered.kind === 'refused') throw new Error(registered.message);
     this.#app = deploymentId(registered.value.deploymentId);
     functions.deliverDevKit = (invocation, job, delivery) => {
-      const apps = { post: (request: AppRequest) => this.#post(invocation, job.run, request) };
-      const bundles = { deliver: () => Promise.reject(new Error('no bundle is simulated')) };
+      const notSimulated = (): Promise<never> => Promise.reject(new Error('neither bundles nor webhooks are simulated'));
+      const apps = { post: (request: AppRequest) => this.#post(invocation, job.run, request), forward: notSimulated };
+      const bundles = { deliver: notSimulated, resumeWebhook: notSimulated };
       return deliverDevKitMessage({ ...invocation, apps, bundles }, job, delivery);
     };
     this.#clients = new DevKitClients({ ...this.#clientParts, checker, scope });

@@ -13,6 +13,7 @@ import type { DevKitJob } from '../../../ports/jobs.ts';
 import type { Deps } from '../../deps.ts';
 import { createRunOf } from './create-run-event.ts';
 import { newMessageId } from './jobs.ts';
+import { sendHealthCheck } from './send-health-check.ts';
 import { offloadMessage, sendMessage } from './queued-message.ts';
 import type { World } from './world.ts';
 import { type WorldResult, answer, noRun, refused } from './world-error.ts';
@@ -94,20 +95,5 @@ async function send(deps: Deps, head: DevKitHead, request: PublishRequest, messa
 
 async function publishHealthCheck(deps: Deps, { scope, queueName, message, deploymentId }: PublishRequest) {
   if (deploymentId === undefined) return refused('deployment_not_found', 'a health check names the deployment that it checks');
-  const now = deps.clock.now();
-  const messageId = newMessageId(deps);
-  const run = { ...scope, runId: deps.ids.runId(now) };
-  await deps.jobs.send([
-    {
-      kind: 'devkit',
-      run,
-      deploymentId,
-      queueName,
-      messageId,
-      deduplication: messageId,
-      attempt: firstAttempt,
-      message: inline(message),
-    },
-  ]);
-  return answer({ messageId });
+  return answer({ messageId: await sendHealthCheck(deps, { scope, queueName, message, deploymentId }) });
 }

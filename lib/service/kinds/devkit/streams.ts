@@ -12,7 +12,7 @@ import { blobPrefixOf } from '../../run-log/payloads.ts';
 import { type WorldResult, answer, noRun, refused } from './world-error.ts';
 
 /** Streams with this beginning belong to no run. */
-const healthCheckPrefix = '__health_check__';
+export const healthCheckPrefix = '__health_check__';
 /** A flush above this size is in the bucket: an item holds 400 KB. */
 const maxFlushBytes = 300_000;
 /** How long a stream without a run is stored. */
