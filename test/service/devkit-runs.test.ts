@@ -191,6 +191,15 @@ describe('a token', () => {
     expect(answered(await getHookByToken(world, scope, 'order', 'all'))).toMatchObject({ runId: two.runId });
   });
 
+  test('is taken over at once from a run that was cancelled through the API, which frees no tokens', async () => {
+    const { ask, start, env } = await createDevKitEnv();
+    const [one, two] = [await start(), await start()];
+    await ask(one, hook('order'));
+    await cancelRun(env.worker, one);
+    expect(await env.deps.hookTokens.find(scope, 'order')).toMatchObject({ runId: one.runId });
+    expect(answered(await ask(two, hook('order'))).hook).toMatchObject({ runId: two.runId });
+  });
+
   test('is taken over from a run that ended and could not free it', async () => {
     const { ask, start, env } = await createDevKitEnv();
     const [one, two] = [await start(), await start()];
