@@ -10,8 +10,12 @@ const projectsFirst: readonly string[] = ['e2e', 'simulation', 'hostile', 'contr
 
 /** Each takes more than twenty seconds on two cores; the longest of each tier and project come first. */
 export const longFiles: readonly string[] = [
-  'test/scripts/build-packages.deep.test.ts',
+  'test/devkit/world-testing.deep.test.ts',
   'test/e2e/fuzz.deep.test.ts',
+  'test/scripts/build-packages.deep.test.ts',
+  'test/devkit/first-app.deep.test.ts',
+  'test/devkit/kills.deep.test.ts',
+  'test/devkit/artifacts.deep.test.ts',
   'test/scripts/trial.deep.test.ts',
   'test/e2e/kills.deep.test.ts',
   'test/bench/golden-counts.deep.test.ts',

@@ -62,9 +62,23 @@ const rotatingRows = 100_000;
 export function firstRotatingSeed(count: number): number {
   const given = process.env['STEPWELL_TEST_SEED'];
   if (given !== undefined) return Number(given);
+  return firstRotating + (turn() % rotatingRows) * count;
+}
+
+/**
+ * One of `parts` equal parts of the seeds from 1 to `total`: another one on each day (UTC) and for each commit. Together they cover all.
+ * `STEPWELL_TEST_PART` chooses one, from 0 on.
+ */
+export function rotatingPart(total: number, parts: number): { readonly from: number; readonly count: number } {
+  const part = Number(process.env['STEPWELL_TEST_PART'] ?? turn()) % parts;
+  const count = Math.ceil(total / parts);
+  return { from: 1 + part * count, count: Math.min(count, total - part * count) };
+}
+
+/** A number of the day and the commit. */
+function turn(): number {
   const day = new Date().toISOString().slice(0, 10);
-  const row = createHash('sha256').update(`${day} ${commit()}`).digest().readUInt32BE(0) % rotatingRows;
-  return firstRotating + row * count;
+  return createHash('sha256').update(`${day} ${commit()}`).digest().readUInt32BE(0);
 }
 
 /** Of a checkout without git, the day alone rotates the seeds. */

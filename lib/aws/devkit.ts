@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { Makers } from '../base/lazy.ts';
 import { payload } from '../codec/events.ts';
-import { deploymentId, nonce, runId as storedRunId } from '../codec/ids.ts';
+import { commitNo as storedCommitNo, deploymentId, nonce, runId as storedRunId } from '../codec/ids.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { DeploymentId, Nonce, RunAddress, RunId, Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
@@ -31,6 +31,7 @@ import {
   keyPart,
   named,
   number,
+  numberOf,
   optional,
   stringOf,
   text,
@@ -49,7 +50,7 @@ const claimItem = itemSchema('the claim of a token', {
   runId: stringOf(storedRunId),
   hookId: anyString,
   nonce: named('n', stringOf(nonce)),
-  claimedAt: anyInstant,
+  commitNo: numberOf(storedCommitNo),
 });
 const runItem = itemSchema('the run of a name', { runId: stringOf(storedRunId) });
 
@@ -74,15 +75,15 @@ export class DynamoHookTokens implements HookTokens {
   async replace(scope: Scope, token: string, from: TokenClaim, to: TokenClaim, expiresAt: Instant): Promise<boolean> {
     const key = nameKey(scope, 'token', token);
     // A put whose claim has gone meanwhile finds nothing to replace, and the caller claims again.
-    const names = { '#runId': 'runId', '#hookId': 'hookId', '#claimedAt': 'claimedAt', '#ttl': 'ttl', '#n': 'n' };
+    const names = { '#runId': 'runId', '#hookId': 'hookId', '#commitNo': 'commitNo', '#ttl': 'ttl', '#n': 'n' };
     const values = {
       ':runId': text(to.runId),
       ':hookId': text(to.hookId),
-      ':claimedAt': number(to.claimedAt),
+      ':commitNo': number(to.commitNo),
       ':ttl': expiry(expiresAt),
       ':next': text(to.nonce),
     };
-    const expression = 'SET #runId = :runId, #hookId = :hookId, #claimedAt = :claimedAt, #ttl = :ttl, #n = :next';
+    const expression = 'SET #runId = :runId, #hookId = :hookId, #commitNo = :commitNo, #ttl = :ttl, #n = :next';
     return (await this.#table.update(key, { expression, names, values }, isClaim(from.nonce))) !== undefined;
   }
 

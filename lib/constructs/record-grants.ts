@@ -18,6 +18,12 @@ const actions = {
 type ActionLetter = keyof typeof actions;
 const actionLetters = Object.keys(actions).filter((letter): letter is ActionLetter => letter in actions);
 
+/**
+ * A batch can have records of several kinds, and one statement must allow all of its keys. So a role has one statement for the kinds of its
+ * batches. (IAM User Guide, "Policy evaluation logic": a request is allowed by a statement, not by parts of several)
+ */
+const batchLetter: ActionLetter = 'b';
+
 /** g: get, b: batch get, q: query, p: put, u: update, d: delete, n: record when an API key was last used. */
 export interface RecordGrants {
   readonly runs?: { readonly [Kind in RunsKind]?: string };
@@ -32,8 +38,10 @@ export function recordStatements(
   return (['runs', 'control'] as const).flatMap((table) => {
     const granted = grantedKinds(table, grants);
     const kindsByLetters = Map.groupBy(granted.keys(), (kind) =>
-      actionLetters.filter((letter) => granted.get(kind)?.has(letter)).join(''),
+      actionLetters.filter((letter) => letter !== batchLetter && granted.get(kind)?.has(letter)).join(''),
     );
+    const inBatches = [...granted.keys()].filter((kind) => granted.get(kind)?.has(batchLetter));
+    if (inBatches.length > 0) kindsByLetters.set(batchLetter, inBatches);
     const statements = [...kindsByLetters].map(([letterSet, kinds]) =>
       allow(
         actionLetters.filter((letter) => letterSet.includes(letter)).map((letter) => actions[letter]),

@@ -1,5 +1,5 @@
 /** What runs of the Workflow DevKit have beside their logs: tokens of hooks, streams, and the registered addresses of applications. */
-import type { DeploymentId, Nonce, RunAddress, RunId, Scope } from '../engine/ids.ts';
+import type { CommitNo, DeploymentId, Nonce, RunAddress, RunId, Scope } from '../engine/ids.ts';
 import type { JsonValue, Payload } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
 
@@ -8,7 +8,8 @@ export interface TokenClaim {
   readonly runId: RunId;
   readonly hookId: string;
   readonly nonce: Nonce;
-  readonly claimedAt: Instant;
+  /** the only commit of the run that may contain the event */
+  readonly commitNo: CommitNo;
 }
 
 /** Every read is strongly consistent. */

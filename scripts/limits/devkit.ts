@@ -4,10 +4,9 @@ import { eventMargin, maxEvents } from '../../lib/engine/devkit/events.ts';
 import { defaultWorldRateLimit } from '../../lib/service/access/rate-limiter.ts';
 import { maxBatch } from '../../lib/service/kinds/devkit/create-batch.ts';
 import { maxDevKitDeliveries } from '../../lib/service/kinds/devkit/deliver-message.ts';
-import { maxClaimAge } from '../../lib/service/kinds/devkit/hook-tokens.ts';
 import { maxQueuedMessageBytes } from '../../lib/service/kinds/devkit/queued-message.ts';
 import { maxPageSize } from '../../lib/service/kinds/devkit/read-events.ts';
-import { type LimitSection, bytes, count, seconds } from './limit.ts';
+import { type LimitSection, bytes, count } from './limit.ts';
 
 export const devKitRuns: LimitSection = {
   title: 'Runs of the Workflow DevKit',
@@ -53,13 +52,6 @@ export const devKitRuns: LimitSection = {
       per: 'message',
       atLimit: 'a larger one waits in the bucket',
       definedIn: ['lib/service/kinds/devkit/queued-message.ts'],
-    },
-    {
-      name: 'Claim of a token without its hook',
-      value: seconds(maxClaimAge),
-      per: 'hook',
-      atLimit: 'another hook may take the token',
-      definedIn: ['lib/service/kinds/devkit/hook-tokens.ts'],
     },
     {
       name: 'Requests to the World, by default',

@@ -1,6 +1,6 @@
 /** Contract of `HookTokens`, `DevKitStreams` and `RegisteredApps`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Nonce, deploymentId, nonce } from '../../lib/engine/ids.ts';
+import { type Nonce, commitNo, deploymentId, nonce } from '../../lib/engine/ids.ts';
 import { inline } from '../../lib/engine/json.ts';
 import { after, days } from '../../lib/engine/time.ts';
 import type { DevKitPorts, RegisteredApp, StreamFlush, StreamName, TokenClaim } from '../../lib/ports/devkit.ts';
@@ -27,7 +27,12 @@ export const devKitSuite = ({ name, open }: Subject<DevKitPorts>) =>
     });
     afterAll(() => opened.close());
 
-    const claimOf = (runId = freshRun().runId): TokenClaim => ({ runId, hookId: 'hook_1', nonce: newNonce(), claimedAt: noon });
+    const claimOf = (runId = freshRun().runId): TokenClaim => ({
+      runId,
+      hookId: 'hook_1',
+      nonce: newNonce(),
+      commitNo: commitNo(3),
+    });
 
     test('a token has one claim, within its scope', async () => {
       const [scope, one, two] = [freshScope(), claimOf(), claimOf()];
@@ -39,7 +44,7 @@ export const devKitSuite = ({ name, open }: Subject<DevKitPorts>) =>
     });
 
     test('of two that replace a claim, one does', async () => {
-      const [scope, one, two, three] = [freshScope(), claimOf(), claimOf(), claimOf()];
+      const [scope, one, two, three] = [freshScope(), claimOf(), { ...claimOf(), commitNo: commitNo(9) }, claimOf()];
       expect(await ports.hookTokens.replace(scope, 't', one, two, expiresAt)).toBe(false);
       await ports.hookTokens.claim(scope, 't', one, expiresAt);
       expect(await ports.hookTokens.replace(scope, 't', one, two, expiresAt)).toBe(true);

@@ -80,6 +80,13 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.commitsAfter(run, commitNo(11), commitNo(99))).toEqual([]);
       });
 
+      test('a commit without events takes its number and is read', async () => {
+        const run = freshRun();
+        const [empty, next] = [commit(2, { events: [] }), commit(3)];
+        for (const each of [empty, next]) expect(await log.put(run, each, expiresAt)).toEqual({ kind: 'stored' });
+        expect(await log.commitsAfter(run, firstCommit)).toEqual([empty, next]);
+      });
+
       test('every kind of event is read as it was written', async () => {
         const run = freshRun();
         const all = commit(2, { events: allEvents });

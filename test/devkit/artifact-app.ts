@@ -89,7 +89,8 @@ export interface ArtifactApp {
   run(program: string, args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
 }
 
-export async function buildArtifactApp(sdkVersion: string): Promise<ArtifactApp> {
+/** @param source the workflows of the app */
+export async function buildArtifactApp(sdkVersion: string, source = workflows): Promise<ArtifactApp> {
   const folder = freshFolder();
   const write = (path: string, text: string): void => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -104,7 +105,7 @@ export async function buildArtifactApp(sdkVersion: string): Promise<ArtifactApp>
     return (await promisify(execFile)(program, args, { ...options, maxBuffer: 16_777_216 })).stdout;
   };
   write('package.json', JSON.stringify({ name: 'shop', private: true, type: 'module' }));
-  write('workflows/order.ts', workflows);
+  write('workflows/order.ts', source);
   write('client.mjs', client);
   await run('npm', ['install', '--save-exact', `workflow@${sdkVersion}`]);
   await run('npx', ['workflow', 'build']);

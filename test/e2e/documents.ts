@@ -32,7 +32,7 @@ const variablesOf = (lines: string): readonly string[] => settingsIn(lines).map(
  * Runs lines in a new shell in this folder.
  * @throws with the output where a line fails
  */
-export async function shellIn(folder: string, lines: string): Promise<{ readonly stdout: string; readonly stderr: string }> {
+async function shellIn(folder: string, lines: string): Promise<{ readonly stdout: string; readonly stderr: string }> {
   return promisify(execFile)('sh', ['-ec', lines], {
     cwd: folder,
     env: {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 
-const runs = 60;
+const runs = 24;
 const accountConcurrency = 3;
 /** In AWS a throttled message stays invisible for its visibility timeout, which the template sets to 960 s. */
 const throttledVisibilityMs = 2_000;

@@ -97,6 +97,20 @@ describe('in any recorded state', () => {
     }
   });
 
+  test('one batch has records of all kinds that a function reads in batches', () => {
+    for (const name of functionNames) {
+      for (const table of ['runs', 'control'] as const) {
+        const inBatches = kinds.filter(
+          (each) => each.table === table && matrix.get(`${table}: ${each.kind}`)?.[name].includes('b'),
+        );
+        if (inBatches.length === 0) continue;
+        const Keys = inBatches.map(({ kind }) => ({ pk: { S: partitionOf(kind, 'acme', 'live', 'one') }, sk: { S: 's' } }));
+        const needs = needsOf('BatchGetItem', { RequestItems: { [tableOf(cloud, table)]: { Keys } } });
+        expect(needs.every(asks(cloud, name)), `${name} of ${table}`).toBe(true);
+      }
+    }
+  });
+
   test('only the owning functions delete records', () => {
     const owners: Partial<Record<Kind, readonly FunctionName[]>> = {
       run: ['test-runs', 'sweep'],

@@ -50,6 +50,8 @@ const createWithDeployments = async (count: number, wrap?: Parameters<typeof cre
   return { env, activate, rollback, remove, active, status };
 };
 
+const sdk = 'var WorldCache = Symbol.for("@workflow/world//cache");';
+
 describe('creating a deployment', () => {
   it('returns an upload URL for 15 minutes, and a new URL to a repeated request', async () => {
     const { ports } = createTestEnv();
@@ -108,7 +110,6 @@ describe('creating a deployment', () => {
 });
 
 describe('an app of the Workflow DevKit', () => {
-  const sdk = 'var WorldCache = Symbol.for("@workflow/world//cache");';
   it.each([
     [
       '4.8.9',
@@ -538,6 +539,30 @@ describe('several apps of one environment', () => {
       names: [{ name: 'refund', app: '@acme/orders' }],
     });
     expect(await activeIds()).toEqual(['@acme/orders orders_1']);
+  });
+
+  it('two apps of the Workflow DevKit with a workflow at the same path clash too', async () => {
+    const { env, activate, activeIds } = await createWithApps();
+    const name = 'workflow//./workflows/order//order';
+    const devkit: DevKitBuild = { sdkVersion: '5.0.0-beta.35', specVersion: 5, nodeVersion: '24.1.0', format: 'module' };
+    const files = {
+      [devKitBundlePaths.module.workflow]: `${sdk} register("step//@workflow/core/runtime/start@5.0.0-beta.35//start");`,
+    };
+    for (const [id, app] of [
+      ['orders_2', orders],
+      ['billing_2', billing],
+    ] as const) {
+      const change = { app, runtime: 'devkit' as const, devkit };
+      const { manifest, archive } = await packedDeployment(id, { workflows: [name], files, change });
+      expect(await createDeployment(env.ports, scope, manifest, { by: creator, archive })).toMatchObject({ kind: 'created' });
+    }
+    await activate('orders_2');
+    expect(await activate('billing_2')).toEqual({
+      kind: 'workflow_name_taken',
+      app: 'billing',
+      names: [{ name, app: '@acme/orders' }],
+    });
+    expect(await activeIds()).toEqual(['@acme/orders orders_2']);
   });
 
   it('a rollback names its app, unless one app alone is active', async () => {

@@ -1,10 +1,11 @@
 /** Crashes and delays between the calls of one request, as the simulation found them. */
 import { describe, expect, test } from 'vitest';
+import { type RunAddress, commitNo } from '../../lib/engine/ids.ts';
 import { after, days, minutes, seconds } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { sweepRun } from '../../lib/service/execution/sweep-runs.ts';
-import { answered, bytes, createDevKitEnv, hook } from './devkit-test-env.ts';
+import { type DevKitEnv, answered, bytes, createDevKitEnv, hook, step } from './devkit-test-env.ts';
 import { overrideMethods } from './override-methods.ts';
 import { scope } from './test-env.ts';
 
@@ -52,61 +53,86 @@ test('a run with nothing open is checked again within minutes, not at its deadli
 });
 
 describe('a claim of a token', () => {
-  test('that a crashed request left is renewed, so that no other hook takes it before the event', async () => {
-    const outcomes: string[] = [];
-    let interfere = async (): Promise<void> => undefined;
+  /** Its hook is `meanwhile` after the claim and before the commit, as a process that freezes between both. */
+  async function frozenBetween(meanwhile: (env: DevKitEnv, run: RunAddress) => Promise<void>): Promise<string> {
+    let freeze = async (): Promise<void> => undefined;
     const wrap = (deps: Deps): Deps => ({
       ...deps,
       log: overrideMethods(deps.log, {
         put: async (run, commit, expiresAt) => {
           const isHook = commit.events.some((event) => event.type === 'DEVKIT' && event.event === 'hook_created');
-          const [first, second] = [interfere, async (): Promise<void> => undefined];
+          const frozen = freeze;
           if (isHook) {
-            interfere = second;
-            await first();
+            freeze = async () => undefined;
+            await frozen();
           }
           return deps.log.put(run, commit, expiresAt);
         },
       }),
     });
-    const { ask, start, other, env } = await createDevKitEnv({ wrap });
-    const [one, two] = [await start(), await start()];
-    const { deps, ports } = env;
-    const claim = { runId: one.runId, hookId: 'hook_1', nonce: deps.ids.nonce(), claimedAt: deps.clock.now() };
-    await deps.hookTokens.claim(scope, 'order', claim, after(deps.clock.now(), days(1)));
-    ports.clock.advance(seconds(61));
-    const outcomeOf = (result: Awaited<ReturnType<typeof ask>>): string =>
-      result.kind === 'answered' ? JSON.stringify(result.value.event?.['eventType']) : result.code;
-    interfere = async () => {
+    const created = await createDevKitEnv({ wrap });
+    const run = await created.start();
+    freeze = () => meanwhile(created, run);
+    return eventTypeOf(await created.ask(run, hook('order')));
+  }
+  const eventTypeOf = (result: Awaited<ReturnType<DevKitEnv['ask']>>): string =>
+    result.kind === 'answered' ? JSON.stringify(result.value.event?.['eventType']) : result.code;
+
+  test.each([0, 1, 60 * 24])('whose process froze for %i minutes loses to another hook of the token', async (frozenMinutes) => {
+    const others: string[] = [];
+    const first = await frozenBetween(async ({ ask, start, other, env: { ports } }) => {
+      ports.clock.advance(minutes(frozenMinutes));
+      const two = await start();
       let isDone = false;
       const asking = ask(two, hook('order'), {}, other()).finally(() => void (isDone = true));
       while (!isDone) {
         await new Promise((resolve) => void setImmediate(resolve));
         ports.clock.advance(seconds(0.1));
       }
-      outcomes.push(outcomeOf(await asking));
-    };
-    outcomes.push(outcomeOf(await ask(one, hook('order'))));
-    expect(outcomes).toEqual(['unavailable', '"hook_created"']);
+      others.push(eventTypeOf(await asking));
+    });
+    expect([first, others]).toEqual(['"hook_conflict"', ['"hook_created"']]);
   });
 
-  test('does not outlive a request that takes too long', async () => {
-    let delay = (): void => undefined;
+  test('whose process froze for a day holds if no other hook asked for the token', async () => {
+    expect(await frozenBetween(async ({ env: { ports } }) => ports.clock.advance(days(1)))).toBe('"hook_created"');
+  });
+
+  test('moves with its event when another event takes the commit number', async () => {
+    const others: string[] = [];
+    const first = await frozenBetween(async ({ ask, other }, run) => {
+      others.push(eventTypeOf(await ask(run, step('step_1'), {}, other())));
+    });
+    expect([first, others]).toEqual(['"hook_created"', ['"step_created"']]);
+  });
+
+  test('does not move back for a request that has read less of the log', async () => {
+    const moves: (readonly [from: number, to: number])[] = [];
     const wrap = (deps: Deps): Deps => ({
       ...deps,
       hookTokens: overrideMethods(deps.hookTokens, {
-        nameHook: async (...given) => {
-          delay();
-          return deps.hookTokens.nameHook(...given);
+        replace: async (of, token, from, to, expiresAt) => {
+          moves.push([from.commitNo, to.commitNo]);
+          return deps.hookTokens.replace(of, token, from, to, expiresAt);
         },
       }),
     });
-    const { ask, start, env } = await createDevKitEnv({ wrap });
+    const { ask, start, other, env } = await createDevKitEnv({ wrap });
     const run = await start();
-    delay = () => env.ports.clock.advance(seconds(31));
-    expect(await ask(run, hook('order'))).toMatchObject({ kind: 'refused', code: 'unavailable' });
-    delay = () => undefined;
-    expect(answered(await ask(run, hook('order'))).event).toMatchObject({ eventType: 'hook_created' });
+    await ask(run, step('step_1'), {}, other());
+    // Another function has read that step, and its request for the hook is on its way.
+    const ahead = { runId: run.runId, hookId: 'hook_1', nonce: env.deps.ids.nonce(), commitNo: commitNo(4) };
+    await env.deps.hookTokens.claim(scope, 'order', ahead, after(env.deps.clock.now(), days(1)));
+    expect(answered(await ask(run, hook('order'))).event).toMatchObject({ eventId: 'evnt_00000000000000000000000004' });
+    expect(moves).toEqual([]);
+  });
+
+  test('of two requests for one hook leads to one hook', async () => {
+    const others: string[] = [];
+    const first = await frozenBetween(async ({ ask, other }, run) => {
+      others.push(eventTypeOf(await ask(run, hook('order'), {}, other())));
+    });
+    expect([others, first]).toEqual([['"hook_created"'], 'entity_conflict']);
   });
 });
 

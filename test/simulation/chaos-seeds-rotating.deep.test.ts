@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { firstRotatingSeed } from '../tier.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const count = 1_000;
+const count = 300;
 const from = firstRotatingSeed(count);
 
 it(`the invariants hold with all faults: ${count} seeds from ${from}`, async () => {

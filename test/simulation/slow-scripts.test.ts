@@ -3,13 +3,13 @@
  * left waiting. More seeds: `npm run simulate -- --slow --seeds 2000`.
  */
 import { expect, test } from 'vitest';
-import { inTier } from '../tier.ts';
+import { inTier, rotatingPart } from '../tier.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const count = inTier({ quick: 15, deep: 300 });
+const { from, count } = inTier({ quick: { from: 1, count: 15 }, deep: rotatingPart(300, 3) });
 
-test(`attempts in the slow queue end: ${count} seeds`, async () => {
-  const { seeds, failed, seen } = await runSeeds({ from: 1, count, world: 'slow' });
+test(`attempts in the slow queue end: ${count} seeds from ${from}`, async () => {
+  const { seeds, failed, seen } = await runSeeds({ from, count, world: 'slow' });
   expect(failed).toEqual([]);
   expect(seeds).toBe(count);
   expect(seen['slicesSpent'] ?? 0).toBeGreaterThan(5 * count);

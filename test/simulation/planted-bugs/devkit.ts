@@ -80,7 +80,7 @@ const bugs: readonly DevKitBug[] = [
   },
   {
     name: 'each hook gets the token that it asks for',
-    file: createEvent,
+    file: hookTokens,
     find: "if (claimed.kind === 'taken') return { request: { ...request, tokenOwner: claimed.by.runId } };",
     replace: "if (claimed.kind === 'taken') return { request };",
     within: 20,
@@ -88,16 +88,16 @@ const bugs: readonly DevKitBug[] = [
   {
     name: 'a claim of a token counts as dead before its event can come',
     file: hookTokens,
-    find: "return between(claim.claimedAt, deps.clock.now()) > maxClaimAge ? 'dead' : 'undecided';",
-    replace: "return 'dead';",
+    find: "if (claim.commitNo <= state.asOf) return 'dead';",
+    replace: "if (looks > 0) return 'dead';",
     within: 100,
   },
   {
-    name: 'a claim of a token without its event is never dead',
+    name: 'a hook that lost its commit number keeps its claim',
     file: hookTokens,
-    find: "return between(claim.claimedAt, deps.clock.now()) > maxClaimAge ? 'dead' : 'undecided';",
-    replace: "return 'live';",
-    within: 60,
+    find: 'commitNo === undefined || commitNo === nextCommitOf(state);',
+    replace: 'commitNo === undefined || state.asOf !== 0;',
+    within: 300,
   },
   {
     name: 'the claim of an ended run keeps its token',

@@ -1,67 +1,116 @@
 /**
  * Tokens of hooks: one live hook has each. A hook claims its token before its event is committed, so a claim alone proves nothing: the
- * log of the claiming run decides. A claim is dead if its hook is disposed, its run has ended or is gone, or its event never came.
+ * log of the claiming run decides. A claim names the only commit that may contain the event. While the log has no commit of that number,
+ * the claim is open; afterwards it is decided for ever. A hook that finds an open claim closes it: it takes the number with an empty
+ * commit, so that the event must claim again. No clock is compared (docs/decisions/hook-tokens.md).
  */
 import type { WorldRequest } from '../../../engine/devkit/decide.ts';
+import { textIn } from '../../../engine/devkit/fold.ts';
 import { isTerminalRunEvent } from '../../../engine/devkit/events.ts';
 import { liveHooks } from '../../../engine/devkit/state.ts';
-import type { Scope } from '../../../engine/ids.ts';
+import type { CommitNo, Scope } from '../../../engine/ids.ts';
+import { invariant } from '../../../engine/invariant.ts';
+import { type Commit, nextCommitNo } from '../../../engine/log/commit.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
-import { type DurationMs, type Instant, after, between, durationMs, seconds } from '../../../engine/time.ts';
+import { durationMs } from '../../../engine/time.ts';
 import type { TokenClaim } from '../../../ports/devkit.ts';
-import { readRunFold } from '../../run-log/read-run-fold.ts';
+import { putUntilOutcomeKnown } from '../../run-log/append.ts';
+import { readRunFold, readTail } from '../../run-log/read-run-fold.ts';
 import { type DevKitFold, type World, devKitOf, isDevKit } from './world.ts';
+import { type WorldError, refused } from './world-error.ts';
 
-/** A request that claims a token ends earlier: afterwards a claim without its event is dead. */
-export const maxClaimAge = seconds(60);
-/** The last half is for the put, and for clocks that differ. */
-const usableClaimAge = seconds(30);
-/** How long a request waits for the event of another one's claim. */
-const maxWait = seconds(4);
-const pause: DurationMs = durationMs(100);
+interface Claiming {
+  /** with the owner of its token, if that is another hook */
+  readonly request: WorldRequest;
+  /** the only commit that may contain the event; undefined: the decision needs no claim */
+  readonly commitNo?: CommitNo;
+}
 
-export type Claimed =
-  /** the hook has the token if its event is committed by then */
-  | { readonly kind: 'claimed'; readonly commitBy: Instant }
-  /** the live hook of another run, or another hook of this one, has it */
-  | { readonly kind: 'taken'; readonly by: TokenClaim }
-  /** another request has claimed it and may still commit its hook */
-  | { readonly kind: 'undecided' };
-
-export async function claimToken(world: World, { head }: DevKitFold, token: string, hookId: string): Promise<Claimed> {
-  const { deps } = world;
-  const { address, expiresAt } = head;
-  const startedAt = deps.clock.now();
-  const proposed: TokenClaim = { runId: address.runId, hookId, nonce: deps.ids.nonce(), claimedAt: startedAt };
+/** Claims the token that the event `hook_created` asks for. */
+export async function withToken(world: World, fold: DevKitFold, request: WorldRequest): Promise<Claiming | WorldError> {
+  const token = textIn(request, 'token');
+  const { correlationId } = request;
+  if (token === undefined || correlationId === undefined) return refused('invalid_request', 'a hook has a token and an id');
   for (;;) {
-    const claim = await deps.hookTokens.claim(address, token, proposed, expiresAt);
-    if (claim.runId === address.runId && claim.hookId === hookId) {
-      const commitBy = after(claim.claimedAt, usableClaimAge);
-      if (deps.clock.now() <= commitBy) {
-        // The index by id: a reader believes only the log.
-        await deps.hookTokens.nameHook(address, hookId, expiresAt);
-        return { kind: 'claimed', commitBy };
-      }
-      // An earlier request of this hook crashed before its event. Others may count its claim as dead at any moment.
-      await deps.hookTokens.replace(address, token, claim, proposed, expiresAt);
-      if (between(startedAt, deps.clock.now()) >= maxWait) return { kind: 'undecided' };
-      continue;
-    }
-    const owner = await stateOfClaim(world, address, claim);
-    if (owner === 'live') return { kind: 'taken', by: claim };
-    if (owner === 'dead') await deps.hookTokens.replace(address, token, claim, proposed, expiresAt);
-    else if (between(startedAt, deps.clock.now()) >= maxWait) return { kind: 'undecided' };
-    else await deps.clock.sleep(pause);
+    const { devkit, progress } = fold.state;
+    const isKnown = devkit?.hooks.has(correlationId) === true || devkit?.refusedHooks.has(correlationId) === true;
+    // The decision answers it.
+    if (isKnown || isTerminal(progress)) return { request };
+    const claimed = await claimToken(world, fold, token, correlationId);
+    if (claimed.kind === 'taken') return { request: { ...request, tokenOwner: claimed.by.runId } };
+    if (claimed.kind === 'claimed') return { request, commitNo: claimed.commitNo };
+    const read = await readTail(world.deps, fold);
+    invariant(read > 0, `a hook of ${fold.head.address.runId} is claimed for a commit after one that the log does not have`);
   }
 }
 
-async function stateOfClaim({ deps }: World, scope: Scope, claim: TokenClaim): Promise<'live' | 'dead' | 'undecided'> {
+const nextCommitOf = ({ asOf }: DevKitFold['state']): CommitNo => {
+  invariant(asOf !== 0, 'a run of the DevKit begins with a commit');
+  return nextCommitNo(asOf);
+};
+
+/** Whether the next commit of the run is the one for which the token is claimed. */
+export const isStillClaimed = ({ state }: DevKitFold, { commitNo }: Claiming): boolean =>
+  commitNo === undefined || commitNo === nextCommitOf(state);
+
+type Claimed =
+  /** the hook has the token if its event is in the commit of this number */
+  | { readonly kind: 'claimed'; readonly commitNo: CommitNo }
+  /** the live hook of another run, or another hook of this one, has it */
+  | { readonly kind: 'taken'; readonly by: TokenClaim }
+  /** another request for this hook has read more of the log than this one */
+  | { readonly kind: 'behind' };
+
+/** Claims the token for the event in the next commit of the run. */
+async function claimToken(world: World, { head, state }: DevKitFold, token: string, hookId: string): Promise<Claimed> {
+  const { hookTokens, ids } = world.deps;
+  const { address, expiresAt } = head;
+  const commitNo = nextCommitOf(state);
+  const proposed: TokenClaim = { runId: address.runId, hookId, nonce: ids.nonce(), commitNo };
+  for (;;) {
+    const claim = await hookTokens.claim(address, token, proposed, expiresAt);
+    if (claim.runId === address.runId && claim.hookId === hookId) {
+      if (claim.commitNo > commitNo) return { kind: 'behind' };
+      if (claim.commitNo === commitNo) {
+        // The index by id: a reader believes only the log.
+        await hookTokens.nameHook(address, hookId, expiresAt);
+        return { kind: 'claimed', commitNo };
+      }
+      // An earlier request for this hook lost its commit number to another event, or crashed.
+    } else if ((await settleClaim(world, address, claim)) === 'live') return { kind: 'taken', by: claim };
+    await hookTokens.replace(address, token, claim, proposed, expiresAt);
+  }
+}
+
+/** How often an open claim is looked at before it is closed: its event usually comes within milliseconds. */
+const patientLooks = 5;
+const pause = durationMs(50);
+
+/** Whether the claim's hook lives. An open claim is closed, so that the answer stays true. */
+async function settleClaim({ deps, by }: World, scope: Scope, claim: TokenClaim): Promise<'live' | 'dead'> {
   const { projectId, environment } = scope;
-  const fold = await readRunFold(deps, { projectId, environment, runId: claim.runId });
-  if (!isDevKit(fold) || isTerminal(fold.state.progress)) return 'dead';
-  const hook = devKitOf(fold).hooks.get(claim.hookId);
-  if (hook !== undefined) return hook.isDisposed === true ? 'dead' : 'live';
-  return between(claim.claimedAt, deps.clock.now()) > maxClaimAge ? 'dead' : 'undecided';
+  for (let looks = 1; ; looks += 1) {
+    const fold = await readRunFold(deps, { projectId, environment, runId: claim.runId });
+    if (!isDevKit(fold) || isTerminal(fold.state.progress)) return 'dead';
+    const hook = devKitOf(fold).hooks.get(claim.hookId);
+    if (hook !== undefined) return hook.isDisposed === true ? 'dead' : 'live';
+    const { head, state } = fold;
+    if (claim.commitNo <= state.asOf) return 'dead';
+    if (looks < patientLooks) {
+      await deps.clock.sleep(pause);
+      continue;
+    }
+    const empty: Commit = {
+      number: nextCommitOf(state),
+      firstEventId: state.nextEventId,
+      events: [],
+      at: deps.clock.now(),
+      by,
+      nonce: deps.ids.nonce(),
+    };
+    // The next look finds the commit that has the number: this one or that of another writer.
+    await putUntilOutcomeKnown(deps, () => deps.log.put(head.address, empty, head.expiresAt));
+  }
 }
 
 /**
