@@ -11,7 +11,7 @@ import { checkoutApp } from '../lib/local/synth/cdk-app.ts';
 import { synthesize } from '../lib/local/synth/synthesize.ts';
 import { loadAssembly } from '../lib/local/template/assembly.ts';
 import { billOf, lastUses, Meter, type Bill, type Line } from './bill.ts';
-import { type CodeWorkflow, codeFolder, deployCode } from './code-workflows.ts';
+import { type CodeWorkflow, deployCode } from './code-workflows.ts';
 import type { Lens, Workflow } from './workflows.ts';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
@@ -28,13 +28,13 @@ const queueInput = z.looseObject({ QueueUrl: z.string() });
 const updateInput = z.looseObject({ Key: z.looseObject({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) }) });
 const headShape = z.looseObject({ Item: z.looseObject({ status: z.looseObject({ S: z.string() }) }).optional() });
 
-/** Partitions with the status of a run: beside the log for a code run, in the head for others. */
+/** Partitions with the status of a run: beside the log for a run of deployed code, in the head for others. */
 const partitionsOf = (runId: string): readonly string[] =>
-  (['code', 'run'] as const).map((kind) => partitionOf(kind, 'default', 'local', runId));
+  (['code', 'devkit', 'run'] as const).map((kind) => partitionOf(kind, 'default', 'local', runId));
 
 export interface BenchCloud {
   readonly cloud: Cloud;
-  /** Publishes the first version of a workflow once. All code workflows are one deployment. */
+  /** Publishes the first version of a workflow once. Deploys the project of a code workflow, unless it is the active one. */
   publish(workflow: Workflow | CodeWorkflow): Promise<void>;
   /** Publishes the first version of a lens once. */
   publishLens(lens: Lens): Promise<void>;
@@ -80,6 +80,8 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
     if (sk.S === 'head') endedHeads.add(pk.S);
   });
   const published = new Set<string>();
+  /** the project of the active deployment */
+  let activeFolder: string | undefined;
   const perCall: (readonly Line[])[] = [];
   /** remainder of each run's last queue request, cached because waiting for a long run polls it often */
   const lastRequests = new Map<string, string>();
@@ -133,11 +135,14 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
   return {
     cloud,
     async publish(workflow) {
-      const publicationKey = 'input' in workflow ? codeFolder : workflow.name;
-      if (published.has(publicationKey)) return;
-      if ('input' in workflow) await deployCode(url, apiKey, codeFolder);
-      else await request('POST', '/v1/workflows', workflow);
-      published.add(publicationKey);
+      if ('input' in workflow) {
+        if (activeFolder !== workflow.folder) await deployCode(url, apiKey, workflow.folder);
+        activeFolder = workflow.folder;
+        return;
+      }
+      if (published.has(workflow.name)) return;
+      await request('POST', '/v1/workflows', workflow);
+      published.add(workflow.name);
     },
     async publishLens(lens) {
       if (published.has(`lens ${lens.name}`)) return;

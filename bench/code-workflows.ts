@@ -3,18 +3,20 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-export const codeFolder = fileURLToPath(new URL('code', import.meta.url));
+const codeFolder = fileURLToPath(new URL('code', import.meta.url));
 const commandLine = fileURLToPath(new URL('../bin/stepwell-cli.mjs', import.meta.url));
 
 export interface CodeWorkflow {
   readonly name: string;
-  readonly input: { readonly steps: number };
+  readonly input: { readonly steps: number } | readonly [steps: number];
+  /** the project that is deployed */
+  readonly folder: string;
 }
 
 /** Sequential steps. */
-export const codeChain = (steps: number): CodeWorkflow => ({ name: 'code-chain', input: { steps } });
+export const codeChain = (steps: number): CodeWorkflow => ({ name: 'code-chain', input: { steps }, folder: codeFolder });
 /** Parallel steps. */
-export const codeTogether = (steps: number): CodeWorkflow => ({ name: 'code-together', input: { steps } });
+export const codeTogether = (steps: number): CodeWorkflow => ({ name: 'code-together', input: { steps }, folder: codeFolder });
 
 /** @throws if the deployment fails, with the output of the command */
 export async function deployCode(url: string, apiKey: string, folder: string): Promise<void> {

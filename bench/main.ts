@@ -10,6 +10,7 @@ import { measureBarePuts } from './bare-put.ts';
 import { type BenchCloud, startBenchCloud } from './bench-cloud.ts';
 import { measureBundles } from './bundles.ts';
 import { measureHelp } from './cli-help.ts';
+import { countDevKit } from './devkit/count-devkit.ts';
 import { measureFairShares } from './fair-shares.ts';
 import { goldenOf, writeGolden } from './golden.ts';
 import { measureChain } from './latency.ts';
@@ -72,16 +73,17 @@ async function withBench<Result>(bench: Promise<BenchCloud>, work: (bench: Bench
 }
 
 async function writeAllGolden(directory: string): Promise<void> {
-  const [bills, starts] = await withBench(
+  const [bills, starts, ofDevKit] = await withBench(
     startBenchCloud(directory, warn),
-    async (bench) => [await countAll(bench), await countStarts(bench)] as const,
+    async (bench) => [await countAll(bench), await countStarts(bench), await countDevKit(bench, directory)] as const,
   );
+  for (const { name, bill, bounds } of ofDevKit) writeGolden(name, goldenOf(bill, bounds));
   for (const { key, bill } of starts) writeGolden(startGoldenName(key), goldenOf(bill, {}));
   for (const [at, { name, bounds }] of counted.entries()) {
     const bill = bills[at]?.bill;
     if (bill !== undefined) writeGolden(name, goldenOf(bill, bounds));
   }
-  printSection('Golden counts', `${counted.length + 2} files are written to bench/golden`);
+  printSection('Golden counts', `${counted.length + starts.length + ofDevKit.length} files are written to bench/golden`);
 }
 
 async function measureAll(directory: string): Promise<void> {

@@ -21,15 +21,17 @@ const parts: readonly { readonly part: string; readonly kinds: readonly (RunsKin
   { part: 'signals', kinds: ['signal'] },
   { part: 'concurrency slots', kinds: ['slots'] },
   { part: 'due', kinds: ['due', 'due-code'] },
-  { part: 'head', kinds: ['run', 'code'], sk: /^head$/ },
-  { part: 'commits', kinds: ['run', 'code'], sk: /^log#/ },
-  { part: 'heartbeats', kinds: ['run', 'code'], sk: /^heartbeat#/ },
-  { part: 'attachments', kinds: ['run', 'code'], sk: /^item#/ },
-  { part: 'streams', kinds: ['run'], sk: /^stream#/ },
+  { part: 'head', kinds: ['run', 'code', 'devkit'], sk: /^head$/ },
+  { part: 'commits', kinds: ['run', 'code', 'devkit'], sk: /^log#/ },
+  { part: 'heartbeats', kinds: ['run', 'code', 'devkit'], sk: /^heartbeat#/ },
+  { part: 'attachments', kinds: ['run', 'code', 'devkit'], sk: /^item#/ },
+  { part: 'streams', kinds: ['run', 'devkit'], sk: /^stream#/ },
+  { part: 'names of the DevKit', kinds: ['devkit-name'] },
+  { part: 'apps of the DevKit', kinds: ['devkit-app'] },
   { part: 'tickets', kinds: ['ticket'] },
   { part: 'reader leases', kinds: ['reader-lease', 'streams'] },
   { part: 'runs of openworkflow', kinds: ['openworkflow'] },
-  { part: 'snapshots', kinds: ['run', 'code'], sk: /^snapshot$/ },
+  { part: 'snapshots', kinds: ['run', 'code', 'devkit'], sk: /^snapshot$/ },
 ];
 
 /** @throws for an unknown record kind: add it to the list */

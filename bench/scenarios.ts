@@ -24,10 +24,10 @@ export interface Scenario {
   readonly bounds: Readonly<Record<string, Bound>>;
 }
 
-const between = (atLeast: number, atMost: number): Bound => ({ atLeast, atMost });
+export const between = (atLeast: number, atMost: number): Bound => ({ atLeast, atMost });
 
 /** A warm function reads a key again after 15 s, and an idle event source polls every 20 s, independent of runs. */
-const commonBounds = { 'readUnits.api keys': between(0, 1), 'emptyReceives.of any queue': between(0, 100) };
+export const commonBounds = { 'readUnits.api keys': between(0, 1), 'emptyReceives.of any queue': between(0, 100) };
 
 /** A workflow task checks its log every three seconds, more often per run on a slow machine. */
 const codeBounds = { ...commonBounds, 'readUnits.commits': between(1, 60) };

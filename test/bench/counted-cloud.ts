@@ -14,8 +14,11 @@ interface CountingHooks {
   readonly after?: (bench: BenchCloud) => Promise<void>;
 }
 
+/** A function builds what it needs first. */
+type Scenarios = readonly Scenario[] | (() => Promise<readonly Scenario[]>);
+
 /** @returns the bill of a scenario, once it is counted */
-export function countedCloud(scenarios: readonly Scenario[], { before, after }: CountingHooks = {}): (name: string) => Bill {
+export function countedCloud(scenarios: Scenarios, { before, after }: CountingHooks = {}): (name: string) => Bill {
   const directory = preparedFolder(mkdtempSync(join(tmpdir(), 'stepwell-golden-')));
   const warnings: string[] = [];
   const bills = new Map<string, Bill>();
@@ -24,7 +27,8 @@ export function countedCloud(scenarios: readonly Scenario[], { before, after }: 
   beforeAll(async () => {
     bench = await startBenchCloud(directory, (line) => void warnings.push(line));
     before?.(bench);
-    for (const scenario of scenarios) bills.set(scenario.name, await count(bench, scenario));
+    const counted = typeof scenarios === 'function' ? await scenarios() : scenarios;
+    for (const scenario of counted) bills.set(scenario.name, await count(bench, scenario));
     await after?.(bench);
   }, 300_000);
   afterAll(async () => {

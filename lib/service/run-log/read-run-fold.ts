@@ -28,6 +28,8 @@ export interface RunFold {
   readonly state: RunState;
   /** the commit of the last known snapshot; 0 without one */
   snapshotAt: number;
+  /** the latest commits that this process made, where the run's kind keeps them for its answers; other commits may follow */
+  latest?: readonly Commit[];
 }
 
 /**

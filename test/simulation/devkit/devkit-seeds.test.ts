@@ -4,7 +4,7 @@ import { checkDevKitSeeds } from './devkit-seeds.ts';
 import { simulateDevKit } from './simulate-devkit.ts';
 
 test.each([
-  ['none', 1],
+  ['none', 2],
   ['chaos', 3],
   ['right clocks', 2],
 ] as const)("runs of the Workflow DevKit keep the invariants with the faults '%s'", (profile, count) =>

@@ -152,10 +152,17 @@ const bugs: readonly DevKitBug[] = [
   },
   {
     name: 'a delta contains only the own event',
-    file: readEvents,
-    find: 'if (recent !== undefined && recent.firstEventId <= after + 1) return',
-    replace: 'if (recent !== undefined) return',
+    file: 'lib/service/kinds/devkit/latest-commits.ts',
+    find: 'return (contiguous[0]?.firstEventId ?? Infinity) <= position + 1 ? contiguous : undefined;',
+    replace: 'return contiguous;',
     within: 20,
+  },
+  {
+    name: 'a delta lacks what another function committed in between',
+    file: 'lib/service/kinds/devkit/latest-commits.ts',
+    find: 'const contiguous = latest.slice(first);',
+    replace: 'const contiguous = first >= 0 ? latest : [];',
+    within: 60,
   },
   {
     name: 'events are read from an old fold',

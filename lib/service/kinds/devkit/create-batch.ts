@@ -79,6 +79,6 @@ async function itemOf(
   const placed = commit === undefined ? [] : placedIn(commit).filter(({ id }) => id === decided.eventId);
   const [event] = await viewsOf(world.deps, fold, placed, resolveData);
   const run = request.event.startsWith('run_') ? await runOf(world.deps, fold, resolveData) : undefined;
-  const { step, wait } = await entityOf(world, fold, request, resolveData, commit);
+  const { step, wait } = await entityOf(world, fold, request, resolveData);
   return defined({ status: 200, event, run, step, wait });
 }

@@ -7,6 +7,7 @@ import type { Commit } from '../../../engine/log/commit.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
 import type { Deps } from '../../deps.ts';
 import { commitsAt, placedIn, valueOf } from './read-events.ts';
+import { keptOf } from './latest-commits.ts';
 import { hookView, runView, stepView } from './views.ts';
 import { type DevKitFold, type ResolveData, devKitOf } from './world.ts';
 
@@ -26,13 +27,12 @@ export async function runOf(deps: ReadDeps, fold: DevKitFold, resolveData: Resol
 
 const outcomes: ReadonlySet<DevKitEventName> = new Set(['step_completed', 'step_failed', 'step_retrying']);
 
-/** @param recent a commit that is known already */
+/** Values in commits that are kept need no read. */
 export async function stepsOf(
   deps: ReadDeps,
   fold: DevKitFold,
   steps: readonly DevKitStep[],
   resolveData: ResolveData,
-  recent?: Commit,
 ): Promise<readonly JsonObject[]> {
   const { address } = fold.head;
   if (resolveData === 'none') return steps.map((step) => stepView(address, step, {}));
@@ -40,8 +40,9 @@ export async function stepsOf(
     ...(input === undefined ? [createdIn] : []),
     ...(outcomeIn === undefined ? [] : [outcomeIn]),
   ]);
-  const missing = wanted.filter((number) => number !== recent?.number);
-  const commits = [...(await commitsAt(deps, fold, missing)), ...(recent === undefined ? [] : [recent])];
+  const kept = keptOf(fold, wanted);
+  const missing = wanted.filter((number) => !kept.some((commit) => commit.number === number));
+  const commits = [...(await commitsAt(deps, fold, missing)), ...kept];
   const events = new Map(commits.map((commit) => [commit.number, placedIn(commit)]));
   const valueIn = (
     number: Commit['number'] | undefined,

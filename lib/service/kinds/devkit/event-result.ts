@@ -53,14 +53,14 @@ export async function resultOf(
   const isPreloaded = request.event === 'hook_received' && params.preloadEvents === true;
   const hasRun = isRunEvent(request) || isPreloaded;
   const run = hasRun ? await runOf(deps, fold, resolveData) : undefined;
-  const seen = await seenEvents(world, fold, request, params, placed, commit);
+  const seen = await seenEvents(world, fold, request, params, placed);
   if (seen.kind === 'refused') return seen;
   return answer(
     defined({
       event,
       run,
       maxEvents: hasRun ? maxEvents : undefined,
-      ...(await entityOf(world, fold, request, resolveData, commit)),
+      ...(await entityOf(world, fold, request, resolveData)),
       stepCreated: decided.kind === 'accepted' ? decided.createdStep : undefined,
       ...seen.value,
     }),
@@ -87,12 +87,11 @@ export async function entityOf(
   fold: DevKitFold,
   { event, correlationId = '' }: Pick<WorldRequest, 'event' | 'correlationId'>,
   resolveData: ResolveData,
-  commit: Commit | undefined,
 ): Promise<Pick<EventResult, 'step' | 'hook' | 'wait'>> {
   const { steps, hooks, waits } = devKitOf(fold);
   if (event.startsWith('step_')) {
     const step = steps.get(correlationId);
-    const [view] = step === undefined ? [] : await stepsOf(deps, fold, [step], resolveData, commit);
+    const [view] = step === undefined ? [] : await stepsOf(deps, fold, [step], resolveData);
     return defined({ step: view });
   }
   // A conflict has no hook.
@@ -111,19 +110,18 @@ async function seenEvents(
   request: WorldRequest,
   { sinceCursor, eventCount, skipPreload, preloadEvents, resolveData = 'all' }: EventParams,
   placed: PlacedEvent | undefined,
-  commit: Commit | undefined,
 ): Promise<WorldResult<Seen>> {
   const isStart = request.event === 'run_started' && skipPreload !== true;
   if (isStart || (request.event === 'hook_received' && preloadEvents === true)) return allEvents(deps, fold, resolveData);
   if (sinceCursor !== undefined) {
-    const page = await listEvents(deps, fold, { cursor: sinceCursor }, resolveData, commit);
+    const page = await listEvents(deps, fold, { cursor: sinceCursor }, resolveData);
     return page.kind === 'refused'
       ? page
       : answer({ events: page.value.data, cursor: page.value.cursor, hasMore: page.value.hasMore });
   }
   if (eventCount === undefined || eventCount < 1 || placed === undefined || placed.id <= eventCount + 1) return answer({});
   const cursor = slotId(eventId(eventCount));
-  const skipped = await listEvents(deps, fold, { cursor, limit: placed.id - eventCount - 1 }, resolveData, commit);
+  const skipped = await listEvents(deps, fold, { cursor, limit: placed.id - eventCount - 1 }, resolveData);
   if (skipped.kind === 'refused') return skipped;
   // No cursor: the application has not read up to a position.
   return answer({ events: skipped.value.data, cursor: null, hasMore: skipped.value.data.length < placed.id - eventCount - 1 });

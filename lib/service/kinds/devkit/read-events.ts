@@ -7,6 +7,7 @@ import type { Deps } from '../../deps.ts';
 import { loadPayload } from '../../run-log/payloads.ts';
 import { readCommits } from '../../run-log/read-run-fold.ts';
 import { findCommitBefore, readWindows } from '../../run-log/read-windows.ts';
+import { keptAfter } from './latest-commits.ts';
 import { type PlacedEvent, eventView } from './views.ts';
 import type { DevKitFold, ResolveData } from './world.ts';
 import { type WorldResult, answer, refused } from './world-error.ts';
@@ -32,13 +33,11 @@ const maxSuffix = 1_000;
 
 type ReadDeps = Pick<Deps, 'blobs' | 'clock' | 'log'>;
 
-/** @param recent a commit that is known: events that it alone contains need no read */
 export async function listEvents(
   deps: ReadDeps,
   fold: DevKitFold,
   pagination: Pagination,
   resolveData: ResolveData,
-  recent?: Commit,
 ): Promise<WorldResult<Page>> {
   const position = pagination.cursor === undefined ? undefined : slotOf(pagination.cursor);
   if (pagination.cursor !== undefined && position === undefined)
@@ -52,23 +51,23 @@ export async function listEvents(
   }
   const after = position ?? 0;
   const through = Math.min(last, after + limit);
-  const found = await eventsBetween(deps, fold, after, through, recent);
+  const found = await eventsBetween(deps, fold, after, through);
   return answer(await pageOf(deps, fold, found, resolveData, through < last, pagination.cursor));
 }
 
 const lastEventOf = ({ state }: DevKitFold): number => state.nextEventId - 1;
 
-/** The events after one and up to another, in their order. */
+/** The events after one and up to another, in their order. Those of commits that are kept need no read. */
 export async function eventsBetween(
   deps: Pick<Deps, 'log'>,
   fold: DevKitFold,
   after: number,
   through: number,
-  recent?: Commit,
 ): Promise<readonly PlacedEvent[]> {
   if (through <= after) return [];
   const isWanted = ({ id }: PlacedEvent): boolean => id > after && id <= through;
-  if (recent !== undefined && recent.firstEventId <= after + 1) return placedIn(recent).filter(isWanted);
+  const kept = keptAfter(fold, after);
+  if (kept !== undefined) return kept.flatMap(placedIn).filter(isWanted);
   const { head, state } = fold;
   const first = placedIn(head.commit).filter(isWanted);
   const distance = lastEventOf(fold) - after;
