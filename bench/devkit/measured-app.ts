@@ -20,67 +20,10 @@ export async function together(steps: number) {
   return values.length;
 }
 
-export async function timed(steps: number) {
-  'use workflow';
-  const times: number[] = [];
-  for (let number = 0; number < steps; number += 1) times.push(await time());
-  return times;
-}
-
 async function one(number: number) {
   'use step';
   return number;
 }
-
-async function time() {
-  'use step';
-  return performance.timeOrigin + performance.now();
-}
-`;
-
-/**
- * A plain server of the app, as a user writes one. It serves the messages of its World, unless it is a client only, runs `timed`
- * several times, and prints the times of the steps of each run.
- */
-const server = `import { createServer } from 'node:http';
-import { existsSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
-import { start } from 'workflow/api';
-import { setWorld } from 'workflow/runtime';
-
-const [worldModule, mode, ...lengths] = process.argv.slice(2);
-const bundleOf = async (name) => {
-  const found = ['mjs', 'js'].map((ending) => \`.well-known/workflow/v1/\${name}.\${ending}\`).find((path) => existsSync(path));
-  const loaded = await import(pathToFileURL(found).href);
-  return loaded.POST ?? loaded.default.POST;
-};
-if (mode === 'serve') {
-  const listening = createServer(async (request, response) => {
-    try {
-      const chunks = [];
-      for await (const chunk of request) chunks.push(chunk);
-      const name = request.url.split('/').at(-1);
-      const headers = Object.entries(request.headers).map(([key, value]) => [key, String(value)]);
-      const address = \`http://localhost\${request.url}\`;
-      const answer = await handlers[name](new Request(address, { method: 'POST', headers, body: Buffer.concat(chunks) }));
-      response.writeHead(answer.status, Object.fromEntries(answer.headers));
-      response.end(Buffer.from(await answer.arrayBuffer()));
-    } catch (error) {
-      response.writeHead(500).end(String(error));
-    }
-  });
-  await new Promise((resolve) => listening.listen(0, resolve));
-  process.env.PORT = String(listening.address().port);
-}
-const world = await (await import(worldModule)).createWorld();
-setWorld(world);
-const handlers = mode === 'serve' ? { flow: await bundleOf('flow'), step: await bundleOf('step') } : {};
-if (mode === 'serve') await world.start?.();
-for (const steps of lengths.map(Number)) {
-  const run = await start({ workflowId: 'workflow//./workflows/measured//timed' }, [steps]);
-  console.log(JSON.stringify(await run.returnValue));
-}
-process.exit(0);
 `;
 
 /** The version that this repository has installed, for the conformance suite. */
@@ -103,7 +46,6 @@ export async function buildMeasuredApp(folder: string, version: string, packages
   mkdirSync(join(folder, 'workflows'), { recursive: true });
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'measured', private: true, type: 'module' }));
   writeFileSync(join(folder, 'workflows', 'measured.ts'), workflows);
-  writeFileSync(join(folder, 'server.mjs'), server);
   const path = [dirname(process.execPath), process.env['PATH']].join(delimiter);
   const env = { ...process.env, PATH: path, npm_config_audit: 'false', npm_config_fund: 'false' };
   const run: MeasuredApp['run'] = async (program, args, variables = {}) =>
