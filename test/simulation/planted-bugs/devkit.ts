@@ -27,7 +27,7 @@ const bugs: readonly DevKitBug[] = [
     file: decide,
     find: 'if (step !== undefined) return conflict(`step ${id} is created already`);',
     replace: 'if (step !== undefined && !isLazy) return conflict(`step ${id} is created already`);',
-    within: 20,
+    within: 100,
   },
   {
     name: 'an ended run of the DevKit accepts another end',
