@@ -27,6 +27,7 @@ const parts: readonly { readonly part: string; readonly kinds: readonly (RunsKin
   { part: 'attachments', kinds: ['run', 'code'], sk: /^item#/ },
   { part: 'streams', kinds: ['run'], sk: /^stream#/ },
   { part: 'tickets', kinds: ['ticket'] },
+  { part: 'sessions', kinds: ['session', 'session-link'] },
   { part: 'reader leases', kinds: ['reader-lease', 'streams'] },
   { part: 'runs of openworkflow', kinds: ['openworkflow'] },
   { part: 'snapshots', kinds: ['run', 'code'], sk: /^snapshot$/ },
