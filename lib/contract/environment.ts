@@ -90,6 +90,7 @@ export const functionNames = [
   'code',
   'webhooks',
   'world',
+  'console',
   'sockets',
   'broadcaster',
   'traces',
