@@ -189,14 +189,6 @@ export interface ArtifactName {
   readonly sha256: string;
 }
 
-export interface PresignedUpload {
-  readonly method: 'PUT';
-  readonly url: string;
-  /** The client sends exactly these. The store refuses an upload without them, or with bytes of another digest. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly expiresAt: Instant;
-}
-
 /** Archives of deployments. A client uploads each archive once; the functions that run the deployment read it. */
 export interface Artifacts {
   /** A signed URL to which a client uploads the archive until `expiresAt`. */
