@@ -6,10 +6,11 @@ import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { toolsOf } from '../api/operation.ts';
 import { servedByWorld } from '../api/operations/world.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
-import { deciderOf, loggerOf } from '../wiring.ts';
+import { makeUploads } from '../uploads-wiring.ts';
+import { deciderOf, depsOf, loggerOf } from '../wiring.ts';
 import { handleWorldCall, isWorldCall } from './handle-call.ts';
 
-const decider = { ...deciderOf('world'), foldCache: new FoldCache() };
+const decider = { ...deciderOf('world', depsOf({ makeUploads })), foldCache: new FoldCache() };
 const tools = {
   ...toolsOf({ decider, inspect: inspectNode, logger: loggerOf('world') }),
   rates: new RateLimiter(decider.deps, 'world'),

@@ -28,6 +28,7 @@ const worldErrors = [
   'cursor_invalid',
   'not_found',
   'payload_too_large',
+  'upload_not_found',
 ] as const satisfies readonly ErrorCode[];
 
 const route = { servedBy: 'world', scope: 'world:proxy', idempotencyKey: 'none' } as const;
@@ -200,6 +201,15 @@ export const worldRoutes = [
     summary: 'Lists the streams of a DevKit run',
     query: world.streamsQuery,
     responses: { 200: ok('The names of the streams', world.worldList) },
+    errors: worldErrors,
+  },
+  {
+    ...post,
+    path: '/v1/world/uploads',
+    operationId: 'createWorldUpload',
+    summary: 'Returns a signed address for a value that is too large for a request',
+    body: { schema: world.createUploadBody, limitBytes: small },
+    responses: { 200: ok('Where to upload the value', world.createdUploadResponse) },
     errors: worldErrors,
   },
   {

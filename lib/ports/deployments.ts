@@ -1,6 +1,7 @@
 /** Deployments: uploaded artifacts, the pointer to the active one, and the runs that pin a deployment. */
 import { type AppName, type DeploymentId, type KeyId, type RunId, type Scope, appName } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
+import type { PresignedUpload } from './uploads.ts';
 
 /** One file of an artifact, as its manifest declares it. */
 export interface ManifestFile {

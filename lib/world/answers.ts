@@ -20,6 +20,10 @@ const deploymentAnswer = z.object({ deploymentId: z.string() });
 const keyAnswer = z.object({ key: bytes.nullable() });
 const namesAnswer = z.array(z.string());
 
+const uploadAnswer = z.object({
+  upload: z.object({ method: z.string(), url: z.string(), headers: z.record(z.string(), z.string()) }),
+});
+
 const registrationAnswer = z.object({ deploymentId: z.string(), secret: z.string().min(16) });
 export type Registration = z.infer<typeof registrationAnswer>;
 
@@ -40,6 +44,7 @@ export const parseAnswer = {
   published: parser('queue.publish', publishAnswer),
   deployment: parser('deploymentId', deploymentAnswer),
   key: parser('encryptionKey', keyAnswer),
+  upload: parser('uploads.create', uploadAnswer),
   registration: parser('apps.register', registrationAnswer),
 } as const;
 

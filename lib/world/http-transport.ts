@@ -33,6 +33,7 @@ export const worldRoutes: Readonly<Record<WorldMethod, Route>> = {
   'streams.chunks': post('/v1/world/streams/chunks'),
   'streams.info': post('/v1/world/streams/info'),
   'streams.list': get('/v1/world/streams/list'),
+  'uploads.create': post('/v1/world/uploads'),
   encryptionKey: post('/v1/world/encryption-key'),
   'queue.publish': post('/v1/queue/publish'),
   deploymentId: get('/v1/world/deployment-id'),

@@ -6,6 +6,7 @@ import { once } from '../base/lazy.ts';
 import type { WorldTransport } from './calls.ts';
 import { type CheckDelivery, queueHandler } from './delivery.ts';
 import { valueOf } from './errors.ts';
+import { LargeValues, type TransferTools } from './large-values.ts';
 import { type Ask, storageOf } from './storage.ts';
 import { streamsOf } from './streams.ts';
 import type { World, WorldCapabilities } from './types.ts';
@@ -27,6 +28,8 @@ export interface WorldOptions {
   /** called once, when the SDK asks */
   readonly specVersion: () => number;
   readonly sleep?: (ms: number) => Promise<unknown>;
+  /** for values that are too large for a call; default: those of this process */
+  readonly transfers?: TransferTools;
 }
 
 /** Each flush is a write of its own, so small chunks of a stream travel together. */
@@ -34,8 +37,9 @@ const flushIntervalMs = 100;
 const sleepByTimer = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** The methods use no `this`: the SDK takes some of them out of the object. */
-export function buildWorld({ transport, host, specVersion, sleep = sleepByTimer }: WorldOptions): World {
-  const ask: Ask = async (method, body) => valueOf(await transport.call(method, body), method, body);
+export function buildWorld({ transport, host, specVersion, sleep = sleepByTimer, transfers }: WorldOptions): World {
+  const calls = new LargeValues(transport, transfers);
+  const ask: Ask = async (method, body) => valueOf(await calls.call(method, body), method, body);
   const askDeploymentId = async (): Promise<string> => parseAnswer.deployment(await ask('deploymentId', {})).deploymentId;
   const keyOfRun = runKeys(ask);
   const versionOnce = once(specVersion);

@@ -7,6 +7,7 @@ import { type Scope, runId as toRunId, runIdPattern } from '../../../lib/engine/
 import * as events from '../../../lib/service/kinds/devkit/events-of-world.ts';
 import * as streams from '../../../lib/service/kinds/devkit/streams.ts';
 import { registerApp } from '../../../lib/service/kinds/devkit/register-app.ts';
+import { createUpload } from '../../../lib/service/kinds/devkit/uploads.ts';
 import type { World } from '../../../lib/service/kinds/devkit/world.ts';
 import { answer, noRun, refused } from '../../../lib/service/kinds/devkit/world-error.ts';
 import * as reads from '../../../lib/service/kinds/devkit/world-reads.ts';
@@ -135,6 +136,10 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
 
   async listWorldStreams({ decider: { deps } }, { scope, query }) {
     return worldResponse(await streams.listStreams(deps, scope, query.runId));
+  },
+
+  async createWorldUpload({ decider: { deps } }, { scope, body }) {
+    return worldResponse(await createUpload(deps, { scope, ...body }));
   },
 
   async getWorldEncryptionKey() {

@@ -84,6 +84,25 @@ export const readStreamQuery = z.strictObject({
 });
 export const streamsQuery = z.strictObject({ runId: id });
 
+export const createUploadBody = z
+  .strictObject({
+    runId: id,
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex')
+      .meta({ description: 'of the bytes' }),
+    bytes: z.int().min(1).meta({ description: 'the number of bytes' }),
+  })
+  .meta({ id: 'CreateWorldUpload' });
+export const createdUploadResponse = z.strictObject({
+  upload: z.strictObject({
+    method: z.literal('PUT'),
+    url: z.string(),
+    headers: z.record(z.string(), z.string()).meta({ description: 'send exactly these' }),
+    expiresAt: z.strictObject({ $date: z.string() }),
+  }),
+});
+
 export const encryptionKeyBody = z.strictObject({ runId: id });
 export const encryptionKeyResponse = z.strictObject({ key: jsonObject.nullable() });
 

@@ -10,7 +10,7 @@ import { sendHealthCheck } from './send-health-check.ts';
 import { healthCheckPrefix, readChunks } from './streams.ts';
 import type { Deps } from '../../deps.ts';
 
-type Needs = Pick<Deps, 'blobs' | 'clock' | 'deployments' | 'devKitStreams' | 'ids' | 'jobs' | 'log'>;
+type Needs = Pick<Deps, 'blobs' | 'clock' | 'deployments' | 'devKitStreams' | 'ids' | 'jobs' | 'log' | 'uploads'>;
 
 export type Health =
   | {
