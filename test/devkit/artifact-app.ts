@@ -125,6 +125,8 @@ process.exit(0);
 
 export interface ArtifactApp {
   readonly folder: string;
+  /** Writes a file of the app. */
+  write(path: string, text: string): void;
   /** Runs a program in the app's folder. @returns what it printed */
   run(program: string, args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
 }
@@ -156,5 +158,5 @@ export async function buildArtifactApp(sdkVersion: string, source = workflows): 
     JSON.stringify({ name: 'stepwell', exports: { './world': './lib/world/index.ts' } }),
   );
   symlinkSync(join(root, 'lib'), join(folder, 'node_modules', 'stepwell', 'lib'));
-  return { folder, run };
+  return { folder, write, run };
 }
