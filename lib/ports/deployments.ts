@@ -30,6 +30,8 @@ export interface DevKitBuild {
   /** on which the app was built, such as `24.1.0` */
   readonly nodeVersion: string;
   readonly format: 'module' | 'commonjs';
+  /** in the names of the queues whose messages the code takes: its variable WORKFLOW_QUEUE_NAMESPACE */
+  readonly queueNamespace?: string;
 }
 
 /** The description of an artifact. Immutable after its creation. */

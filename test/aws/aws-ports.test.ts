@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { awsPorts } from '../../lib/aws/aws-ports.ts';
+import { type PortChoices, awsPorts } from '../../lib/aws/aws-ports.ts';
 import { DynamoExternalLogs } from '../../lib/aws/external-logs.ts';
-import type { Table } from '../../lib/aws/table.ts';
+import { S3Uploads } from '../../lib/aws/uploads.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
 import { type EnvironmentName, environmentNames } from '../../lib/contract/environment.ts';
 
@@ -82,7 +82,10 @@ test('a function needs no settings of ports that it does not use', () => {
 });
 
 test('with all settings every port is available', () => {
-  const choices = { makeExternalLogs: (table: Table) => new DynamoExternalLogs(table) };
+  const choices: PortChoices = {
+    makeExternalLogs: (table) => new DynamoExternalLogs(table),
+    makeUploads: ({ objects, settings, clock }) => new S3Uploads(objects, settings.bucket, clock),
+  };
   for (const [name, port] of Object.entries(awsPorts(settingsFrom(variables), undefined, choices)))
     expect(port, name).toBeTypeOf('object');
 });

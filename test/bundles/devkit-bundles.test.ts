@@ -55,6 +55,19 @@ describe('a bundle of version 5', () => {
     expect(world.calls).toEqual([{ scope, method: 'events.create', body }]);
   });
 
+  test('has the namespace of its queues as the SDK reads it', async () => {
+    const host = hostOf({ world: silent });
+    const source = handling(
+      'return { timeoutSeconds: process.env.WORKFLOW_QUEUE_NAMESPACE === meta.queueName.slice(15) ? 1 : 2 };',
+    );
+    const ask = async (id: string, build: DevKitBuild) =>
+      host.ask(await host.deploy(id, { [flow]: source }, build), {
+        headers: { ...headers, 'x-vqs-queue-name': '__wkf_workflow_shop' },
+      });
+    expect(await ask('dpl_1', { ...module5, queueNamespace: 'shop' })).toEqual(ok({ timeoutSeconds: 1 }));
+    expect(await ask('dpl_2', module5)).toEqual(ok({ timeoutSeconds: 2 }));
+  });
+
   test('calls its World in no run, although each message names one: the thread outlives its first message', async () => {
     const world = worldOf(() => ({ kind: 'answered', value: {} }));
     const host = hostOf({ world });

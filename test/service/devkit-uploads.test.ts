@@ -185,7 +185,10 @@ test('a name of an upload beside the payload is refused, and escaped properties 
   const run = devKit.newRun();
   await upload(devKit, run);
   const request = creation(devKit.app);
-  const withContext = (value: JsonValue): WorldRequest => ({ ...request, data: { ...request.data, executionContext: { value } } });
+  const withContext = (value: JsonValue): WorldRequest => ({
+    ...request,
+    data: { ...request.data, executionContext: { value } },
+  });
   expect(await devKit.ask(run, withContext(tag))).toMatchObject({ code: 'invalid_request' });
   expect(await devKit.ask(run, withContext({ $object: { $stored: 'mine' } }))).toMatchObject({ kind: 'answered' });
   const message = { runId: run.runId, stepInput: { input: tag } };

@@ -125,6 +125,19 @@ test.each([
   expect([registered, host.deploymentId()]).toEqual(address === undefined ? [[], undefined] : [[address], 'dpl_1']);
 });
 
+test('an application registers the namespace of its queues', async () => {
+  const bodies: unknown[] = [];
+  const host = appHost(
+    async (_method, body) => {
+      bodies.push(body);
+      return { deploymentId: 'dpl_1', secret };
+    },
+    { environment: () => ({ ...env, WORKFLOW_QUEUE_NAMESPACE: 'shop' }), specVersion: () => 5, now: () => nowSeconds * 1_000 },
+  );
+  await host.start();
+  expect(bodies).toEqual([{ baseUrl: env.STEPWELL_APP_URL, specVersion: 5, queueNamespace: 'shop' }]);
+});
+
 test('a registration that failed is tried again', async () => {
   let calls = 0;
   const host = appHost(

@@ -130,7 +130,9 @@ describe('a transfer', () => {
   });
 
   test('ends after four attempts', async () => {
-    const { values, sent } = worldWith({ input: new StoredValue({ url: 'https://bucket/v', format: 'bytes' }) }, [refusedBy(500)]);
+    const { values, sent } = worldWith({ input: new StoredValue({ url: 'https://bucket/v', format: 'bytes' }) }, [
+      refusedBy(500),
+    ]);
     expect(await values.call('runs.get', { runId: 'r' })).toMatchObject({ kind: 'failed', reason: 'transport' });
     expect(sent).toHaveLength(4);
   });

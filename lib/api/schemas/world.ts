@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { queueNamePattern } from '../../engine/bundle/message.ts';
 import { runStatuses } from '../../engine/log/head.ts';
-import { deploymentId, json, jsonObject } from './parts.ts';
+import { deploymentId, json, jsonObject, queueNamespace } from './parts.ts';
 import { eventParams, worldEvent } from './world-event.ts';
 
 /** The longest delay that the DevKit asks for; the code asks again after it. */
@@ -112,6 +112,7 @@ export const registerAppBody = z
     app: z.string().max(maxNameLength).exactOptional(),
     sdk: z.string().max(maxNameLength).exactOptional(),
     specVersion: z.int().exactOptional(),
+    queueNamespace: queueNamespace.exactOptional(),
   })
   .meta({ id: 'RegisterWorldApp' });
 export const registeredAppResponse = z.strictObject({

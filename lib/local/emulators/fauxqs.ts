@@ -87,7 +87,9 @@ function openBucket(options: BuildOptions): Bucket {
     const { buildApp } = await import('fauxqs');
     const app = buildApp(options);
     // The emulator's own limit is 11 MiB, for parts of uploads. S3 takes 5 GB in one put; the gateway limits what comes here.
-    app.addContentTypeParser(bodyType, { parseAs: 'buffer', bodyLimit: maxUploadBytes }, (_request, body, done) => done(null, body));
+    app.addContentTypeParser(bodyType, { parseAs: 'buffer', bodyLimit: maxUploadBytes }, (_request, body, done) =>
+      done(null, body),
+    );
     await app.ready();
     return app;
   };

@@ -20,13 +20,14 @@ export async function createDevKitRun(
   const { address, now, deadline } = terms;
   const { deploymentId, workflowName, request, sendsFirst, system = {} } = resolved;
   const app = await deps.registeredApps.app(address, deploymentId);
-  const refused = app === undefined ? await pinDeployment(decider, resolved, terms) : undefined;
-  if (refused !== undefined) return refused;
+  const pinned = app === undefined ? await pinDeployment(decider, resolved, terms) : undefined;
+  if (pinned !== undefined && 'kind' in pinned) return pinned;
+  const queueNamespace = app === undefined ? pinned?.manifest.devkit?.queueNamespace : app.queueNamespace;
   const draft = openDecision(emptyState(), { now, ...deadline });
   const payload = await ownPayload(deps, terms, request.payload);
   decideCreation(draft, { ...request, ...payload, data: { ...request.data, ...system } });
   return {
-    created: { kind: 'devkit', workflow: { name: workflowName }, deploymentId },
+    created: defined({ kind: 'devkit' as const, workflow: { name: workflowName }, deploymentId, queueNamespace }),
     events: draft.events,
     ...(sendsFirst === true ? { firstJobs: (creation) => flowJob(deps, creation, 'start') } : {}),
   };
