@@ -1,5 +1,6 @@
 /** What runs deployed code, in the code function and in a worker process alike. */
 import type { Logger } from '@aws-lambda-powertools/logger';
+import { settingsFrom } from '../../lib/aws/environment.ts';
 import { codeWorldOf } from './code-world.ts';
 import type { CodeRunner } from './handle-code-job.ts';
 import { type CodeHostOptions, createCodeRuntimes } from './wiring.ts';
@@ -11,6 +12,6 @@ export function createRunner(
   logger: Logger,
   options: Omit<CodeHostOptions, 'world'>,
 ): CodeRunner {
-  const world = codeWorldOf(decider, logger, worldFunction());
+  const world = codeWorldOf(decider, logger, worldFunction(), settingsFrom(process.env).encryptsRuns);
   return { ...decider, ...createCodeRuntimes(decider.deps, { ...options, world }) };
 }

@@ -15,7 +15,7 @@ export const lambdaLimits = {
 } as const;
 
 /** The largest request to a service of AWS that the embedded cloud takes, in bytes. S3 itself takes 5 GB. */
-export const maxUploadBytes = 64 * 1024 * 1024;
+export const maxUploadBytes = 80 * 1024 * 1024;
 
 /** API Gateway's own limits: https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html */
 export const apiLimits = {

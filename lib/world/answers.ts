@@ -6,8 +6,11 @@ import { unreadableAnswer } from './errors.ts';
 
 const bytes = z.instanceof(Uint8Array);
 
+/** A writer may write text. Readers get bytes. */
+const chunk = z.union([bytes, z.string().transform((text): Uint8Array => new TextEncoder().encode(text))]);
+
 const chunksAnswer = z.object({
-  data: z.array(z.object({ index: z.int().min(0), data: bytes })),
+  data: z.array(z.object({ index: z.int().min(0), data: chunk })),
   cursor: z.string().nullable(),
   hasMore: z.boolean(),
   done: z.boolean(),

@@ -10,7 +10,7 @@ import { StoredValue, type TaggedValue, decodeTagged } from './tagged-json.ts';
 
 /** Of all bytes in one request, before base64. API Gateway takes 10 MB, Lambda 6 MB, and a value can be in the request twice. */
 export const maxBytesInRequest = 3_000_000;
-/** Values that are fetched at once: each one can have 64 MB. */
+/** Values that are fetched at once: each one can have 75 MB. */
 const maxFetches = 4;
 const retryLimits = { attempts: 4, backoff: { baseMs: 200, factor: 3, jitter: 0.5 } } as const;
 /** of one attempt */

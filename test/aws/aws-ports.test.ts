@@ -36,6 +36,8 @@ const complete: Record<EnvironmentName, string> = {
   databases: '{}',
   moderation: '{"provider":"none"}',
   codeVariables: '{}',
+  devKitSecretArn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:runs-AbCdEf',
+  encryptsRuns: 'true',
   worldFunction: 'world',
   codeFunction: 'code',
   apiAddress: 'https://api.example.com',
@@ -58,6 +60,7 @@ test('settings are read from the variables that the stacks set', () => {
     requireHttps: true,
     metrics: false,
     startedEvents: true,
+    encryptsRuns: true,
   });
 });
 

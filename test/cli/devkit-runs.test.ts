@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { fullWorkflowName, plainValue, shortWorkflowName } from '../../lib/cli/devkit-names.ts';
+import { encryptedText, fullWorkflowName, plainValue, shortWorkflowName } from '../../lib/cli/devkit-names.ts';
 import { serializeArguments } from '../../lib/service/runs/resolve-devkit-start.ts';
 import { fetchOf } from '../client/in-process.ts';
 import { type CliEnvironment, type TestCli, createCliEnvironment, createFolder, errorIn } from './test-cli.ts';
@@ -167,6 +167,16 @@ describe('a value of the DevKit', () => {
     ['plain JSON', { order: 17 }],
   ])('%s stays as it is', (_name, value) => {
     expect(plainValue(value)).toBe(value);
+  });
+
+  test.each(['encr', 'encp'])('of the format %s has a sentence in its place', (mark) => {
+    const value = { $bytes: Buffer.from(`${mark}abc`).toString('base64') };
+    expect(encryptedText(value)).toBe('encrypted with the key of the run: only its app can read this value, by getRun()');
+    expect([encryptedText({ $bytes: serializeArguments([1]) }), encryptedText('encr'), encryptedText(undefined)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   test.each([[undefined], [[]], [{ order: [1, null, { deep: [true, 'x'] }] }], [['a', ['b']]], ['text'], [0]])(

@@ -3,6 +3,7 @@ import { createHash, randomFillSync } from 'node:crypto';
 import { ulid } from 'ulid';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
+import { maxValueBytes } from '../../lib/service/kinds/devkit/uploads.ts';
 import { connectionOf } from '../../lib/world/settings.ts';
 import { HttpTransport } from '../../lib/world/http-transport.ts';
 import type { World } from '../../lib/world/types.ts';
@@ -103,7 +104,7 @@ test('the API shows the size of such a value', async () => {
 });
 
 test('a larger value is refused with a code, before it is sent', async () => {
-  const tooLarge = new Uint8Array(64_000_001);
+  const tooLarge = new Uint8Array(maxValueBytes + 1);
   const refused = world.events.create(runId, {
     eventType: 'hook_received',
     correlationId: 'h',

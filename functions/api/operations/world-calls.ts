@@ -6,6 +6,7 @@ import { defined } from '../../../lib/base/defined.ts';
 import { type Scope, runId as toRunId, runIdPattern } from '../../../lib/engine/ids.ts';
 import * as events from '../../../lib/service/kinds/devkit/events-of-world.ts';
 import * as streams from '../../../lib/service/kinds/devkit/streams.ts';
+import { encryptionKey } from '../../../lib/service/kinds/devkit/encryption-key.ts';
 import { registerApp } from '../../../lib/service/kinds/devkit/register-app.ts';
 import { createUpload } from '../../../lib/service/kinds/devkit/uploads.ts';
 import type { World } from '../../../lib/service/kinds/devkit/world.ts';
@@ -130,8 +131,7 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
   },
 
   async readWorldStream({ decider: { deps } }, { scope, query }) {
-    const page = defined({ cursor: query.startIndex === undefined ? undefined : String(query.startIndex) });
-    return worldResponse(await streams.readChunks(deps, streamOf(scope, query), page));
+    return worldResponse(await streams.readFrom(deps, streamOf(scope, query), query));
   },
 
   async listWorldStreams({ decider: { deps } }, { scope, query }) {
@@ -142,8 +142,8 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
     return worldResponse(await createUpload(deps, { scope, ...body }));
   },
 
-  async getWorldEncryptionKey() {
-    return { status: 200, body: { key: null } };
+  async getWorldEncryptionKey({ decider: world }, { scope, body }) {
+    return worldResponse(await encryptionKey(world, scope, body.runId));
   },
 
   async registerWorldApp({ decider: { deps } }, { scope, body }) {

@@ -80,7 +80,12 @@ export const streamInfoBody = z.strictObject({ runId: id.nullish(), name: id });
 export const readStreamQuery = z.strictObject({
   name: id,
   runId: id.exactOptional(),
-  startIndex: z.coerce.number().int().min(0).exactOptional(),
+  startIndex: z.coerce
+    .number()
+    .int()
+    .exactOptional()
+    .meta({ description: 'a negative index counts from the present end, and begins at the first chunk at most' }),
+  limit: z.coerce.number().int().min(1).max(maxPageSize).exactOptional(),
 });
 export const streamsQuery = z.strictObject({ runId: id });
 

@@ -133,6 +133,21 @@ export async function readChunks(
   return answer({ data, cursor: String(next), hasMore, done: end !== undefined && next >= end.first });
 }
 
+/** @param startIndex a negative one counts from the present end, as the Workflow DevKit has it */
+export async function readFrom(
+  deps: ReadDeps,
+  request: StreamRequest,
+  { startIndex = 0, limit }: { readonly startIndex?: number | undefined; readonly limit?: number | undefined },
+): Promise<WorldResult<ChunkPage>> {
+  let from = startIndex;
+  if (startIndex < 0) {
+    const info = await streamInfo(deps, request);
+    if (info.kind === 'refused') return info;
+    from = Math.max(0, info.value.tailIndex + 1 + startIndex);
+  }
+  return readChunks(deps, request, { cursor: String(from), ...(limit === undefined ? {} : { limit }) });
+}
+
 async function chunksOf(deps: ReadDeps, scope: Scope, { chunks }: StreamFlush): Promise<readonly JsonValue[]> {
   const value = 'ref' in chunks ? await deps.blobs.get(scope, chunks.ref.slice('blob:'.length)) : chunks.value;
   return isJsonArray(value) ? value : [];
