@@ -6,6 +6,7 @@ import { after, minutes, seconds } from '../../../lib/engine/time.ts';
 import { MemoryClock } from '../../../lib/memory/clock.ts';
 import type { Secrets } from '../../../lib/ports/secrets.ts';
 import { keyOfRun } from '../../../lib/service/access/run-keys.ts';
+import { encryptionKey } from '../../../lib/service/kinds/devkit/encryption-key.ts';
 import { SecretCache } from '../../../lib/service/access/secret-cache.ts';
 import { noon } from '../../contract/samples.ts';
 
@@ -93,6 +94,23 @@ const timeOf = (id: string): string => {
   const ms = [...id.slice(5, 15)].reduce((time, digit) => time * 32 + digits.indexOf(digit), 0);
   return new Date(ms).toISOString();
 };
+
+describe('the World answers', () => {
+  const { projectId: project, environment: env, runId: id } = run;
+  const scope = { projectId: project, environment: env };
+
+  test('the key of a run that may not exist yet, or no key', async () => {
+    const answer = await encryptionKey({ runKeys: sourceOf(first).source }, scope, id);
+    const expected = Buffer.from(String(await keyFrom(first)), 'hex').toString('base64');
+    expect(answer).toEqual({ kind: 'answered', value: { key: { $bytes: expected } } });
+    expect(await encryptionKey({}, scope, id)).toEqual({ kind: 'answered', value: { key: null } });
+  });
+
+  test('a refusal for what is no run, and one that can be repeated while the secret is unusable', async () => {
+    expect(await encryptionKey({ runKeys: sourceOf(first).source }, scope, 'run')).toMatchObject({ code: 'run_not_found' });
+    expect(await encryptionKey({ runKeys: sourceOf(undefined).source }, scope, id)).toMatchObject({ code: 'unavailable' });
+  });
+});
 
 test.each([
   ['no text', undefined],
