@@ -1,10 +1,9 @@
 /** What runs deployed code, in the code function and in a worker process alike. */
 import type { Logger } from '@aws-lambda-powertools/logger';
-import { settingsFrom } from '../../lib/aws/environment.ts';
 import { codeWorldOf } from './code-world.ts';
 import type { CodeRunner } from './handle-code-job.ts';
 import { type CodeHostOptions, createCodeRuntimes } from './wiring.ts';
-import { worldFunction } from './world-wiring.ts';
+import { encryptsRuns, worldFunction } from './world-wiring.ts';
 
 /** @param decider takes the heads of runs from the messages of this process */
 export function createRunner(
@@ -12,6 +11,6 @@ export function createRunner(
   logger: Logger,
   options: Omit<CodeHostOptions, 'world'>,
 ): CodeRunner {
-  const world = codeWorldOf(decider, logger, worldFunction(), settingsFrom(process.env).encryptsRuns);
+  const world = codeWorldOf(decider, logger, worldFunction(), encryptsRuns());
   return { ...decider, ...createCodeRuntimes(decider.deps, { ...options, world }) };
 }

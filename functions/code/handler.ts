@@ -3,7 +3,7 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { processEachMessage, isRedelivered, logKeysOf, receivesOf } from '../batch.ts';
 import { invocationDeadlineOf } from '../wiring.ts';
-import { codeDeciderOf, loggerOf } from './decider.ts';
+import { codeDeciderOf, loggerOf } from './decider-wiring.ts';
 import { createRunner } from './create-runner.ts';
 import { handleCodeJob } from './handle-code-job.ts';
 import { handleWebhookCall, isWebhookCall } from './handle-webhook.ts';

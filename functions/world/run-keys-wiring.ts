@@ -3,7 +3,7 @@ import { secretsClient } from '../../lib/aws/clients.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
 import { ManagedSecrets } from '../../lib/aws/secrets.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
-import type { RunKeySource } from '../../lib/service/access/run-keys.ts';
+import type { RunKeySource } from '../../lib/service/kinds/devkit/run-keys.ts';
 import { SecretCache } from '../../lib/service/access/secret-cache.ts';
 
 /** Undefined: the setting is off. */

@@ -6,7 +6,6 @@ import { maxBatch } from '../../lib/service/kinds/devkit/create-batch.ts';
 import { maxDevKitDeliveries } from '../../lib/service/kinds/devkit/deliver-message.ts';
 import { maxQueuedMessageBytes } from '../../lib/service/kinds/devkit/queued-message.ts';
 import { addressLifetime, maxInlineAnswerBytes, maxValueBytes, uploadRetention } from '../../lib/service/kinds/devkit/uploads.ts';
-import { maxBytesInRequest } from '../../lib/world/large-values.ts';
 import { maxRunSecrets } from '../../lib/codec/run-secrets.ts';
 import { maxPageSize } from '../../lib/service/kinds/devkit/read-events.ts';
 import { type LimitSection, bytes, count, days, minutes } from './limit.ts';
@@ -34,13 +33,6 @@ export const devKitRuns: LimitSection = {
       per: 'value',
       atLimit: '`payload_too_large` (413)',
       definedIn: ['lib/service/kinds/devkit/uploads.ts'],
-    },
-    {
-      name: 'Values in one request of `stepwell/world`, before base64',
-      value: bytes(maxBytesInRequest),
-      per: 'request',
-      atLimit: 'the largest ones are uploaded to the bucket',
-      definedIn: ['lib/world/large-values.ts'],
     },
     {
       name: 'Value in an answer of the World',

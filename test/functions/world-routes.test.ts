@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../lib/api/errors.ts';
 import type { OperationOf } from '../../lib/api/routes.ts';
 import { worldRoutes } from '../../lib/api/world-routes.ts';
-import { environment, projectId, runId as toRunId } from '../../lib/engine/ids.ts';
+import { environment, firstCommit, projectId, runId as toRunId } from '../../lib/engine/ids.ts';
 import { keyScopes } from '../../lib/ports/control.ts';
 import { shippedCode } from './code-api.ts';
 import type { Answered, CallOptions, Http } from './http.ts';
@@ -138,7 +138,7 @@ async function prepared(): Promise<Setup> {
 }
 
 const eventsOf = async ({ api, runId }: Setup): Promise<string> =>
-  JSON.stringify(await api.world.log.commitsAfter({ ...acme, runId: toRunId(runId) }, 0));
+  JSON.stringify(await api.world.log.commitsAfter({ ...acme, runId: toRunId(runId) }, firstCommit));
 
 /** Without what each answer has of its own. */
 const contentOf = ({ status, body, list }: Answered): unknown => {

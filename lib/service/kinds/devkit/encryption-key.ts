@@ -1,7 +1,7 @@
-/** Answers the key of a run to its code. Whoever has a key of the API for the project and environment may read the values of its runs. */
+/** Answers the key of a run. A key of the API with the scope of the World may read the values of all runs of its project and environment. */
 import { type Scope, runId as toRunId, runIdPattern } from '../../../engine/ids.ts';
 import type { JsonObject } from '../../../engine/json.ts';
-import { keyOfRun } from '../../access/run-keys.ts';
+import { keyOfRun } from './run-keys.ts';
 import type { World } from './world.ts';
 import { type WorldResult, answer, noRun, refused } from './world-error.ts';
 

@@ -3,13 +3,13 @@
  * their digest, and the upload is copied to the values of the run.
  *
  * A digest gives no access to bytes: the key of an upload has the project, the environment and the run of the request. The API key
- * decides the first two. So a digest finds only what a holder of a key of this scope has uploaded for this run, and whoever may write
- * to a run may read it. The answer is the same for a digest that exists elsewhere and for one that exists nowhere. The store has compared
+ * decides the first two. So a digest finds only what a key of this scope has uploaded for this run, and a key that may write to a run
+ * may also read it. The answer is the same for a digest that exists elsewhere and for one that exists nowhere. The store has compared
  * the bytes with the digest at the upload. A signed address cannot change a value that an event refers to, because that is a copy.
  *
  * An upload that no event names expires after a day. A copy expires with its run, as all values of the run.
  */
-import * as z from 'zod';
+import { uploadNamedBy } from '../../../codec/stored-tag.ts';
 import type { RunAddress, Scope } from '../../../engine/ids.ts';
 import { runId as toRunId, runIdPattern } from '../../../engine/ids.ts';
 import { runIdError } from '../../../engine/devkit/run-id.ts';
@@ -73,10 +73,6 @@ export async function createUpload(
   return answer({ upload: { method, url, headers: { ...headers }, expiresAt: { $date: iso(expiresAt) } } });
 }
 
-const storedTag = z.strictObject({
-  $stored: z.strictObject({ sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: z.int().min(1) }),
-});
-
 const isTag = (value: JsonValue | undefined): value is JsonObject =>
   isJsonObject(value) && '$stored' in value && Object.keys(value).length === 1;
 
@@ -114,10 +110,9 @@ export async function keepUpload(
   tag: JsonValue | undefined,
   pointer: string,
 ): Promise<Extract<Payload, { ref: unknown }> | WorldError> {
-  const parsed = storedTag.safeParse(tag);
-  if (!parsed.success)
+  const content = uploadNamedBy(tag);
+  if (content === undefined)
     return refused('invalid_request', `${pointer}: an uploaded value is its sha256 and its bytes, and nothing else`);
-  const content = parsed.data.$stored;
   const key = uploadedKey(prefixOf(run), content.sha256);
   const isKept = await deps.blobs.copy(run, uploadKey(run, content), key, await expiryFor(deps, run));
   if (!isKept) return refused('upload_not_found', `${pointer}: no upload of these bytes for this run was found`);
@@ -166,9 +161,9 @@ export async function chunkInAnswer(
   run: RunAddress | undefined,
   chunk: JsonValue,
 ): Promise<JsonValue> {
-  const parsed = run === undefined ? undefined : storedTag.safeParse(chunk);
-  if (run === undefined || parsed?.success !== true) return chunk;
-  return addressOf(deps, run, uploadedKey(prefixOf(run), parsed.data.$stored.sha256));
+  const content = uploadNamedBy(chunk);
+  if (run === undefined || content === undefined) return chunk;
+  return addressOf(deps, run, uploadedKey(prefixOf(run), content.sha256));
 }
 
 /** The chunks for a stream, after their uploads are kept. */

@@ -3,7 +3,7 @@ import type { RunAddress } from '../../../engine/ids.ts';
 import type { DevKitState } from '../../../engine/devkit/state.ts';
 import { invariant } from '../../../engine/invariant.ts';
 import type { Decider } from '../../decider.ts';
-import type { RunKeySource } from '../../access/run-keys.ts';
+import type { RunKeySource } from './run-keys.ts';
 import type { FoldOf } from '../../run-kind.ts';
 import type { FoldCache } from '../../run-log/fold-cache.ts';
 import type { RunFold } from '../../run-log/read-run-fold.ts';

@@ -1,14 +1,14 @@
 /** The keys of runs: how they are derived, and what a rotation changes. */
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { type RunAddress, environment, projectId, runId } from '../../../lib/engine/ids.ts';
-import { after, minutes, seconds } from '../../../lib/engine/time.ts';
-import { MemoryClock } from '../../../lib/memory/clock.ts';
-import type { Secrets } from '../../../lib/ports/secrets.ts';
-import { keyOfRun } from '../../../lib/service/access/run-keys.ts';
-import { encryptionKey } from '../../../lib/service/kinds/devkit/encryption-key.ts';
-import { SecretCache } from '../../../lib/service/access/secret-cache.ts';
-import { noon } from '../../contract/samples.ts';
+import { type RunAddress, environment, projectId, runId } from '../../../../lib/engine/ids.ts';
+import { after, minutes, seconds } from '../../../../lib/engine/time.ts';
+import { MemoryClock } from '../../../../lib/memory/clock.ts';
+import type { Secrets } from '../../../../lib/ports/secrets.ts';
+import { keyOfRun } from '../../../../lib/service/kinds/devkit/run-keys.ts';
+import { encryptionKey } from '../../../../lib/service/kinds/devkit/encryption-key.ts';
+import { SecretCache } from '../../../../lib/service/access/secret-cache.ts';
+import { noon } from '../../../contract/samples.ts';
 
 const secretArn = 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:runs-AbCdEf';
 const [first, second] = ['a'.repeat(32), 'b'.repeat(32)];

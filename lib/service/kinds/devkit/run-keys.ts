@@ -3,11 +3,10 @@
  * installation: HKDF-SHA256 with the project, the environment and the run. No key is stored.
  */
 import { hkdfSync } from 'node:crypto';
-import { minRunSecretLength, parseRunSecrets } from '../../codec/run-secrets.ts';
-import { timeOfRunId } from '../../engine/devkit/run-id.ts';
-import type { RunAddress } from '../../engine/ids.ts';
-import type { Instant } from '../../engine/time.ts';
-import type { SecretCache } from './secret-cache.ts';
+import { minRunSecretLength, parseRunSecrets } from '../../../codec/run-secrets.ts';
+import { timeOfRunId } from '../../../engine/devkit/run-id.ts';
+import type { RunAddress } from '../../../engine/ids.ts';
+import type { Instant } from '../../../engine/time.ts';
 
 /** AES-256. */
 const keyBytes = 32;
@@ -19,7 +18,8 @@ export type RunKey =
   | { readonly kind: 'unusable'; readonly reason: string };
 
 export interface RunKeySource {
-  readonly secrets: SecretCache;
+  /** undefined: the secret does not exist, or has no text */
+  readonly secrets: { text(arn: string): Promise<string | undefined> };
   readonly secretArn: string;
 }
 
