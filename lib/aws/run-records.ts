@@ -12,7 +12,7 @@ import { DynamoRunLog } from './run-log.ts';
 import type { Table } from './table.ts';
 
 /** Made by the functions that read external-worker runs: the others do not bundle the code for it. */
-export type MakeExternalLogs = (table: Table) => DynamoExternalLogs;
+type MakeExternalLogs = (table: Table) => DynamoExternalLogs;
 
 /** Made by the functions that serve the World: the others do not bundle the code that signs addresses. */
 export type MakeUploads = (resources: Resources) => Uploads;

@@ -25,7 +25,7 @@ export interface TransferTools {
   readonly random: () => number;
 }
 
-export const systemTransfers: TransferTools = {
+const systemTransfers: TransferTools = {
   fetch: (url, init) => fetch(url, init),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   random: Math.random,

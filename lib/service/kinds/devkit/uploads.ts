@@ -104,7 +104,7 @@ export async function withUpload(
 }
 
 /** Copies the upload that the tag names to the values of the run. @param pointer of the tag in the request */
-export async function keepUpload(
+async function keepUpload(
   deps: KeepDeps,
   run: RunAddress,
   tag: JsonValue | undefined,
