@@ -29,6 +29,7 @@ import { DynamoRunIndex } from '../../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../../lib/aws/run-log.ts';
 import { SystemClock, SystemIds } from '../../../lib/aws/system.ts';
 import { DynamoSchedules } from '../../../lib/aws/schedules.ts';
+import { DynamoSessions } from '../../../lib/aws/sessions.ts';
 import { DynamoStreams, DynamoReaderLeases, DynamoTickets } from '../../../lib/aws/watching.ts';
 import { compile } from '../../../lib/engine/graph/compile.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
@@ -97,6 +98,7 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     devKitStreams: new DynamoDevKitStreams(runs),
     registeredApps: new DynamoRegisteredApps(control),
     tickets: new DynamoTickets(control),
+    sessions: new DynamoSessions(control),
     readerLeases: new DynamoReaderLeases(control),
     audit: new DynamoAudit(control),
     rates: new DynamoRateWindows(control),
