@@ -13,7 +13,8 @@ import { type ScheduleChange, changeSchedule, deleteSchedule } from '../../../li
 import { type RequestedTerms, createSchedule } from '../../../lib/service/schedules/create-schedule.ts';
 import { type ScheduleView, getSchedule, listSchedules, scheduleViewOf } from '../../../lib/service/schedules/get-schedule.ts';
 import type { ScheduledRefusal } from '../../../lib/service/schedules/scheduled-start.ts';
-import { type CallerContext, type OperationTable, type CommonTools, refuse, times } from '../operation.ts';
+import type { CallerContext } from '../caller.ts';
+import { type OperationTable, type CommonTools, refuse, times } from '../operation.ts';
 
 type HandledOperations =
   | 'createSchedule'
