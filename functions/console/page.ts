@@ -21,7 +21,7 @@ const compressedForms = [
   { coding: 'gzip', extension: '.gz' },
 ] as const;
 
-export type ContentCoding = (typeof compressedForms)[number]['coding'];
+type ContentCoding = (typeof compressedForms)[number]['coding'];
 
 export interface Asset {
   readonly contentType: string;

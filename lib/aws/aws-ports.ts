@@ -13,7 +13,6 @@ import { resourcesOf } from './resources.ts';
 import type { MessageHeads } from './run-heads.ts';
 import { type MakeExternalLogs, runRecordPorts } from './run-records.ts';
 import { schedulePorts } from './schedules.ts';
-import { sessionPorts } from './sessions.ts';
 import { watchingPorts } from './watching.ts';
 
 /** Wrappers around adapters, for tests and for the hop limiter. */
@@ -45,7 +44,6 @@ export const awsPorts = (settings: Settings, wrappers = noWrappers, choices: Por
     ...deploymentPorts(resources),
     ...devKitPorts(resources),
     ...controlPorts(resources),
-    ...sessionPorts(resources),
     ...watchingPorts(resources),
   });
 };

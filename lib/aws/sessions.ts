@@ -1,12 +1,10 @@
 /** Links that sign in, and sessions, in the control table, keyed by the digest of their secret. */
-import type { Makers } from '../base/lazy.ts';
 import * as schema from '../codec/ids.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { Nonce } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Session, SessionLink, SessionPorts, Sessions } from '../ports/sessions.ts';
+import type { Session, SessionLink, Sessions } from '../ports/sessions.ts';
 import { anyInstant, anyString, itemSchema, number, stringOf, text } from './item-schema.ts';
-import type { Resources } from './resources.ts';
 import { type Key, type Table, partitionName } from './table.ts';
 
 const linkKey = (digest: string): Key => ({ pk: partitionOf('session-link', digest), sk: 'session-link' });
@@ -74,8 +72,4 @@ const sessionItem = itemSchema('a session', {
   createdAt: anyInstant,
   expiresAt: anyInstant,
   lastUsedAt: anyInstant,
-});
-
-export const sessionPorts = (resources: Resources): Makers<SessionPorts> => ({
-  sessions: () => new DynamoSessions(resources.control),
 });

@@ -60,7 +60,7 @@ export const deploymentIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 export const appNamePattern = /^(?:@[A-Za-z0-9~_-][A-Za-z0-9._~-]{0,211}\/)?[A-Za-z0-9~_-][A-Za-z0-9._~-]{0,213}$/;
 export const keyIdPattern = /^[0-9A-Za-z]{8,32}$/;
 export const signalIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
-export const sessionIdPattern = /^ses_[A-Za-z0-9_-]{22}$/;
+const sessionIdPattern = /^ses_[A-Za-z0-9_-]{22}$/;
 /** Base64 with padding, as API Gateway creates it. */
 const connectionIdPattern = /^[A-Za-z0-9+/=_-]{1,128}$/;
 export const scheduleIdPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;

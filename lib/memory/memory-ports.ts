@@ -11,7 +11,6 @@ import type { MemoryExternalRuns } from './external-runs.ts';
 import { type MemoryJobs, type MemoryTimers, memoryMessaging } from './jobs.ts';
 import { memoryRunRecords } from './run-records.ts';
 import { type MemoryRecurrences, memorySchedules } from './schedules.ts';
-import { memorySessions } from './sessions.ts';
 import { type MemoryIds, type MemoryMetrics, type MemoryNotices, memorySystem } from './system.ts';
 import { memoryDefinitions } from './versions.ts';
 import { memoryWatching } from './watching.ts';
@@ -62,7 +61,6 @@ export const memoryPorts = ({ seed = 1, startAt = defaultStart }: { seed?: numbe
     ...memoryDefinitions(),
     ...deployed,
     ...memoryControl(),
-    ...memorySessions(),
     ...memoryWatching(),
   };
 };

@@ -1,10 +1,10 @@
 /** Links that sign in, and sessions, in memory. */
 import type { Nonce } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Session, SessionLink, SessionPorts, Sessions } from '../ports/sessions.ts';
+import type { Session, SessionLink, Sessions } from '../ports/sessions.ts';
 import { frozenCopy } from './frozen-copy.ts';
 
-class MemorySessions implements Sessions {
+export class MemorySessions implements Sessions {
   readonly #links = new Map<string, { readonly link: SessionLink; takenBy?: Nonce }>();
   readonly #sessions = new Map<string, Session>();
 
@@ -40,5 +40,3 @@ class MemorySessions implements Sessions {
     this.#sessions.delete(digest);
   }
 }
-
-export const memorySessions = (): SessionPorts => ({ sessions: new MemorySessions() });

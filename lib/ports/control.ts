@@ -2,7 +2,7 @@
 import type { Environment, KeyId, ProjectId, RunId, Scope, SessionId } from '../engine/ids.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
-import type { SessionIdentity } from './sessions.ts';
+import type { SessionIdentity, Sessions } from './sessions.ts';
 
 export const keyScopes = [
   'trigger:write',
@@ -154,4 +154,5 @@ export interface ControlPorts {
   readonly reservations: Reservations;
   readonly audit: Audit;
   readonly rates: RateWindows;
+  readonly sessions: Sessions;
 }

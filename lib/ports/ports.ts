@@ -6,7 +6,6 @@ import type { DevKitPorts } from './devkit.ts';
 import type { MessagingPorts } from './jobs.ts';
 import type { RunRecordPorts } from './run-records.ts';
 import type { SchedulePorts } from './schedules.ts';
-import type { SessionPorts } from './sessions.ts';
 import type { SystemPorts } from './system.ts';
 import type { DefinitionPorts } from './versions.ts';
 import type { WatchingPorts } from './watching.ts';
@@ -22,5 +21,4 @@ export interface Ports
     DeploymentPorts,
     DevKitPorts,
     ControlPorts,
-    SessionPorts,
     WatchingPorts {}

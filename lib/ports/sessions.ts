@@ -43,7 +43,3 @@ export interface Sessions {
   /** Deletes the session. Repeating it has no effect. */
   delete(digest: string): Promise<void>;
 }
-
-export interface SessionPorts {
-  readonly sessions: Sessions;
-}

@@ -9,14 +9,7 @@ import { minMaskedLength } from '../../lib/egress/secret-mask.ts';
 import { keyCacheTtlMs, lastUseResolution } from '../../lib/service/access/authenticator.ts';
 import { maxFailuresRecorded } from '../../lib/service/access/failure-budget.ts';
 import { minIdempotencyTtl, payloadLimitBytes } from '../../lib/service/access/receive-webhook.ts';
-import { keySessionsRateLimit, sessionRateLimit } from '../../lib/service/access/rate-limiter.ts';
 import { secretCacheTtlMs } from '../../lib/service/access/secret-cache.ts';
-import {
-  sessionIdleTime,
-  sessionLifetime,
-  sessionLinkLifetime,
-  sessionUseResolution,
-} from '../../lib/service/access/sessions.ts';
 import { expiryGrace } from '../../lib/service/access/stored-settings.ts';
 import { toleranceLimits } from '../../lib/webhooks/provider.ts';
 import { pages } from './aws-quotas.ts';
@@ -45,34 +38,6 @@ export const access: LimitSection = {
       per: 'key',
       atLimit: 'the time of last use is exact to the hour: Stepwell writes it once for each hour of use',
       definedIn: ['lib/service/access/authenticator.ts'],
-    },
-    {
-      name: 'A link that signs in',
-      value: phrase`${seconds(sessionLinkLifetime)}, once`,
-      per: 'link',
-      atLimit: '`link_invalid` (401)',
-      definedIn: ['lib/service/access/sessions.ts'],
-    },
-    {
-      name: 'A session',
-      value: phrase`${hours(sessionLifetime)}, and ${hours(sessionIdleTime)} after its last use`,
-      per: 'session',
-      atLimit: '`session_invalid` (401): sign in again. It ends with its key too',
-      definedIn: ['lib/service/access/sessions.ts'],
-    },
-    {
-      name: 'Last use of a session',
-      value: minutes(sessionUseResolution),
-      per: 'session',
-      atLimit: 'Stepwell writes it at most this often, so an idle session can end this much earlier',
-      definedIn: ['lib/service/access/sessions.ts'],
-    },
-    {
-      name: 'Requests of sessions',
-      value: phrase`${count(sessionRateLimit)} a minute; ${count(keySessionsRateLimit)} for all sessions of a key`,
-      per: 'session',
-      atLimit: '`rate_limited` (429); apart from the limit of the key',
-      definedIn: ['lib/service/access/rate-limiter.ts'],
     },
     {
       name: 'Overlap of a rotation',

@@ -24,7 +24,7 @@ export const sessionUseResolution = minutes(5);
 const withheldScopes: readonly KeyScope[] = ['admin', 'world:proxy'];
 
 /** The scopes of a session of this key. The scope `admin` grants all others. */
-export const sessionScopes = ({ scopes }: Pick<ApiKey, 'scopes'>): readonly KeyScope[] =>
+const sessionScopes = ({ scopes }: Pick<ApiKey, 'scopes'>): readonly KeyScope[] =>
   keyScopes.filter((scope) => !withheldScopes.includes(scope) && (scopes.includes('admin') || scopes.includes(scope)));
 
 /** Creates a link for a key. @returns when it expires */
