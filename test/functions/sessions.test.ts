@@ -390,6 +390,22 @@ describe('what a session may do', () => {
     expect(outcome(await ask('POST', '/v1/runs/wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV/cancel'))).toEqual([403, 'missing_scope']);
   });
 
+  test('a session reads, streams and cancels runs of its own project only', async () => {
+    const { api, ask } = await signedIn();
+    const other = await signedIn(['admin'], { project: 'other' }, api);
+    const runId = await started(api, other.key, { graph: openGraph });
+    for (const [method, path] of [
+      ['GET', `/v1/runs/${runId}`],
+      ['GET', `/v1/runs/${runId}/events`],
+      ['POST', `/v1/runs/${runId}/cancel`],
+    ] as const)
+      expect(outcome(await ask(method, path))).toEqual([404, 'not_found']);
+    const stream = await ask('GET', `/v1/runs/${runId}/events`, { Accept: 'text/event-stream' });
+    expect([stream.status, stream.stream]).toEqual([404, undefined]);
+    expect((await ask('GET', '/v1/runs')).body['data']).toEqual([]);
+    expect((await other.ask('GET', `/v1/runs/${runId}`)).status).toBe(200);
+  });
+
   test('a stream opens by the cookie', async () => {
     const { api, key, ask } = await signedIn();
     const runId = await started(api, key, { graph: openGraph });
