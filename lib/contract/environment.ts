@@ -94,6 +94,7 @@ export const functionNames = [
   'code',
   'webhooks',
   'world',
+  'console',
   'sockets',
   'broadcaster',
   'traces',
