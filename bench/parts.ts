@@ -29,6 +29,7 @@ const parts: readonly { readonly part: string; readonly kinds: readonly (RunsKin
   { part: 'names of the DevKit', kinds: ['devkit-name'] },
   { part: 'apps of the DevKit', kinds: ['devkit-app'] },
   { part: 'tickets', kinds: ['ticket'] },
+  { part: 'sessions', kinds: ['session', 'session-link'] },
   { part: 'reader leases', kinds: ['reader-lease', 'streams'] },
   { part: 'runs of openworkflow', kinds: ['openworkflow'] },
   { part: 'snapshots', kinds: ['run', 'code', 'devkit'], sk: /^snapshot$/ },

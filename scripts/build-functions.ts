@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { type BuildOptions, type Plugin, build as bundle } from 'esbuild';
 import { bundleThreadFile, programThreadFile } from '../lib/bundles/thread-start.ts';
 import { type FunctionName, functionNames } from '../lib/contract/environment.ts';
+import { buildConsole } from './build-console.ts';
 import { sandboxFiles } from '../lib/nodes/sandbox/engine-files.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -33,6 +34,8 @@ const threads: Partial<Record<FunctionName, readonly { readonly name: string; re
 };
 /** The worker's script engine, which is placed beside its bundle. */
 const scriptFunction: FunctionName = 'worker';
+/** The page of the console and its assets are placed beside its bundle. */
+const consoleFunction: FunctionName = 'console';
 const require = createRequire(import.meta.url);
 
 /** Lambda provides credentials as environment variables. The other credential providers are a tenth of a bundle. */
@@ -187,6 +190,7 @@ export async function buildFunctions(
     const engine = readFileSync(require.resolve(sandboxFiles.engine.source));
     writeIfChanged(join(outdir, scriptFunction, sandboxFiles.engine.name), engine);
   }
+  if (names.includes(consoleFunction)) await buildConsole(join(outdir, consoleFunction));
   return names.map((name) => {
     const file = join(outdir, name, 'index.mjs');
     return { name, file, bytes: statSync(file).size };

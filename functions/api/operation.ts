@@ -14,27 +14,12 @@ import type {
 } from '../../lib/api/routes.ts';
 import { defined } from '../../lib/base/defined.ts';
 import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
-import type { KeyId, Scope } from '../../lib/engine/ids.ts';
-import type { JsonObject } from '../../lib/engine/json.ts';
 import { type Instant, iso } from '../../lib/engine/time.ts';
-import type { Trace } from '../../lib/engine/trace.ts';
-import type { KeyScope } from '../../lib/ports/control.ts';
 import { Authenticator } from '../../lib/service/access/authenticator.ts';
 import { FailureBudget } from '../../lib/service/access/failure-budget.ts';
 import { RateLimiter } from '../../lib/service/access/rate-limiter.ts';
 import type { Decider, Resolver } from '../../lib/service/decider.ts';
-
-/** The authenticated caller of a request. */
-export interface CallerContext {
-  /** the caller's project and environment; routes without a key ignore it */
-  readonly scope: Scope;
-  /** the caller's key; undefined on routes that need none */
-  readonly caller: KeyId | undefined;
-  /** scopes of the key */
-  readonly scopes: readonly KeyScope[];
-  /** trace of the request; runs that it starts continue the trace */
-  readonly trace: Trace;
-}
+import type { AuditNote, CallerContext } from './caller.ts';
 
 interface Request<Id extends OperationId> extends CallerContext {
   readonly params: ParamsOf<Id>;
@@ -56,16 +41,6 @@ export interface Refusal<Code extends ErrorCode = ErrorCode> {
   readonly refused: Code;
   readonly details?: ErrorResponseFields;
   readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** Additional facts for the audit trail entry of a request. */
-export interface AuditNote {
-  readonly resource: string;
-  /** project and environment of the entry, for requests without a key */
-  readonly scope?: Scope;
-  /** reason of a failed authentication */
-  readonly failedAuthentication?: string;
-  readonly facts?: JsonObject;
 }
 
 /** Text chunks that are sent as they arrive; undefined with status 204, which has no body. */

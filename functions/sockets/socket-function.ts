@@ -76,7 +76,7 @@ async function openSocket(tools: SocketTools, event: SocketEvent): Promise<Refus
   if (hasKeyInQuery(call)) return refuse('key_in_query');
   const notRecorded = tools.failures.startNewWindow();
   if (notRecorded > 0) tools.logger.warn('failed authentications were not recorded', { ...traceFields(trace), notRecorded });
-  const authenticated = await authenticate(tools, { acceptsTicket: true }, call);
+  const authenticated = await authenticate(tools, { acceptsTicket: true, credential: 'key' }, call);
   if (authenticated.kind !== 'authenticated') {
     const key = authenticated.kind === 'unauthorized' ? authenticated.key : undefined;
     await auditTrail(tools, connectRoute, call, trace).recordFailedAuthentication(authenticated.why, key);

@@ -1,7 +1,16 @@
 /** API keys, tickets and scopes: their formats, how they are generated and checked. */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { type Environment, type KeyId, environment, environmentPattern, keyId, keyIdPattern } from '../engine/ids.ts';
+import {
+  type Environment,
+  type KeyId,
+  type SessionId,
+  environment,
+  environmentPattern,
+  keyId,
+  keyIdPattern,
+  sessionId,
+} from '../engine/ids.ts';
 import type { KeyScope } from '../ports/control.ts';
 
 export interface PresentedKey {
@@ -79,6 +88,25 @@ export const ticketPattern = /^st_[A-Za-z0-9_-]{43}$/;
 
 /** @param random returns cryptographically random bytes */
 export const newTicket = (random: (count: number) => Uint8Array): string => `st_${Buffer.from(random(32)).toString('base64url')}`;
+
+/** The format of a link that signs a browser in: `sl_` and 256 random bits. */
+export const linkPattern = /^sl_[A-Za-z0-9_-]{43}$/;
+/** The format of the secret of a session, which only its cookie contains: `ss_` and 256 random bits. */
+export const sessionSecretPattern = /^ss_[A-Za-z0-9_-]{43}$/;
+
+const secretText = (prefix: string, bytes: Uint8Array): string => `${prefix}${Buffer.from(bytes).toString('base64url')}`;
+
+/** @param random returns cryptographically random bytes */
+export const newLink = (random: (count: number) => Uint8Array): string => secretText('sl_', random(32));
+
+/** @param random returns cryptographically random bytes */
+export const newSession = (random: (count: number) => Uint8Array): { readonly secret: string; readonly id: SessionId } => ({
+  secret: secretText('ss_', random(32)),
+  id: sessionId(secretText('ses_', random(16))),
+});
+
+/** The digest under which the secret of a link or a session is stored. */
+export const secretDigest = hashOf;
 
 /** The scope `admin` grants all others. */
 export const allows = (scopes: readonly KeyScope[], required: KeyScope): boolean =>

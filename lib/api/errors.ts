@@ -34,6 +34,25 @@ export const errorCatalogue = {
     message: 'The ticket is unknown, used, expired, for another run, or its key is no longer valid.',
     recovery: 'Create a new ticket: POST /v1/runs/{runId}/tickets.',
   },
+  session_invalid: {
+    status: 401,
+    category: 'key',
+    message: 'The session is unknown, signed out or expired, was idle for an hour, or its key is no longer valid.',
+    recovery: 'Sign in again: npx stepwell open.',
+  },
+  link_invalid: {
+    status: 401,
+    category: 'key',
+    message: 'The link is unknown, used or older than a minute, or its key is no longer valid.',
+    recovery: 'Create a new link: npx stepwell open, or POST /v1/sessions/links.',
+  },
+  cross_origin: {
+    status: 403,
+    category: 'caller',
+    message: 'The request uses a session or signs in or out, and does not provably come from a page of this API.',
+    recovery:
+      'Programs send a key in the header Authorization. The pages of the console send Sec-Fetch-Site: same-origin, or their own Origin.',
+  },
   https_required: {
     status: 400,
     category: 'caller',

@@ -6,6 +6,7 @@ import recordedExamples from './examples.json' with { type: 'json' };
 import { type ErrorCode, errorCatalogue } from './errors.ts';
 import { type Route, type RouteBody, errorsOf } from './route.ts';
 import { errorResponse } from './schemas/service.ts';
+import { secureSessionCookie } from './session-cookie.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 
@@ -40,6 +41,8 @@ const tags: Readonly<Record<string, { readonly name: string; readonly descriptio
   apps: { name: 'deployments', description: 'Deployments of code, and their apps' },
   queue: { name: 'code', description: 'What deployed code calls' },
   world: { name: 'code', description: 'What deployed code calls' },
+  sessions: { name: 'sessions', description: 'Signs people in to the console' },
+  session: { name: 'sessions', description: 'Signs people in to the console' },
   keys: { name: 'keys', description: 'API keys' },
   audit: { name: 'keys', description: 'API keys' },
   webhooks: { name: 'webhooks', description: 'Receives webhooks of other services' },
@@ -62,7 +65,15 @@ export const openApiDocument = (routes: readonly Route[], examples: ApiExamples 
       tags: [...new Map(Object.values(tags).map((tag) => [tag.name, tag])).values()],
       paths: pathsOf(routes, examples),
       components: {
-        securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'sw_<environment>_<keyId>_<secret>' } },
+        securitySchemes: {
+          key: { type: 'http', scheme: 'bearer', description: 'sw_<environment>_<keyId>_<secret>' },
+          session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: secureSessionCookie,
+            description: 'Set by /v1/sessions, and accepted from pages of the same origin only',
+          },
+        },
       },
     },
     { allowEmptySchema: { custom: true } },
@@ -83,8 +94,10 @@ const operation = (route: Route, example: ApiExamples[string]): ZodOpenApiOperat
   operationId: route.operationId,
   tags: [tagOf(route)],
   summary: route.summary,
-  security: route.scope === null ? [] : [{ key: [] }],
-  ...(route.scope === null ? {} : { description: `Requires a key with the scope \`${route.scope}\`.` }),
+  security: securityOf(route),
+  ...(route.scope === null
+    ? {}
+    : { description: `Requires a ${route.credential === 'session' ? 'session' : 'key'} with the scope \`${route.scope}\`.` }),
   requestParams: defined({
     path: route.params,
     query: route.query,
@@ -126,6 +139,13 @@ const operation = (route: Route, example: ApiExamples[string]): ZodOpenApiOperat
     ...errorResponses(errorsOf(route)),
   },
 });
+
+/** The alternatives of what a caller presents. */
+const securityOf = ({ scope, credential }: Route) => {
+  if (scope === null) return [];
+  const credentials: readonly ('key' | 'session')[] = credential === undefined ? ['key', 'session'] : [credential];
+  return credentials.map((name) => ({ [name]: [] }));
+};
 
 const streamOf = ({ streams }: Route) =>
   streams === undefined ? {} : { 'text/event-stream': { schema: z.string().meta({ description: streams.description }) } };

@@ -15,6 +15,8 @@ export interface Route {
   readonly servedBy: 'api' | 'events' | 'deployments' | 'library' | 'test-runs' | 'webhooks' | 'world';
   /** null: no key is required */
   readonly scope: KeyScope | null;
+  /** what the caller must present; absent: a key, or the cookie of a session */
+  readonly credential?: 'key' | 'session';
   readonly params?: z.ZodObject;
   /** the error code for an invalid path parameter; the same code as for an unknown resource */
   readonly invalidParamsCode?: ErrorCode;
@@ -61,12 +63,14 @@ const authenticationErrors = [
   'missing_scope',
   'rate_limited',
 ] as const satisfies readonly ErrorCode[];
+const sessionErrors = ['session_invalid', 'cross_origin'] as const satisfies readonly ErrorCode[];
 const bodyErrors = ['invalid_request', 'payload_too_large'] as const satisfies readonly ErrorCode[];
 
 export const errorsOf = (route: Route): readonly ErrorCode[] => [
   ...new Set<ErrorCode>([
     ...(route.allowsPlainHttp === true ? [] : ['https_required' as const]),
     ...(route.scope === null ? [] : authenticationErrors),
+    ...(route.scope === null || route.credential === 'key' ? [] : sessionErrors),
     ...(route.acceptsTicket === true ? ['ticket_invalid' as const] : []),
     ...(route.query === undefined ? [] : ['invalid_request' as const]),
     ...(route.body === undefined ? [] : bodyErrors),

@@ -9,6 +9,7 @@ import type { ErrorCode } from './errors.ts';
 import { auditRoutes, keyRoutes } from './key-routes.ts';
 import type { Route } from './route.ts';
 import { runRoutes, signalRoutes, tagRoutes, testRunRoutes, ticketRoutes } from './run-routes.ts';
+import { sessionRoutes } from './session-routes.ts';
 import { scheduleRoutes } from './schedule-routes.ts';
 import { healthRoutes, openApiRoutes } from './service-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
@@ -28,6 +29,7 @@ export const routes = [
   ...worldRoutes,
   ...keyRoutes,
   ...auditRoutes,
+  ...sessionRoutes,
   ...queryRoutes,
   ...tagRoutes,
   ...scheduleRoutes,

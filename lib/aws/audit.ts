@@ -1,7 +1,7 @@
 /** The audit trail in the control table: one partition for each scope and day, ordered by time. */
 import * as z from 'zod';
 import { jsonObject } from '../codec/events.ts';
-import { keyId } from '../codec/ids.ts';
+import { keyId, sessionId } from '../codec/ids.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { Scope } from '../engine/ids.ts';
 import { type Instant, days, instant, iso } from '../engine/time.ts';
@@ -81,6 +81,7 @@ const auditItem = itemSchema('an audit entry', {
   ),
   at: anyInstant,
   keyId: nullable(stringOf(keyId)),
+  session: optional(jsonOf(z.object({ id: sessionId, subject: z.string() }))),
   action: anyString,
   resource: anyString,
   result: stringOf(z.enum(['success', 'failure'])),

@@ -1,18 +1,18 @@
-/** Keys, reservations, the audit trail and rate windows in the control table. */
+/** Reservations in the control table, and the ports of access: keys, sessions, the audit trail, rate windows. */
 import { createHash } from 'node:crypto';
 import type { Makers } from '../base/lazy.ts';
 import { runId } from '../codec/ids.ts';
-import { read } from '../codec/unreadable.ts';
-import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
-import type { Scope, KeyId } from '../engine/ids.ts';
-import { type Instant, after, hours, iso } from '../engine/time.ts';
-import type { RateLane, Reservation, Reservations, RateWindows, ControlPorts } from '../ports/control.ts';
+import type { Scope } from '../engine/ids.ts';
+import type { Instant } from '../engine/time.ts';
+import type { Reservation, Reservations, ControlPorts } from '../ports/control.ts';
 import { DynamoAudit } from './audit.ts';
-import { expiry, number, text, numberAttribute, anyString, anyInstant, stringOf, itemSchema } from './item-schema.ts';
+import { number, text, anyString, anyInstant, stringOf, itemSchema } from './item-schema.ts';
 import { DynamoKeys } from './keys.ts';
+import { DynamoRateWindows } from './rate-windows.ts';
 import type { Resources } from './resources.ts';
 import { scopeKey } from './run-keys.ts';
+import { DynamoSessions } from './sessions.ts';
 import { type Key, type Table, partitionName } from './table.ts';
 
 /** The caller's key is arbitrary text, so the item is keyed by its digest. */
@@ -63,33 +63,10 @@ const reservationItem = itemSchema('a reservation', {
   owner: anyString,
 });
 
-/** Longer than any window, so that a counter expires only after its window. */
-const windowRetentionMs = hours(1);
-
-/** Request counters in the control table: one item for each API key and window. */
-export class DynamoRateWindows implements RateWindows {
-  readonly #table: Table;
-
-  constructor(table: Table) {
-    this.#table = table;
-  }
-
-  async take(keyId: KeyId, windowStart: Instant, count: number, lane?: RateLane): Promise<number> {
-    const changed = await this.#table.update(
-      { pk: partitionOf('rate', keyId), sk: lane === undefined ? iso(windowStart) : `${iso(windowStart)}#${lane}` },
-      {
-        expression: 'ADD taken :count SET #expiry = :expiry',
-        names: { '#expiry': controlTableKeys.expiry },
-        values: { ':count': number(count), ':expiry': expiry(after(windowStart, windowRetentionMs)) },
-      },
-    );
-    return read('a rate window', numberAttribute, changed?.['taken']);
-  }
-}
-
 export const controlPorts = (resources: Resources): Makers<ControlPorts> => ({
   keys: () => new DynamoKeys(resources.control),
   reservations: () => new DynamoReservations(resources.control),
   audit: () => new DynamoAudit(resources.control),
   rates: () => new DynamoRateWindows(resources.control),
+  sessions: () => new DynamoSessions(resources.control),
 });

@@ -1,4 +1,4 @@
-/** Client calls for deployments, messages to bundle runs, API keys and the audit trail. */
+/** Client calls for deployments, messages to bundle runs, API keys, links that sign people in, and the audit trail. */
 import { defined } from '../base/defined.ts';
 import { type CallOptions, sendRequest } from './send-request.ts';
 import type { ClientConfig } from './options.ts';
@@ -24,6 +24,7 @@ const listKeys = routeOf('listKeys');
 const revokeKey = routeOf('revokeKey');
 const rotateKey = routeOf('rotateKey');
 const listAudit = routeOf('listAudit');
+const createSessionLink = routeOf('createSessionLink');
 
 type Message = Pick<RequestBody<'publishMessage'>, 'queueName' | 'message'>;
 
@@ -184,6 +185,11 @@ export class ControlCalls {
   /** Only this response contains the text of the new key. */
   rotateKey(keyId: string, body: RequestBody<'rotateKey'> = {}, options?: CallOptions): Promise<ResponseBody<'rotateKey'>> {
     return sendRequest(this.#config, rotateKey, rotateKey.responses[201].schema, { params: { keyId }, body }, options);
+  }
+
+  /** Signs one browser in to the console, once and within a minute. It goes behind `#`, so that no server logs it: `/console/#link=…`. */
+  createSessionLink(options?: CallOptions): Promise<ResponseBody<'createSessionLink'>> {
+    return sendRequest(this.#config, createSessionLink, createSessionLink.responses[201].schema, {}, options);
   }
 
   /** One page, newest first; only the last page can be empty. */

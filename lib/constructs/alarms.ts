@@ -81,7 +81,16 @@ const watcherFunctions: readonly FunctionName[] = ['events', 'sockets', 'broadca
 const isWatcherFunction = (name: string): boolean => watcherFunctions.some((one) => one === name);
 /** It runs during a deployment only, and CloudFormation reports its failure. */
 const deploymentFunction: FunctionName = 'first-key';
-const requestFunctions: readonly FunctionName[] = ['api', 'events', 'deployments', 'library', 'test-runs', 'webhooks', 'world'];
+const requestFunctions: readonly FunctionName[] = [
+  'api',
+  'events',
+  'deployments',
+  'library',
+  'test-runs',
+  'webhooks',
+  'world',
+  'console',
+];
 
 export const alarmEntries: readonly AlarmEntry[] = [
   {

@@ -129,7 +129,10 @@ function functionGraphs({ functions }: DashboardResources): readonly Graph[] {
     {
       title: 'Throttles by function',
       unit: 'invocations',
-      metrics: operationFunctions.map(([name, { lambda }]) => lambda.metricThrottles({ ...sum, label: name })),
+      // A dashboard in the free tier has at most 50 metrics. The gateway's 5xx errors show a throttled page.
+      metrics: operationFunctions
+        .filter(([name]) => name !== 'console')
+        .map(([name, { lambda }]) => lambda.metricThrottles({ ...sum, label: name })),
     },
   ];
 }

@@ -65,6 +65,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       ...startRunPermissions,
       'list deployments',
       'authenticate keys',
+      'accept sessions',
       'list runs',
       'list external-worker runs',
       'read external-worker runs',
@@ -85,6 +86,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'read runs',
       'read external-worker runs',
       'authenticate keys',
+      'accept sessions',
       'redeem tickets',
       'manage reader leases',
       'read payloads',
@@ -99,6 +101,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     permissions: [
       'read runs',
       'authenticate keys',
+      'accept sessions',
       'manage deployments',
       'find uses of workflows',
       'store artifacts',
@@ -109,13 +112,15 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     ],
   },
   library: {
-    description: 'Manages lenses, queries, schedules, keys and the audit trail; serves the OpenAPI document',
+    description: 'Manages lenses, queries, schedules, keys, sessions and the audit trail; serves the OpenAPI document',
     extraEnvironment: ['corsOrigins'],
     memoryMb: 512,
     timeoutSeconds: 29,
     permissions: [
       'authenticate keys',
+      'accept sessions',
       'manage keys',
+      'sign people in',
       'read the audit trail',
       'manage lenses and queries',
       'manage schedule records',
@@ -133,6 +138,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'read runs',
       'write runs',
       'authenticate keys',
+      'accept sessions',
       'read run definitions',
       // The snapshot of a long run is a payload object.
       'read payloads',
@@ -246,6 +252,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     timeoutSeconds: 29,
     permissions: [
       'authenticate keys',
+      'accept sessions',
       'read runs',
       'create runs of the DevKit',
       'write runs of the DevKit',
@@ -266,6 +273,13 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'set timers',
       'publish events',
     ],
+  },
+  console: {
+    description: 'Serves the page of the console and its assets',
+    // Large enough to answer a cold start soon. It reads files of its bundle only.
+    memoryMb: 512,
+    timeoutSeconds: 29,
+    permissions: [],
   },
   sockets: {
     description: 'Accepts WebSocket connections and subscriptions to runs',

@@ -49,6 +49,8 @@ const functionsByPath = {
   queries: 'library',
   schedules: 'library',
   keys: 'library',
+  sessions: 'library',
+  session: 'library',
   audit: 'library',
   'openapi.json': 'library',
 } as const satisfies Record<string, FunctionName>;
@@ -156,6 +158,16 @@ export class HttpApi extends Construct {
     if (stopFunction !== undefined) {
       const stop = new apigateway.LambdaIntegration(stopFunction, { scopePermissionToMethod: false });
       run.addResource('stop').addMethod('ANY', stop);
+    }
+    const consoleFunction = functionFor('console');
+    if (consoleFunction !== undefined) {
+      const page = new apigateway.LambdaIntegration(consoleFunction, {
+        scopePermissionToMethod: false,
+        // The gateway passes streamed bytes on as they are, so compressed assets need no binary media types.
+        responseTransferMode: apigateway.ResponseTransferMode.STREAM,
+      });
+      const root = this.restApi.root.addResource('console');
+      for (const resource of [root, root.addProxy({ anyMethod: false })]) resource.addMethod('ANY', page);
     }
     if (events === undefined) return;
     runEvents.addMethod(

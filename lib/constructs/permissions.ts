@@ -140,6 +140,8 @@ export const permissions = {
     environment: ['controlTable'],
     records: { control: { key: 'gn', rate: 'u', audit: 'p' } },
   },
+  /** Reads the session of a person and records its use. */
+  'accept sessions': { environment: ['controlTable'], records: { control: { session: 'gn' } } },
   /** Reads the workflow version or deployment of a run and of the child runs that it starts. */
   'read run definitions': {
     environment: ['controlTable'],
@@ -186,6 +188,8 @@ export const permissions = {
   },
   /** API keys and their listings. */
   'manage keys': { environment: ['controlTable'], records: { control: { key: 'gpu', keys: 'qp' } } },
+  /** Links that sign a person in, and the sessions that they start. */
+  'sign people in': { environment: ['controlTable'], records: { control: { 'session-link': 'gpu', session: 'gpd' } } },
   'read the audit trail': { environment: ['controlTable'], records: { control: { audit: 'q' } } },
   /** The last minute that the sweep has completed. */
   'record sweep progress': { environment: ['controlTable'], records: { control: { sweep: 'gu' } } },

@@ -24,7 +24,7 @@ const actionLetters = Object.keys(actions).filter((letter): letter is ActionLett
  */
 const batchLetter: ActionLetter = 'b';
 
-/** g: get, b: batch get, q: query, p: put, u: update, d: delete, n: record when an API key was last used. */
+/** g: get, b: batch get, q: query, p: put, u: update, d: delete, n: record when an API key or a session was last used. */
 export interface RecordGrants {
   readonly runs?: { readonly [Kind in RunsKind]?: string };
   readonly control?: { readonly [Kind in ControlKind]?: string };
@@ -49,10 +49,10 @@ export function recordStatements(
         partitionCondition(...kinds.map(partitionPattern)),
       ),
     );
-    const includesKeyUse = [...granted.values()].some((letterSet) => letterSet.has('n'));
+    const usedKinds = [...granted].filter(([, letterSet]) => letterSet.has('n')).map(([kind]) => kind);
     return [
       ...statements.filter(({ actions: { length } }) => length > 0),
-      ...(includesKeyUse ? [keyUseStatement(tables.control)] : []),
+      ...(usedKinds.length > 0 ? [useStatement(tables[table], usedKinds)] : []),
     ];
   });
 }
@@ -72,11 +72,11 @@ function grantedKinds(
 }
 
 /**
- * A function that authenticates a key may update only its last use. The update must not return other attributes of the key.
+ * A function that authenticates a key or a session may update only its last use. The update must not return other attributes.
  * (DynamoDB Developer Guide, "Using IAM policy conditions for fine-grained access control")
  */
-const keyUseStatement = (tableArn: string) => {
-  const { Null, ...conditions } = partitionCondition(partitionPattern('key'));
+const useStatement = (tableArn: string, kinds: readonly (RunsKind | ControlKind)[]) => {
+  const { Null, ...conditions } = partitionCondition(...kinds.map(partitionPattern));
   return allow([actions.u], [tableArn], {
     ...conditions,
     'ForAllValues:StringEquals': { 'dynamodb:Attributes': ['pk', 'sk', 'lastUsedAt'] },

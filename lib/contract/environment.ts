@@ -98,6 +98,7 @@ export const functionNames = [
   'code',
   'webhooks',
   'world',
+  'console',
   'sockets',
   'broadcaster',
   'traces',

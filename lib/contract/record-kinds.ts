@@ -18,6 +18,8 @@ export const recordKinds = {
     key: 'an API key',
     keys: "pointers to a project's API keys",
     ticket: 'a ticket to watch a run',
+    'session-link': 'a link that signs a person in, once',
+    session: 'the session of a signed-in person',
     rate: 'request counts of an API key, by minute',
     setting: 'versions of a large setting of the installation',
     'reader-lease': 'the stream that holds the lease of a named reader',

@@ -28,6 +28,8 @@ export type KeyId = Brand<string, 'KeyId'>;
 export type SignalId = Brand<string, 'SignalId'>;
 /** A schedule, by the name that its author chose. */
 export type ScheduleId = Brand<string, 'ScheduleId'>;
+/** A signed-in person's session. It is no secret: audit entries name it. */
+export type SessionId = Brand<string, 'SessionId'>;
 /** An open WebSocket connection, as API Gateway names it. */
 export type ConnectionId = Brand<string, 'ConnectionId'>;
 /** Identifies the writer of a commit: one per attempt at a commit number, unchanged over retries of the put. */
@@ -58,6 +60,7 @@ export const deploymentIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 export const appNamePattern = /^(?:@[A-Za-z0-9~_-][A-Za-z0-9._~-]{0,211}\/)?[A-Za-z0-9~_-][A-Za-z0-9._~-]{0,213}$/;
 export const keyIdPattern = /^[0-9A-Za-z]{8,32}$/;
 export const signalIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
+const sessionIdPattern = /^ses_[A-Za-z0-9_-]{22}$/;
 /** Base64 with padding, as API Gateway creates it. */
 const connectionIdPattern = /^[A-Za-z0-9+/=_-]{1,128}$/;
 export const scheduleIdPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
@@ -96,6 +99,7 @@ export const deploymentId = patternId<DeploymentId>('a deployment id', deploymen
 export const appName = patternId<AppName>('a name of an app', appNamePattern);
 export const keyId = patternId<KeyId>('a key id', keyIdPattern);
 export const scheduleId = patternId<ScheduleId>('a schedule id', scheduleIdPattern);
+export const sessionId = patternId<SessionId>('a session id', sessionIdPattern);
 export const connectionId = patternId<ConnectionId>('a connection id', connectionIdPattern);
 export const signalId = patternId<SignalId>('a signal id', signalIdPattern);
 export const correlationId = patternId<CorrelationId>('a correlation id', correlationIdPattern);

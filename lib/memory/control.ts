@@ -18,6 +18,7 @@ import type {
 } from '../ports/control.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
+import { MemorySessions } from './sessions.ts';
 
 /** Idempotency reservations and rate windows in memory. */
 class MemoryReservations implements Reservations {
@@ -162,4 +163,5 @@ export const memoryControl = () => ({
   reservations: new MemoryReservations(),
   audit: new MemoryAudit(),
   rates: new MemoryRateWindows(),
+  sessions: new MemorySessions(),
 });

@@ -1,7 +1,8 @@
 /** Control-plane records of access: API keys, idempotency reservations, the audit trail, rate windows. */
-import type { Environment, KeyId, ProjectId, RunId, Scope } from '../engine/ids.ts';
+import type { Environment, KeyId, ProjectId, RunId, Scope, SessionId } from '../engine/ids.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
+import type { SessionIdentity, Sessions } from './sessions.ts';
 
 export const keyScopes = [
   'trigger:write',
@@ -97,6 +98,8 @@ export interface AuditEntry {
   readonly at: Instant;
   /** null if the request named no known key */
   readonly keyId: KeyId | null;
+  /** the signed-in person; absent: a program sent the key */
+  readonly session?: SessionIdentity;
   /** null if authentication failed before a scope was known */
   readonly scope: Scope | null;
   readonly action: string;
@@ -132,8 +135,11 @@ export interface Audit {
   ): Promise<AuditPage>;
 }
 
-/** Requests of the World of the Workflow DevKit: a run sends several for each step. */
-export type RateLane = 'world';
+/**
+ * Requests that are counted apart from the others of a key: those of the World of the Workflow DevKit, because a run sends several for
+ * each step; those of one session; and those of all sessions of the key together.
+ */
+export type RateLane = 'world' | 'sessions' | `session:${SessionId}`;
 
 export interface RateWindows {
   /**
@@ -148,4 +154,5 @@ export interface ControlPorts {
   readonly reservations: Reservations;
   readonly audit: Audit;
   readonly rates: RateWindows;
+  readonly sessions: Sessions;
 }

@@ -12,9 +12,12 @@ beforeAll(async () => {
   sizes = await measureBundles(mkdtempSync(join(tmpdir(), 'stepwell-sizes-')));
 });
 
+/** A bundle below this lacks its code. The console reads files and has no adapters. */
+const minBytesOf = (name: (typeof functionNames)[number]): number => (name === 'console' ? 5_000 : 100_000);
+
 test.each(functionNames)('the handler of %s is within its limit', (name) => {
   const size = sizes.find((one) => one.name === name);
-  expect(size?.handlerBytes).toBeGreaterThan(100_000);
+  expect(size?.handlerBytes).toBeGreaterThan(minBytesOf(name));
   expect(size?.handlerBytes).toBeLessThanOrEqual(maxBytesOf(name));
 });
 

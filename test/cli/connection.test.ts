@@ -5,7 +5,11 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { dataIn, errorIn, expectExit, createFolder, createTestCli } from './test-cli.ts';
 
-const noInstallation = () => Promise.resolve(Response.json({ data: [], cursor: null, hasMore: false }));
+/** Answers with empty lists, and with a link. */
+const noInstallation = async (to: string | URL = ''): Promise<Response> =>
+  String(to).endsWith('/v1/sessions/links')
+    ? Response.json({ link: 'sl_x', expiresAt: '2026-01-01T00:01:00.000Z' }, { status: 201 })
+    : Response.json({ data: [], cursor: null, hasMore: false });
 let home: string;
 let cwd: string;
 beforeEach(() => {
@@ -15,7 +19,7 @@ beforeEach(() => {
 
 const cliIn = (env: Readonly<Record<string, string>> = {}) =>
   createTestCli({ env: { HOME: home, ...env }, cwd, fetch: noInstallation });
-const opened = z.strictObject({ url: z.string(), source: z.string(), openApi: z.string() });
+const opened = z.strictObject({ url: z.string(), source: z.string(), console: z.string() });
 const write = (path: string, text: string, mode = 0o600): string => {
   writeFileSync(path, text, { mode });
   return path;
@@ -111,14 +115,17 @@ describe('the order of sources', () => {
 });
 
 describe('open', () => {
-  test('opens the OpenAPI document in an interactive terminal', async () => {
-    const env = { STEPWELL_URL: 'https://api.example.com' };
-    const interactive = createTestCli({ env, isInteractive: true });
-    expect((await interactive.type('open')).out).toBe('https://api.example.com\n');
-    expect(interactive.openedUrls).toEqual(['https://api.example.com/v1/openapi.json']);
-    const other = createTestCli({ env });
+  test('opens the console with a link in an interactive terminal, and sends nothing with --no-browser', async () => {
+    const env = { STEPWELL_URL: 'https://api.example.com', STEPWELL_API_KEY: 'sw_key' };
+    const interactive = createTestCli({ env, isInteractive: true, fetch: noInstallation });
+    const page = 'https://api.example.com/console/#link=sl_x';
+    expect((await interactive.type('open')).out).toBe(`${page}\n`);
+    expect(interactive.openedUrls).toEqual([page]);
+    const other = createTestCli({ env, fetch: noInstallation });
     await other.type('open');
-    await interactive.type('open', '--no-browser');
+    const { length } = interactive.sent;
+    expect((await interactive.type('open', '--no-browser')).out).toBe('https://api.example.com\n');
+    expect(interactive.sent).toHaveLength(length);
     expect([other.openedUrls.length, interactive.openedUrls.length]).toEqual([0, 1]);
   });
 });

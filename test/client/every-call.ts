@@ -17,10 +17,10 @@ const manifest: Parameters<StepwellClient['createDeployment']>[0] = {
 
 /** Calls of the Workflow DevKit's World: its package makes them, and the client has none for them. */
 type WorldCall = Exclude<OperationOf<'world'>, 'publishMessage' | 'getWorldDeploymentId'>;
-/** Webhooks are sent by their providers, so the client has no call for them. */
+/** Webhooks are sent by their providers, and sessions belong to browsers, so the client has no call for them. */
 type ClientRoute = Exclude<
   (typeof routes)[number],
-  { readonly scope: null; readonly action: string } | { readonly operationId: WorldCall }
+  { readonly scope: null; readonly action: string } | { readonly credential: 'session' } | { readonly operationId: WorldCall }
 >;
 export type ClientOperation = ClientRoute['operationId'];
 export type ClientMutation = Extract<ClientRoute, { action: string }>['operationId'];
@@ -85,13 +85,16 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   listKeys: (client) => client.listKeys(),
   revokeKey: (client) => client.revokeKey('12345678'),
   rotateKey: (client) => client.rotateKey('12345678'),
+  createSessionLink: (client) => client.createSessionLink(),
   listAudit: (client) => client.listAudit(),
 };
 
 type CalledRoute = Route & { readonly operationId: ClientOperation };
 const ofTheClient: ReadonlySet<string> = new Set(['publishMessage', 'getWorldDeploymentId']);
 const hasClientCall = (route: Route): route is CalledRoute =>
-  (route.scope !== null || route.action === undefined) && (route.servedBy !== 'world' || ofTheClient.has(route.operationId));
+  (route.scope !== null || route.action === undefined) &&
+  route.credential !== 'session' &&
+  (route.servedBy !== 'world' || ofTheClient.has(route.operationId));
 const callsByRoute: readonly Route[] = routes;
 export const allRoutes: readonly CalledRoute[] = callsByRoute.filter(hasClientCall);
 

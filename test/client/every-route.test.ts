@@ -28,6 +28,7 @@ const isIdempotent: Readonly<Record<ClientMutation, boolean>> = {
   createWorkflow: false,
   publishVersion: false,
   createTicket: false,
+  createSessionLink: false,
   createQuery: false,
   publishQueryVersion: false,
   createLens: false,

@@ -20,12 +20,14 @@ import { EventBridgeNotices } from '../../lib/aws/notices.ts';
 import { DynamoConcurrencySlots } from '../../lib/aws/concurrency-slots.ts';
 import { DynamoSignals } from '../../lib/aws/signals.ts';
 import { dynamoLenses, dynamoQueries, dynamoWorkflows } from '../../lib/aws/published.ts';
-import { DynamoRateWindows, DynamoReservations } from '../../lib/aws/control.ts';
+import { DynamoReservations } from '../../lib/aws/control.ts';
+import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoExternalLogs } from '../../lib/aws/external-logs.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { noMetrics } from '../../lib/aws/metrics.ts';
 import { DynamoSchedules } from '../../lib/aws/schedules.ts';
+import { DynamoSessions } from '../../lib/aws/sessions.ts';
 import { DynamoStreams, DynamoReaderLeases, DynamoTickets } from '../../lib/aws/watching.ts';
 import { SystemIds } from '../../lib/aws/system.ts';
 import { SchedulerTimers } from '../../lib/aws/scheduler.ts';
@@ -121,6 +123,7 @@ export const startAwsEnvs = async (implementation = usualTables): Promise<AwsEnv
         recurrences: memoryPorts().recurrences,
         metrics: noMetrics,
         tickets: new DynamoTickets(control),
+        sessions: new DynamoSessions(control),
         readerLeases: new DynamoReaderLeases(control),
         deletions: new DynamoDeletions(control),
         deployments: new DynamoDeployments(control),

@@ -7,7 +7,8 @@ import { DynamoDeletions } from '../../lib/aws/deletions.ts';
 import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
 import { dynamoLenses, dynamoQueries, dynamoWorkflows } from '../../lib/aws/published.ts';
-import { DynamoRateWindows, DynamoReservations } from '../../lib/aws/control.ts';
+import { DynamoReservations } from '../../lib/aws/control.ts';
+import { DynamoRateWindows } from '../../lib/aws/rate-windows.ts';
 import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { DynamoSchedules } from '../../lib/aws/schedules.ts';
@@ -18,6 +19,7 @@ import { DynamoExternalLogs } from '../../lib/aws/external-logs.ts';
 import { DynamoExternalRuns } from '../../lib/aws/external-runs.ts';
 import { DynamoSockets } from '../../lib/aws/sockets.ts';
 import { DynamoStoredSettings } from '../../lib/aws/stored-settings.ts';
+import { DynamoSessions } from '../../lib/aws/sessions.ts';
 import { DynamoStreams, DynamoReaderLeases, DynamoTickets } from '../../lib/aws/watching.ts';
 import { allOf } from '../../lib/aws/table.ts';
 import { controlSuite } from './control.suite.ts';
@@ -38,6 +40,7 @@ import { socketsSuite } from './sockets.suite.ts';
 import { storedSettingsSuite } from './stored-settings.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { readerLeasesSuite } from './reader-leases.suite.ts';
+import { sessionsSuite } from './sessions.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
 import { versionsSuite } from './versions.suite.ts';
 
@@ -107,6 +110,8 @@ for (const { name, start } of dynamoImplementations) {
     socketsSuite({ name, open: async () => ({ port: new DynamoSockets(await createControlTable(client)), close }) });
 
     readerLeasesSuite({ name, open: async () => ({ port: new DynamoReaderLeases(await createControlTable(client)), close }) });
+    sessionsSuite({ name, open: async () => ({ port: new DynamoSessions(await createControlTable(client)), close }) });
+
     ticketsSuite({ name, open: async () => ({ port: new DynamoTickets(await createControlTable(client)), close }) });
 
     controlSuite({

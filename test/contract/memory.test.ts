@@ -32,6 +32,7 @@ import { socketsSuite } from './sockets.suite.ts';
 import { storedSettingsSuite } from './stored-settings.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { readerLeasesSuite } from './reader-leases.suite.ts';
+import { sessionsSuite } from './sessions.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
 import { watchesSuite } from './watches.suite.ts';
 import { timersSuite } from './timers.suite.ts';
@@ -91,6 +92,7 @@ watchesSuite({
   },
 });
 ticketsSuite({ name, open: open(({ tickets }) => tickets) });
+sessionsSuite({ name, open: open(({ sessions }) => sessions) });
 readerLeasesSuite({ name, open: open(({ readerLeases }) => readerLeases) });
 artifactsSuite({
   name,

@@ -87,6 +87,10 @@ const endedCode = async (name: string, status: string): Promise<string> => {
 };
 const rerunFrom = (runId: string, fromNode: string) =>
   cloud.call('POST', `/v1/runs/${runId}/rerun`, { fromNode }, { 'idempotency-key': runId });
+const fetchWithoutKey = async (method: string, path: string, headers: Readonly<Record<string, string>> = {}, body?: object) => {
+  const answer = await fetch(`${cloud.url}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  return { status: answer.status, body: await answer.json() };
+};
 const unknownRunId = 'wrun_00000000000000000000000000';
 
 describe('refused requests', () => {
@@ -98,6 +102,14 @@ describe('refused requests', () => {
       const answer = await fetch(`${cloud.url}/v1/runs/${unknownRunId}/events?ticket=st_${'x'.repeat(43)}`);
       return { status: answer.status, body: await answer.json() };
     },
+    session_invalid: () => {
+      const port = new URL(cloud.url).port;
+      const cookie = { cookie: `stepwell_${port}=ss_${'x'.repeat(43)}`, 'sec-fetch-site': 'same-origin' };
+      return fetchWithoutKey('GET', '/v1/runs', cookie);
+    },
+    link_invalid: () =>
+      fetchWithoutKey('POST', '/v1/sessions/exchange', { 'sec-fetch-site': 'same-origin' }, { link: `sl_${'x'.repeat(43)}` }),
+    cross_origin: () => fetchWithoutKey('DELETE', '/v1/session'),
     // The local API accepts http by its settings; this cloud requires https.
     https_required: async () => {
       const strict = await startInProcessCloud({ 'stepwell:requireHttps': true });

@@ -48,6 +48,9 @@ const settled = (text: string): string =>
     .replaceAll(/"durationMs": ?\d+/g, '"durationMs":0')
     .replaceAll(/"createdBy": ?"[^"]+"/g, '"createdBy":""')
     .replaceAll(/"ticket": ?"st_[^"]+"/g, '"ticket":"st_"')
+    .replaceAll(/"link": ?"sl_[\w-]{43}"/g, '"link":"sl_"')
+    .replaceAll(/"id": ?"ses_[\w-]{22}"/g, '"id":"ses_"')
+    .replaceAll(/"subject": ?"key:[^"]+"/g, '"subject":"key:"')
     .replaceAll(/"url": ?"http[^"]+"/g, '"url":""');
 
 /** The runs of the registered application never end, because nothing is at its address. */

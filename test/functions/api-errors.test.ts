@@ -76,6 +76,15 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     return api.call('GET', '/v1/runs', { query: { api_key: key } });
   },
   ticket_invalid: () => http().call('GET', `/v1/runs/${unknownRun}/events`, { query: { ticket: `st_${'x'.repeat(43)}` } }),
+  session_invalid: () => {
+    const Cookie = `__Host-stepwell=ss_${'x'.repeat(43)}`;
+    return http().call('GET', '/v1/runs', { headers: { Cookie, 'Sec-Fetch-Site': 'same-origin' } });
+  },
+  link_invalid: () => {
+    const body = { link: `sl_${'x'.repeat(43)}` };
+    return http().call('POST', '/v1/sessions/exchange', { body, headers: { 'Sec-Fetch-Site': 'same-origin' } });
+  },
+  cross_origin: () => http().call('DELETE', '/v1/session', { headers: { 'Sec-Fetch-Site': 'cross-site' } }),
   https_required: () => http().call('GET', '/v1/runs', { headers: { 'X-Forwarded-Proto': 'http' } }),
   invalid_signature: () => http().call('POST', '/v1/webhooks/git', delivery('{}', { secret: 'another' })),
   unknown_provider: () => http().call('POST', '/v1/webhooks/nobody', delivery('{}')),

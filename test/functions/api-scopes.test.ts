@@ -1,12 +1,17 @@
 /** Scopes and routes, each with each, from the table itself. */
 import { describe, expect, test } from 'vitest';
+import type { Route } from '../../lib/api/route.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { keyScopes } from '../../lib/ports/control.ts';
 import { http } from './http.ts';
 
 const pathOf = (path: string): string =>
   path.replace('{runId}', 'wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV').replace('{name}', 'flow').replace('{keyId}', 'unknownkey');
-const keyed = routes.flatMap((route) => (route.scope === null ? [] : [{ ...route, id: `${route.method} ${route.path}` }]));
+/** Of a session alone: test/functions/sessions.test.ts. */
+const acceptsNoKey = ({ credential }: Route): boolean => credential === 'session';
+const keyed = routes.flatMap((route) =>
+  route.scope === null || acceptsNoKey(route) ? [] : [{ ...route, id: `${route.method} ${route.path}` }],
+);
 
 describe.each(keyed)('$id', ({ method, path, scope }) => {
   test('a socket without a valid key is refused', async () => {
@@ -34,8 +39,15 @@ describe.each(keyed)('$id', ({ method, path, scope }) => {
 
 test('routes without a scope answer without a key', async () => {
   const open = routes.filter(({ scope }) => scope === null);
-  expect(open.map(({ operationId }) => operationId)).toEqual(['getHealth', 'getOpenApi', 'receiveWebhook']);
-  for (const { method, path, responses } of open.filter(({ operationId }) => operationId !== 'receiveWebhook')) {
+  expect(open.map(({ operationId }) => operationId)).toEqual([
+    'getHealth',
+    'getOpenApi',
+    'exchangeSessionLink',
+    'createSession',
+    'deleteSession',
+    'receiveWebhook',
+  ]);
+  for (const { method, path, responses } of open.filter(({ operationId }) => ['getHealth', 'getOpenApi'].includes(operationId))) {
     expect([(await http().call(method, path)).status]).toEqual(Object.keys(responses).map(Number));
   }
   expect((await http().call('POST', '/v1/webhooks/git')).status).toBe(401);

@@ -74,17 +74,19 @@ export interface Http {
  * @param change replaces ports of the world
  * @param maxStreams of events at once; default: as many as come
  * @param corsOrigins of pages that may call it; default: none
+ * @param requiresHttps as on AWS; false: as on one machine
  */
 export const http = (
   change: (world: MemoryPorts) => Partial<MemoryPorts> = () => ({}),
   maxStreams?: number,
   corsOrigins: readonly string[] = [],
+  requiresHttps = true,
 ): Http => {
   const made = memoryPorts();
   const world = { ...made, ...change(made) };
   const deps = {
     ...world,
-    settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true, maxStreams, corsOrigins },
+    settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps, maxStreams, corsOrigins },
   };
   const logs: { level: string; message: string; facts: unknown }[] = [];
   const log =
@@ -160,7 +162,7 @@ const functionOf = (
   if (path.startsWith('/v1/webhooks')) return 'webhooks';
   if (/^\/v1\/(world|queue)/.test(path)) return 'world';
   if (/^\/v1\/(deployments|apps)/.test(path)) return 'deployments';
-  if (/^\/v1\/(lenses|queries|schedules|keys|audit|openapi\.json)/.test(path)) return 'library';
+  if (/^\/v1\/(lenses|queries|schedules|keys|sessions?|audit|openapi\.json)/.test(path)) return 'library';
   return method === 'GET' && /^\/v1\/runs\/[^/]+\/events$/.test(path) ? 'events' : 'api';
 };
 

@@ -66,6 +66,7 @@ test('a function has the time that its caller waits, and no more', () => {
     StepwellFunctionsCodeFunction: 900,
     StepwellFunctionsWebhooksFunction: 29,
     StepwellFunctionsWorldFunction: 29,
+    StepwellFunctionsConsoleFunction: 29,
     StepwellFunctionsSocketsFunction: 29,
     StepwellFunctionsBroadcasterFunction: 120,
     StepwellFunctionsFirstKeyFunction: 180,

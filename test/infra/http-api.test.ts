@@ -37,6 +37,8 @@ const uriOf = ({ integration }: Route) => written(integration['Uri']);
 test('no resource hides routes of the API: each one accepts every method', () => {
   const paths = new Set(routes.map(({ path }) => path));
   expect([...paths].toSorted()).toEqual([
+    '/console',
+    '/console/{proxy+}',
     '/devkit',
     '/devkit/{proxy+}',
     '/v1',
@@ -63,6 +65,10 @@ test('no resource hides routes of the API: each one accepts every method', () =>
     '/v1/runs/{runId}/{proxy+}',
     '/v1/schedules',
     '/v1/schedules/{proxy+}',
+    '/v1/session',
+    '/v1/session/{proxy+}',
+    '/v1/sessions',
+    '/v1/sessions/{proxy+}',
     '/v1/webhooks',
     '/v1/webhooks/{proxy+}',
     '/v1/world',
@@ -82,14 +88,20 @@ test('no resource hides routes of the API: each one accepts every method', () =>
       queries: 'Library',
       schedules: 'Library',
       keys: 'Library',
+      session: 'Library',
+      sessions: 'Library',
       audit: 'Library',
       'openapi.json': 'Library',
     };
-    const ofApps = path.startsWith('/devkit') ? 'Webhooks' : undefined;
-    const name = path.endsWith('/stop') ? 'TestRuns' : (ofApps ?? names[own] ?? 'Api');
+    const ofPrefix = path.startsWith('/devkit') ? 'Webhooks' : path.startsWith('/console') ? 'Console' : undefined;
+    const name = path.endsWith('/stop') ? 'TestRuns' : (ofPrefix ?? names[own] ?? 'Api');
     const any = routes.find((route) => route.path === path && route.method === 'ANY');
     const { id } = byId(runtime, `StepwellFunctions${name}Function`);
-    expect(any === undefined ? '' : uriOf(any), path).toContain(`2015-03-31/functions/<${id}.Arn>/invocations`);
+    const operation =
+      name === 'Console'
+        ? '2021-11-15/functions/<ID.Arn>/response-streaming-invocations'
+        : '2015-03-31/functions/<ID.Arn>/invocations';
+    expect(any === undefined ? '' : uriOf(any), path).toContain(operation.replace('ID', id));
   }
 });
 
@@ -105,11 +117,19 @@ test('without the deployments function, the api function serves its routes', () 
   expect(without.filter(({ path }) => path.startsWith('/v1/deployments'))).toEqual([]);
 });
 
-test('only the events of a run are streamed', () => {
-  const streamed = routes.filter(({ integration }) => integration['ResponseTransferMode'] === 'STREAM');
-  expect(streamed.map(({ method: verb, path }) => [verb, path])).toEqual([['GET', '/v1/runs/{runId}/events']]);
+test('only the events of a run and the console are streamed', () => {
+  const streamed = routes
+    .filter(({ integration }) => integration['ResponseTransferMode'] === 'STREAM')
+    .toSorted((one, other) => (one.path < other.path ? 1 : -1));
+  expect(streamed.map(({ method: verb, path }) => [verb, path])).toEqual([
+    ['GET', '/v1/runs/{runId}/events'],
+    ['ANY', '/console/{proxy+}'],
+    ['ANY', '/console'],
+  ]);
   expect(streamed.map(uriOf)).toEqual([
     expect.stringMatching(/2021-11-15\/functions\/<StepwellFunctionsEventsFunction.*>\/response-streaming-invocations$/),
+    expect.stringMatching(/<StepwellFunctionsConsoleFunction.*>\/response-streaming-invocations$/),
+    expect.stringMatching(/<StepwellFunctionsConsoleFunction.*>\/response-streaming-invocations$/),
   ]);
   expect(streamed[0]?.integration).toMatchObject({ TimeoutInMillis: 900_000, Type: 'AWS_PROXY' });
 });

@@ -131,6 +131,7 @@ describe('in any recorded state', () => {
       signal: ['api', 'test-runs', 'worker', 'collect', 'sweep', 'dead-letter', 'webhooks'],
       idempotency: ['api', 'test-runs', 'worker', 'webhooks', 'world'],
       slots: ['worker'],
+      session: ['library'],
     };
     for (const { table, kind } of kinds) expect(may('d', `${table}: ${kind}`), kind).toEqual(owners[kind] ?? []);
   });
@@ -179,6 +180,14 @@ describe('in any recorded state', () => {
       expect(matrix.get(control('key'))?.[name], name).toBe('');
       expect(matrix.get(control('ticket'))?.[name], name).toBe('');
     }
+  });
+
+  test('one function starts sessions; the other HTTP functions read them and record their use', () => {
+    const http = ['api', 'events', 'deployments', 'library', 'test-runs', 'world'];
+    expect(may('gpu', control('session-link'))).toEqual(['library']);
+    expect(may('pu', control('session'))).toEqual(['library']);
+    expect(may('g', control('session'))).toEqual(http);
+    expect(may('n', control('session'))).toEqual(http);
   });
 
   test('no function scans, or writes in batches or transactions', () => {

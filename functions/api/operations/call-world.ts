@@ -40,7 +40,7 @@ export async function callWorld(
   if (route === undefined || operation === undefined) return refusal(404, 'not_found', `the World has no call ${method}`);
   const parsed = parsedBy(route, body);
   if ('message' in parsed) return refusal(400, 'invalid_request', parsed.message);
-  const context = { scope, trace, caller: undefined, scopes: [] };
+  const context = { scope, trace, caller: undefined, session: undefined, scopes: [] };
   const rest = { accept: undefined, idempotencyKey: '', attachment: undefined, raw: new Uint8Array(), headers: {} };
   return answerOf(await operation(tools, { ...context, ...rest, ...parsed }));
 }

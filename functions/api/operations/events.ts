@@ -1,11 +1,8 @@
 /** The events of a run: a page of events as JSON, or a stream of server-sent events that follows the run. */
-import { allows } from '../../../lib/api/auth.ts';
 import { runRoutes } from '../../../lib/api/run-routes.ts';
 import { isExternalRunId } from '../../../lib/engine/external/run.ts';
-import type { KeyId } from '../../../lib/engine/ids.ts';
 import { heartbeatEventName } from '../../../lib/engine/log/event-names.ts';
 import { iso } from '../../../lib/engine/time.ts';
-import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import type { WatchedRun } from '../../../lib/ports/watching.ts';
 import type { Deps } from '../../../lib/service/deps.ts';
 import {
@@ -15,19 +12,20 @@ import {
   listExternalEvents,
 } from '../../../lib/service/runs/external-runs.ts';
 import { listEvents } from '../../../lib/service/runs/list-events.ts';
+import { isStillAllowed } from '../pipeline/recheck-caller.ts';
 import { acquireReaderLease, acquireStreamSlot } from '../../../lib/service/watching/acquire-reader-lease.ts';
 import { beginFollowing, followRun, hasSeenAll } from '../../../lib/service/watching/follow-run.ts';
 import { type StreamUpdate, watchRun } from '../../../lib/service/watching/watch-run.ts';
-import { type Operations, type Served, type Tools, refuse } from '../operation.ts';
+import { type Operations, type Served, refuse } from '../operation.ts';
 
 /** An event id, or 0 for the start of the log. An id beyond the end of the log is valid: no event follows it yet. */
 const eventIdPattern = /^(0|[1-9][0-9]{0,14})$/;
 
-/** A page of any origin may read a stream for which it has a ticket. The function never reads cookies. */
+/** A page of any origin may read a stream for which it has a ticket. With this header, browsers withhold responses to requests with cookies. */
 const anyOriginHeaders = { 'access-control-allow-origin': '*' } as const;
 
 const eventOperations: Operations<'events'> = {
-  async listRunEvents({ decider: { deps }, authenticator }, { scope, params, query, accept, headers, caller }) {
+  async listRunEvents({ decider: { deps }, authenticator }, { scope, params, query, accept, headers, caller, session }) {
     const format = negotiateFormat(accept);
     if (format === undefined) return refuse('not_acceptable');
     const lastEventId = format === 'stream' ? headers['last-event-id'] : undefined;
@@ -47,7 +45,7 @@ const eventOperations: Operations<'events'> = {
     const corsHeaders = query.ticket === undefined ? {} : anyOriginHeaders;
     // Status 204 stops an EventSource from reconnecting.
     if (followedRun.hasSeenAll) return { status: 204, stream: undefined, headers: corsHeaders };
-    const isAllowed = () => isStillAllowed(authenticator, caller);
+    const isAllowed = () => isStillAllowed(deps, authenticator, caller, session);
     const { reader } = query;
     const hasReaderLease =
       reader === undefined || caller === undefined
@@ -93,18 +91,6 @@ function latestCursor(cursors: readonly (string | undefined)[]): number | undefi
   const presentCursors = cursors.filter((cursor) => cursor !== undefined && cursor !== '');
   if (!presentCursors.every((cursor) => eventIdPattern.test(cursor ?? ''))) return undefined;
   return Math.max(0, ...presentCursors.map(Number));
-}
-
-/** If the key store is unavailable, the stream ends too: the reader reconnects and is authenticated again. */
-async function isStillAllowed(authenticator: Tools['authenticator'], caller: KeyId | undefined): Promise<boolean> {
-  if (caller === undefined) return false;
-  try {
-    const result = await authenticator.recheck(caller);
-    return result.kind === 'authenticated' && allows(result.key.scopes, 'runs:read');
-  } catch (error) {
-    if (error instanceof Unavailable) return false;
-    throw error;
-  }
 }
 
 /** Delay before a browser reconnects, in milliseconds. */

@@ -13,7 +13,7 @@ import { type ScheduleChange, changeSchedule, deleteSchedule } from '../../../li
 import { type RequestedTerms, createSchedule } from '../../../lib/service/schedules/create-schedule.ts';
 import { type ScheduleView, getSchedule, listSchedules, scheduleViewOf } from '../../../lib/service/schedules/get-schedule.ts';
 import type { ScheduledRefusal } from '../../../lib/service/schedules/scheduled-start.ts';
-import { type CallerContext, type OperationTable, type CommonTools, refuse, times } from '../operation.ts';
+import { type OperationTable, type CommonTools, refuse, times } from '../operation.ts';
 
 type HandledOperations =
   | 'createSchedule'
@@ -98,9 +98,11 @@ export const scheduleOperations: OperationTable<HandledOperations, CommonTools> 
   },
 };
 
+type Scopes = Parameters<typeof allows>[0];
+
 /** A schedule starts runs and may cancel them, so the caller needs the scopes for both. */
-const missingScope = (scopes: CallerContext['scopes'], overlap: ScheduleDefinition['overlap'] | undefined) => {
-  const needed: CallerContext['scopes'] = overlap === 'cancel_previous' ? ['trigger:write', 'runs:write'] : ['trigger:write'];
+const missingScope = (scopes: Scopes, overlap: ScheduleDefinition['overlap'] | undefined) => {
+  const needed: Scopes = overlap === 'cancel_previous' ? ['trigger:write', 'runs:write'] : ['trigger:write'];
   const required = needed.find((scope) => !allows(scopes, scope));
   return required === undefined ? undefined : refuse('missing_scope', { required });
 };

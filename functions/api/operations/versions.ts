@@ -11,7 +11,8 @@ import type { Numbered, Summary, SummaryFilter, VersionStore } from '../../../li
 import { archiveName } from '../../../lib/service/definitions/archive-name.ts';
 import { getVersion } from '../../../lib/service/definitions/get-version.ts';
 import type { Published } from '../../../lib/service/definitions/publish-version.ts';
-import { type AuditNote, type Refusal, refuse, times } from '../operation.ts';
+import type { AuditNote } from '../caller.ts';
+import { type Refusal, refuse, times } from '../operation.ts';
 
 type ResourceKind = 'workflow' | 'lens' | 'query';
 

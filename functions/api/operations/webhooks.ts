@@ -9,7 +9,8 @@ import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { type Webhook, receiveWebhook } from '../../../lib/service/access/receive-webhook.ts';
 import type { WebhookSecrets } from '../../../lib/service/access/webhook-secrets.ts';
 import type { WebhookProviders } from '../../../lib/webhooks/provider.ts';
-import { type AuditNote, type Operations, type Served, type Refusal, type Tools, refuse } from '../operation.ts';
+import type { AuditNote } from '../caller.ts';
+import { type Operations, type Served, type Refusal, type Tools, refuse } from '../operation.ts';
 import { readJson } from '../pipeline/read-request.ts';
 
 export interface WebhookTools extends Tools {

@@ -6,21 +6,26 @@ import type { Route } from '../../../lib/api/route.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import { type Trace, traceFields } from '../../../lib/engine/trace.ts';
 import type { ApiKey, AuditEntry } from '../../../lib/ports/control.ts';
+import type { SessionIdentity } from '../../../lib/ports/sessions.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { recordAudit } from '../../../lib/service/access/record-audit.ts';
-import type { AnyResponse, AuditNote, CommonTools } from '../operation.ts';
+import type { AuditNote } from '../caller.ts';
+import type { AnyResponse, CommonTools } from '../operation.ts';
 import type { HttpCall } from './http-call.ts';
 
 /** Maximum stored length of the User-Agent header, which the caller controls. */
 const userAgentLength = 256;
 
+/** The key of a request, with the session of the person who signed in. */
+type AuditedKey = ApiKey & { readonly session?: SessionIdentity };
+
 export interface AuditTrail {
   /** Records a failed authentication, without any part of the presented credential. */
-  recordFailedAuthentication(why: string, key: ApiKey | undefined): Promise<void>;
+  recordFailedAuthentication(why: string, key: AuditedKey | undefined): Promise<void>;
   /** Records the response of a mutating route: one entry for each authenticated request, with any result. */
-  recordResponse(key: ApiKey | undefined, response: AnyResponse): Promise<void>;
+  recordResponse(key: AuditedKey | undefined, response: AnyResponse): Promise<void>;
   /** Records a request that threw; it may have taken effect. A failure to record is logged and does not replace the original error. */
-  recordError(key: ApiKey, error: unknown): Promise<void>;
+  recordError(key: AuditedKey, error: unknown): Promise<void>;
 }
 
 /** The audited fields of a route. Opening a socket is not in the route table and is recorded with the same fields. */
@@ -33,18 +38,17 @@ export const auditTrail = (
   trace: Trace,
 ): AuditTrail => {
   const { deps } = tools.decider;
-  const record = (key: ApiKey | undefined, action: string, result: AuditEntry['result'], { resource, scope, facts }: AuditNote) =>
+  const record = (key: AuditedKey | undefined, action: string, result: AuditEntry['result'], note: AuditNote) =>
     recordAudit(
       deps,
       defined({
-        keyId: key?.keyId ?? null,
-        scope: key === undefined ? (scope ?? null) : { projectId: key.projectId, environment: key.environment },
+        ...callerOf(key, note),
         action,
-        resource,
+        resource: note.resource,
         result,
         ip: call.ip,
         userAgent: call.userAgent === undefined ? undefined : call.userAgent.slice(0, userAgentLength),
-        metadata: { lane: laneOf(route), ...traceFields(trace), ...facts },
+        metadata: { lane: laneOf(route), ...traceFields(trace), ...note.facts },
       }),
     );
   /** For requests that were refused before their resource was known. */
@@ -87,6 +91,16 @@ export const auditTrail = (
         });
       }
     },
+  };
+};
+
+/** Of a session, only what identifies it: the digest of its secret stays out. */
+const callerOf = (key: AuditedKey | undefined, { scope, by }: AuditNote) => {
+  const session = key?.session ?? by?.session;
+  return {
+    keyId: key?.keyId ?? by?.keyId ?? null,
+    session: session && { id: session.id, subject: session.subject },
+    scope: key === undefined ? (scope ?? null) : { projectId: key.projectId, environment: key.environment },
   };
 };
 

@@ -2,10 +2,12 @@
 import type { Route } from '../../../lib/api/route.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
 import { type Trace, traceFields } from '../../../lib/engine/trace.ts';
-import type { ApiKey, KeyScope } from '../../../lib/ports/control.ts';
-import { type AnyOperation, type AnyResponse, type CallerContext, type CommonTools, refuse } from '../operation.ts';
+import type { KeyScope } from '../../../lib/ports/control.ts';
+import { recordSessionUse } from '../../../lib/service/access/sessions.ts';
+import type { CallerContext } from '../caller.ts';
+import { type AnyOperation, type AnyResponse, type CommonTools, refuse } from '../operation.ts';
 import { type AuditTrail, auditTrail } from './audit-trail.ts';
-import { authenticate, checkRate, checkScope, hasKeyInQuery } from './check-key.ts';
+import { type AuthenticatedKey, authenticate, checkRate, checkScope, hasKeyInQuery } from './check-key.ts';
 import { type HttpCall, isProvenHttps } from './http-call.ts';
 import { readRequest } from './read-request.ts';
 
@@ -13,6 +15,7 @@ import { readRequest } from './read-request.ts';
 const anonymousCaller = {
   scope: { projectId: projectId('-'), environment: environment('-') },
   caller: undefined,
+  session: undefined,
   scopes: [],
 } as const;
 
@@ -59,7 +62,7 @@ export const handleRoute = async <Using extends CommonTools>(
 };
 
 interface AuthenticatedContext {
-  readonly key: ApiKey;
+  readonly key: AuthenticatedKey;
   readonly trail: AuditTrail;
   readonly trace: Trace;
 }
@@ -78,6 +81,7 @@ const handleAuthenticated = async <Using extends CommonTools>(
   const callerContext = {
     scope: { projectId: key.projectId, environment: key.environment },
     caller: key.keyId,
+    session: key.session,
     scopes: key.scopes,
     trace,
   };
@@ -90,18 +94,28 @@ const handleAuthenticated = async <Using extends CommonTools>(
 };
 
 /** A failure to record the use does not fail the request. A later request records it. */
-const recordKeyUse = async ({ authenticator, logger }: CommonTools, key: ApiKey, trace: Trace): Promise<void> => {
+const recordKeyUse = async (
+  { authenticator, decider: { deps }, logger }: CommonTools,
+  key: AuthenticatedKey,
+  trace: Trace,
+): Promise<void> => {
   try {
     await authenticator.recordUse(key);
+    if (key.session !== undefined) await recordSessionUse(deps, key.session);
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
     logger.warn('use of a key could not be recorded', { ...traceFields(trace), keyId: key.keyId, error });
   }
 };
 
-const checkScopeOf = (required: KeyScope | null, key: ApiKey) => (required === null ? undefined : checkScope(key, required));
+const checkScopeOf = (required: KeyScope | null, key: AuthenticatedKey) =>
+  required === null ? undefined : checkScope(key, required);
 
-const withAudit = async (trail: AuditTrail, key: ApiKey, produceResponse: () => Promise<AnyResponse>): Promise<AnyResponse> => {
+const withAudit = async (
+  trail: AuditTrail,
+  key: AuthenticatedKey,
+  produceResponse: () => Promise<AnyResponse>,
+): Promise<AnyResponse> => {
   let response: AnyResponse;
   try {
     response = await produceResponse();

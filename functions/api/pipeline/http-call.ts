@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { createErrorEnvelope, errorCatalogue, type ErrorCode } from '../../../lib/api/errors.ts';
+import type { CookieRequest } from '../../../lib/api/session-cookie.ts';
 import type { AnyResponse, Refusal } from '../operation.ts';
 
 export interface HttpCall {
@@ -35,7 +36,13 @@ export interface RoutedResponse extends HttpResponse {
 }
 
 /** The gateway overwrites this header, so the value `https` is proof. A list of values does not come from the gateway. */
-export const isProvenHttps = ({ headers }: HttpCall): boolean => headers['x-forwarded-proto'] === 'https';
+export const isProvenHttps = ({ headers }: Pick<HttpCall, 'headers'>): boolean => headers['x-forwarded-proto'] === 'https';
+
+/** For a handler, whose request has headers only. */
+export const cookieRequestOf = (call: Pick<HttpCall, 'headers'>): CookieRequest => ({
+  headers: call.headers,
+  isHttps: isProvenHttps(call),
+});
 
 /** Converts an event that the header normalizer and the router have processed. */
 export const callOf = (event: APIGatewayProxyEvent): HttpCall => ({

@@ -84,6 +84,10 @@ const auditEntry = z
     id: z.string(),
     at: utcTimestamp,
     keyId: z.string().nullable(),
+    session: z
+      .strictObject({ id: z.string(), subject: z.string() })
+      .exactOptional()
+      .meta({ description: 'the session of the signed-in person; absent: a program sent the key' }),
     action: z.string(),
     resource: z.string(),
     result: z.enum(results),

@@ -1,6 +1,7 @@
 /** `stepwell audit` and `stepwell open`. */
 import * as z from 'zod';
 import type { Action } from '../command.ts';
+import { createConsoleAddress } from '../console-link.ts';
 import { formatStatus, formatTable } from '../format.ts';
 import { listOptions, moreRowsHint, readRows } from '../pages.ts';
 import { keyId, omitUndefined, parseOptions, timestamp } from '../parse-command-line.ts';
@@ -39,7 +40,8 @@ const openOptions = z.object({ browser: z.boolean().default(true) });
 export const open: Action = async (commandLine, context) => {
   const { browser } = parseOptions(commandLine, openOptions);
   const { url, source } = await context.connection();
-  const page = `${url}/v1/openapi.json`;
-  if (browser && !context.isJson) context.openInBrowser?.(page);
-  return { data: { url, source, openApi: page }, text: url };
+  if (!browser) return { data: { url, source }, text: url };
+  const page = await createConsoleAddress(await context.client(), url, context.signal);
+  if (!context.isJson) context.openInBrowser?.(page);
+  return { data: { url, source, console: page }, text: page };
 };

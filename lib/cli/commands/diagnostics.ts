@@ -58,8 +58,8 @@ this code and reruns each of them as a new run.`,
 
   program
     .command('open')
-    .description('print the address of the API, and open its OpenAPI document in a browser')
-    .option('--no-browser', 'print the address only')
+    .description('sign a browser in to the console: print a link that works once, within a minute, and open it')
+    .option('--no-browser', 'print the address of the API only')
     .action(createHandler(async () => (await import('../actions/diagnostics.ts')).open));
 };
 

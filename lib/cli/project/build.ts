@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { workflowLabel } from '../actions/compare-deployments.ts';
 import { deployArtifact } from '../actions/deploy.ts';
 import { type Action, CliError, type CommandContext } from '../command.ts';
+import { consoleLine } from '../console-link.ts';
 import { describeError } from '../describe-error.ts';
 import { quantity } from '../format.ts';
 import { deploymentId, file, integerBetween, parseOptions } from '../parse-command-line.ts';
@@ -79,6 +80,7 @@ export const dev: Action = async (commandLine, context) => {
     const working = Promise.all([
       deployChanges(context, client, project, isEmbedded || options.yes),
       printRunLines(context, client),
+      consoleLine(client, url, context.signal).then((line) => context.print(line)),
     ]);
     await Promise.race([working, ...(cloud === undefined ? [] : [cloud.ended])]);
   } finally {

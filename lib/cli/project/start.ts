@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import * as z from 'zod';
 import { type Action, type CommandContext, exitCodes } from '../command.ts';
 import { readLocalInstallation } from '../connection.ts';
+import { consoleLine } from '../console-link.ts';
 import { integerBetween, parseOptions } from '../parse-command-line.ts';
 import { exitOf, spawnCloud } from './cloud-process.ts';
 import { waitUntilRunning } from './ensure-cloud.ts';
@@ -30,5 +31,6 @@ async function printLinesOf(context: CommandContext, cloud: ChildProcess): Promi
   const [{ StepwellClient }, { printRunLines }] = await Promise.all([import('../../client/index.ts'), import('./run-lines.ts')]);
   const { fetch, sleep } = context;
   const client = new StepwellClient({ baseUrl: local.url, apiKey: local.apiKey, fetchImpl: fetch, sleep });
+  context.print(await consoleLine(client, local.url, context.signal));
   await printRunLines(context, client);
 }

@@ -3,7 +3,7 @@
  * costs one write per ten requests. Unused leased requests are lost to other functions: a key may be limited slightly early, but
  * never exceeds its limit.
  */
-import type { KeyId } from '../../engine/ids.ts';
+import type { KeyId, SessionId } from '../../engine/ids.ts';
 import { type DurationMs, type Instant, after, between, instant, minutes } from '../../engine/time.ts';
 import type { ApiKey, RateLane } from '../../ports/control.ts';
 import type { Deps } from '../deps.ts';
@@ -11,6 +11,10 @@ import type { Deps } from '../deps.ts';
 export const defaultRateLimit = 120;
 /** Requests of the World of the Workflow DevKit: a run sends several for each step. */
 export const defaultWorldRateLimit = 6_000;
+/** Requests of one session: the console polls, and a person works with several tabs. */
+export const sessionRateLimit = 600;
+/** Requests of all sessions of a key together: a key can create many. */
+export const keySessionsRateLimit = 6_000;
 const windowMs = minutes(1);
 const maxLease = 10;
 /** Leases that one warm function caches. */
@@ -39,7 +43,7 @@ interface Lease {
 export class RateLimiter {
   readonly #deps: Pick<Deps, 'rates' | 'clock'>;
   readonly #lane: RateLane | undefined;
-  readonly #leases = new Map<KeyId, Lease>();
+  readonly #leases = new Map<string, Lease>();
 
   /** @param lane whose requests this limiter counts; absent: those of the API */
   constructor(deps: Pick<Deps, 'rates' | 'clock'>, lane?: RateLane) {
@@ -51,9 +55,21 @@ export class RateLimiter {
   async take({ keyId, rateLimitPerMinute }: Pick<ApiKey, 'keyId' | 'rateLimitPerMinute'>): Promise<RateDecision> {
     if (rateLimitPerMinute === null) return { kind: 'unlimited' };
     const limit = rateLimitPerMinute ?? (this.#lane === undefined ? defaultRateLimit : defaultWorldRateLimit);
+    return this.#take(keyId, limit, this.#lane);
+  }
+
+  /** Takes one request from the session's window, and one from the window of all sessions of its key. */
+  async takeForSession(keyId: KeyId, session: SessionId): Promise<RateDecision> {
+    const own = await this.#take(keyId, sessionRateLimit, `session:${session}`);
+    if (own.kind === 'rate_limited') return own;
+    const all = await this.#take(keyId, keySessionsRateLimit, 'sessions');
+    return all.kind === 'rate_limited' ? all : own;
+  }
+
+  async #take(keyId: KeyId, limit: number, lane: RateLane | undefined): Promise<RateDecision> {
     const now = this.#deps.clock.now();
     const windowStart = instant(Math.floor(now / windowMs) * windowMs);
-    const lease = await this.#lease(keyId, windowStart, limit);
+    const lease = await this.#lease(keyId, windowStart, limit, lane);
     const isTaken = lease.available > 0;
     if (isTaken) lease.available -= 1;
     return {
@@ -65,16 +81,17 @@ export class RateLimiter {
   }
 
   /** Returns the lease to take from. A cached lease of a used-up window is empty and needs no further write. */
-  async #lease(keyId: KeyId, windowStart: Instant, limit: number): Promise<Lease> {
-    const cached = this.#leases.get(keyId);
+  async #lease(keyId: KeyId, windowStart: Instant, limit: number, lane: RateLane | undefined): Promise<Lease> {
+    const name = `${keyId}#${lane ?? ''}`;
+    const cached = this.#leases.get(name);
     if (cached !== undefined && cached.windowStart === windowStart && (cached.available > 0 || cached.total >= limit))
       return cached;
     const wanted = Math.min(maxLease, Math.max(1, Math.floor(limit / maxLease)));
-    const total = await this.#deps.rates.take(keyId, windowStart, wanted, this.#lane);
+    const total = await this.#deps.rates.take(keyId, windowStart, wanted, lane);
     const granted = Math.min(wanted, Math.max(0, limit - (total - wanted)));
     const lease: Lease = { windowStart, available: granted, total: Math.min(total, limit) };
-    this.#leases.delete(keyId);
-    this.#leases.set(keyId, lease);
+    this.#leases.delete(name);
+    this.#leases.set(name, lease);
     const oldest = this.#leases.keys().next();
     if (this.#leases.size > maxLeases && oldest.done !== true) this.#leases.delete(oldest.value);
     return lease;

@@ -24,12 +24,14 @@ import { DynamoKeys } from '../../../lib/aws/keys.ts';
 import { DynamoConcurrencySlots } from '../../../lib/aws/concurrency-slots.ts';
 import { DynamoSignals } from '../../../lib/aws/signals.ts';
 import { dynamoLenses, dynamoQueries, dynamoWorkflows } from '../../../lib/aws/published.ts';
-import { DynamoRateWindows, DynamoReservations } from '../../../lib/aws/control.ts';
+import { DynamoReservations } from '../../../lib/aws/control.ts';
+import { DynamoRateWindows } from '../../../lib/aws/rate-windows.ts';
 import { DynamoExternalLogs } from '../../../lib/aws/external-logs.ts';
 import { DynamoRunIndex } from '../../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../../lib/aws/run-log.ts';
 import { SystemClock, SystemIds } from '../../../lib/aws/system.ts';
 import { DynamoSchedules } from '../../../lib/aws/schedules.ts';
+import { DynamoSessions } from '../../../lib/aws/sessions.ts';
 import { DynamoStreams, DynamoReaderLeases, DynamoTickets } from '../../../lib/aws/watching.ts';
 import { compile } from '../../../lib/engine/graph/compile.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
@@ -99,6 +101,7 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     devKitStreams: new DynamoDevKitStreams(runs),
     registeredApps: new DynamoRegisteredApps(control),
     tickets: new DynamoTickets(control),
+    sessions: new DynamoSessions(control),
     readerLeases: new DynamoReaderLeases(control),
     audit: new DynamoAudit(control),
     rates: new DynamoRateWindows(control),

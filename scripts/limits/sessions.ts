@@ -1,0 +1,41 @@
+/** Limits of the sessions of people who signed in to the console. */
+import { keySessionsRateLimit, sessionRateLimit } from '../../lib/service/access/rate-limiter.ts';
+import {
+  sessionIdleTime,
+  sessionLifetime,
+  sessionLinkLifetime,
+  sessionUseResolution,
+} from '../../lib/service/access/sessions.ts';
+import { type LimitSection, count, hours, minutes, phrase, seconds } from './limit.ts';
+
+export const sessions: LimitSection = {
+  title: 'Sessions of people',
+  per: 'session',
+  limits: [
+    {
+      name: 'A link that signs in',
+      value: phrase`${seconds(sessionLinkLifetime)}, once`,
+      per: 'link',
+      atLimit: '`link_invalid` (401)',
+      definedIn: ['lib/service/access/sessions.ts'],
+    },
+    {
+      name: 'A session',
+      value: phrase`${hours(sessionLifetime)}, and ${hours(sessionIdleTime)} after its last use`,
+      atLimit: '`session_invalid` (401): sign in again. It ends with its key too',
+      definedIn: ['lib/service/access/sessions.ts'],
+    },
+    {
+      name: 'Last use of a session',
+      value: minutes(sessionUseResolution),
+      atLimit: 'Stepwell writes it at most this often, so an idle session can end this much earlier',
+      definedIn: ['lib/service/access/sessions.ts'],
+    },
+    {
+      name: 'Requests of sessions',
+      value: phrase`${count(sessionRateLimit)} a minute; ${count(keySessionsRateLimit)} for all sessions of a key`,
+      atLimit: '`rate_limited` (429); apart from the limit of the key',
+      definedIn: ['lib/service/access/rate-limiter.ts'],
+    },
+  ],
+};
