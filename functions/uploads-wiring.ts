@@ -1,4 +1,4 @@
-/** Wires the functions that serve the World. Apart from the other wiring, so that no other function bundles what signs addresses. */
+/** Wires the functions that serve the World. Apart from the other wiring, so that no other function bundles what presigns URLs. */
 import type { MakeUploads } from '../lib/aws/run-records.ts';
 import { S3Uploads } from '../lib/aws/uploads.ts';
 

@@ -207,7 +207,7 @@ export const worldRoutes = [
     ...post,
     path: '/v1/world/uploads',
     operationId: 'createWorldUpload',
-    summary: 'Returns a signed address for a value that is too large for a request',
+    summary: 'Returns a presigned URL for a value that is too large for a request',
     body: { schema: world.createUploadBody, limitBytes: small },
     responses: { 200: ok('Where to upload the value', world.createdUploadResponse) },
     errors: worldErrors,

@@ -14,11 +14,11 @@ import type { Table } from './table.ts';
 /** Made by the functions that read external-worker runs: the others do not bundle the code for it. */
 type MakeExternalLogs = (table: Table) => DynamoExternalLogs;
 
-/** Made by the functions that serve the World: the others do not bundle the code that signs addresses. */
+/** Made by the functions that serve the World: the others do not bundle the code that presigns URLs. */
 export type MakeUploads = (resources: Resources) => Uploads;
 
 const noUploads: MakeUploads = () => {
-  throw new TypeError('this process signs no addresses of values');
+  throw new TypeError('this process presigns no URLs of values');
 };
 
 const noExternalLogs: MakeExternalLogs = () => {

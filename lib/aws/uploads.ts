@@ -1,4 +1,4 @@
-/** Signs addresses of the values in the bucket. */
+/** Presigns URLs of the values in the bucket. */
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Scope } from '../engine/ids.ts';

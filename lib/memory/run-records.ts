@@ -54,7 +54,7 @@ export class MemoryBlobs implements Blobs, Uploads {
     this.#expiries.set(name, keptUntil);
   }
 
-  /** What a client gets at a signed address: bytes that were uploaded, or the text of other values. */
+  /** What a client gets at a presigned URL: bytes that were uploaded, or the text of other values. */
   download(url: string): Uint8Array | undefined {
     const name = url.slice('memory:'.length);
     const value = this.#values.get(name);

@@ -1,4 +1,4 @@
-/** Addresses at which clients put and get values that are too large for a request. The values are those of `Blobs`. */
+/** Presigned URLs at which clients put and get values that are too large for a request. The values are those of `Blobs`. */
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 
@@ -19,7 +19,7 @@ export interface UploadedContent {
 
 export interface Uploads {
   /**
-   * An address to which a client puts these bytes until `expiresAt`.
+   * A presigned URL to which a client puts these bytes until `expiresAt`.
    * @param keptUntil when the store may delete what was uploaded
    */
   presignUpload(
@@ -28,7 +28,7 @@ export interface Uploads {
     content: UploadedContent,
     until: { readonly expiresAt: Instant; readonly keptUntil: Instant },
   ): Promise<PresignedUpload>;
-  /** An address at which a client gets the value until `expiresAt`. */
+  /** A presigned URL at which a client gets the value until `expiresAt`. */
   presignDownload(scope: Scope, key: string, expiresAt: Instant): Promise<string>;
 }
 

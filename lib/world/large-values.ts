@@ -1,5 +1,5 @@
 /**
- * Large values of a World. What does not fit a request is uploaded to a signed address, and the request names it by its digest. An answer
+ * Large values of a World. What does not fit a request is uploaded to a presigned URL, and the request names it by its digest. An answer
  * has the address of a value that does not fit, and the value is fetched from there.
  */
 import { createHash } from 'node:crypto';

@@ -1,11 +1,11 @@
 /**
- * Values that are too large for a request. The client uploads the bytes to a signed address of the bucket. Its event then names them by
+ * Values that are too large for a request. The client uploads the bytes to a presigned URL of the bucket. Its event then names them by
  * their digest, and the upload is copied to the values of the run.
  *
  * A digest gives no access to bytes: the key of an upload has the project, the environment and the run of the request. The API key
  * decides the first two. So a digest finds only what a key of this scope has uploaded for this run, and a key that may write to a run
  * may also read it. The answer is the same for a digest that exists elsewhere and for one that exists nowhere. The store has compared
- * the bytes with the digest at the upload. A signed address cannot change a value that an event refers to, because that is a copy.
+ * the bytes with the digest at the upload. A presigned URL cannot change a value that an event refers to, because that is a copy.
  *
  * An upload that no event names expires after a day. A copy expires with its run, as all values of the run.
  */
@@ -25,7 +25,7 @@ import { type WorldError, type WorldResult, answer, noRun, refused } from './wor
 
 /** The largest serialized value: the DevKit writes 50 MB of bytes as 67 MB of base64, and the code of a run holds both in memory. */
 export const maxValueBytes = 75_000_000;
-/** How long a signed address is valid. */
+/** How long a presigned URL is valid. */
 export const addressLifetime = minutes(15);
 /** How long the bucket keeps an upload that no event names, at least. */
 export const uploadRetention = days(1);
