@@ -49,7 +49,7 @@ export class ControlCalls {
     return sendRequest(this.#config, createDeployment, createDeployment.responses[201].schema, { body, ...file }, options);
   }
 
-  /** Uploads an archive to the address from `createDeployment`. The prepresigned URL is a secret, so no error contains it. */
+  /** Uploads an archive to the address from `createDeployment`. The presigned address is a secret, so no error contains it. */
   uploadArtifact(upload: Upload, archive: Uint8Array<ArrayBuffer>, options?: UploadOptions): Promise<void> {
     return uploadArchive(this.#config, upload, archive, options);
   }

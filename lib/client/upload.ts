@@ -1,4 +1,4 @@
-/** Uploads an archive to a prepresigned URL. It sends no API key, and repeating the same upload is safe. */
+/** Uploads an archive to a presigned address. It sends no API key, and repeating the same upload is safe. */
 import { type CallOptions, sendOnce } from './send-request.ts';
 import { ComputeClientError } from './errors.ts';
 import { type ClientConfig, validateInteger } from './options.ts';

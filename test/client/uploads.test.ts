@@ -1,4 +1,4 @@
-/** Artifact uploads: with the manifest in a form, or to a prepresigned URL. */
+/** Artifact uploads: with the manifest in a form, or to a presigned address. */
 import { expect, test } from 'vitest';
 import { createDeploymentBody } from '../../lib/api/schemas/deployments.ts';
 import { ComputeClientError, StepwellClient } from '../../lib/client/index.ts';
