@@ -43,6 +43,11 @@ describe.each(['4.8.9', '5.0.0-beta.35', '5.0.0-beta.55'])('an app of workflow %
     const shown = await cli(served, app.folder, 'runs', 'get', runId);
     expect(shown).toMatch(/input +encrypted with the key of the run: only its app can read this value/);
     expect(shown).not.toContain(item);
+
+    // The platform serializes these arguments itself, and does not encrypt them.
+    const greeted = (await cli(served, app.folder, 'runs', 'start', 'workflows/order//greet', '--input', `["${item}"]`)).trim();
+    expect(await cli(served, app.folder, 'runs', 'result', greeted)).toContain('encrypted with the key of the run');
+    expect(await cli(served, app.folder, 'runs', 'get', greeted)).toMatch(new RegExp(`input +\\["${item}"\\]`));
   }, 120_000);
 });
 
