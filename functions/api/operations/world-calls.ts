@@ -7,6 +7,7 @@ import { type Scope, runId as toRunId, runIdPattern } from '../../../lib/engine/
 import * as events from '../../../lib/service/kinds/devkit/events-of-world.ts';
 import * as streams from '../../../lib/service/kinds/devkit/streams.ts';
 import { registerApp } from '../../../lib/service/kinds/devkit/register-app.ts';
+import { resumeHook } from '../../../lib/service/kinds/devkit/resume-hook.ts';
 import type { World } from '../../../lib/service/kinds/devkit/world.ts';
 import { answer, noRun, refused } from '../../../lib/service/kinds/devkit/world-error.ts';
 import * as reads from '../../../lib/service/kinds/devkit/world-reads.ts';
@@ -109,6 +110,14 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
     const token = decoded(params.token);
     // Behind a greedy path of the gateway a parameter is as it was sent.
     return worldResponse(found.kind === 'refused' && token !== params.token ? await find(token) : found);
+  },
+
+  async resumeHook({ decider: world }, { scope, body: { token, payload = null }, idempotencyKey }) {
+    const key = idempotencyKey === '' ? undefined : idempotencyKey;
+    const result = await resumeHook(world, scope, defined({ token, payload, idempotencyKey: key }));
+    if (result.kind === 'refused') return worldResponse(result);
+    const { runId, hookId } = result.value;
+    return { ...worldResponse(result), audit: { resource: `run/${runId}`, facts: { runId, hookId } } };
   },
 
   async writeWorldStream({ decider: { deps } }, { scope, body }) {
