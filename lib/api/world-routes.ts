@@ -151,6 +151,18 @@ export const worldRoutes = [
   },
   {
     ...post,
+    path: '/v1/world/hooks/resume',
+    operationId: 'resumeHook',
+    summary: 'Resumes the hook that has a token with a payload of plain JSON',
+    scope: 'runs:write',
+    body: { schema: world.resumeHookBody, limitBytes: messageLimitBytes },
+    idempotencyKey: 'optional',
+    action: 'hooks.resume',
+    responses: { 200: ok('The payload is recorded, and the workflow continues', world.resumedHookResponse) },
+    errors: worldErrors,
+  },
+  {
+    ...post,
     path: '/v1/world/streams/write',
     operationId: 'writeWorldStream',
     summary: 'Appends chunks to a stream of a DevKit run',

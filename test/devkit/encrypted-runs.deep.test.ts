@@ -5,7 +5,8 @@ import * as z from 'zod';
 import { cli } from '../e2e/code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from '../e2e/in-process-cloud.ts';
 import { Tables } from '../e2e/kills/tables.ts';
-import { type ArtifactApp, buildArtifactApp } from './artifact-app.ts';
+import { type BuiltApp, sdkVersions } from './built-app.ts';
+import { ordersApp } from './orders-app.ts';
 
 const secretArn = 'arn:aws:secretsmanager:us-east-1:000000000000:secret:runs-AbCdEf';
 
@@ -16,23 +17,26 @@ beforeAll(async () => {
 });
 afterAll(() => served.stop());
 
-const started = z.object({ runId: z.string() });
-const ended = z.object({ value: z.object({ receipt: z.string(), by: z.string() }), line: z.string() });
+const resultShape = z.object({ receipt: z.string(), by: z.string() });
 
-describe.each(['4.8.9', '5.0.0-beta.35', '5.0.0-beta.55'])('an app of workflow %s', (sdkVersion) => {
-  let app: ArtifactApp;
+describe.each(sdkVersions)('an app of workflow %s', (sdkVersion) => {
+  let app: BuiltApp;
   beforeAll(async () => {
-    app = await buildArtifactApp(sdkVersion);
+    app = await ordersApp(sdkVersion);
     await cli(served, app.folder, 'deploy', '--json');
   }, 240_000);
 
   test('completes a run, of which no plain value is stored, and the command line says so', async () => {
     const item = `plaintext-${sdkVersion.replaceAll('.', '-')}`;
     const env = { STEPWELL_URL: served.url, STEPWELL_API_KEY: served.apiKey };
-    const lines = (await app.run('node', ['client.mjs', 'complete', item], env)).trim().split('\n');
-    const { runId } = started.parse(JSON.parse(lines[0] ?? ''));
-    const { value, line } = ended.parse(JSON.parse(lines[1] ?? ''));
-    expect([value.by, line]).toEqual(['ada', `charged ${value.receipt}`]);
+    const client = async (command: string, value: string): Promise<readonly string[]> =>
+      (await app.run('node', ['client.mjs', command, value], env)).trim().split('\n');
+    const [runId = ''] = await client('start', item);
+    // The client fails while the hook does not exist.
+    await expect.poll(() => client('approve', item), { timeout: 60_000, interval: 250 }).toBeDefined();
+    const [result = '', line] = await client('result', runId);
+    const value = resultShape.parse(JSON.parse(result));
+    expect([value.by, line]).toEqual(['Ada', `charged ${value.receipt}`]);
 
     const stored = await storedOf(runId);
     // The token of the hook is the app's own text, and not a value.
@@ -45,9 +49,9 @@ describe.each(['4.8.9', '5.0.0-beta.35', '5.0.0-beta.55'])('an app of workflow %
     expect(shown).not.toContain(item);
 
     // The platform serializes these arguments itself, and does not encrypt them.
-    const greeted = (await cli(served, app.folder, 'runs', 'start', 'workflows/order//greet', '--input', `["${item}"]`)).trim();
-    expect(await cli(served, app.folder, 'runs', 'result', greeted)).toContain('encrypted with the key of the run');
-    expect(await cli(served, app.folder, 'runs', 'get', greeted)).toMatch(new RegExp(`input +\\["${item}"\\]`));
+    const letter = (await cli(served, app.folder, 'runs', 'start', 'workflows/order//letter', '--input', `["${item}"]`)).trim();
+    expect(await cli(served, app.folder, 'runs', 'result', letter)).toContain('encrypted with the key of the run');
+    expect(await cli(served, app.folder, 'runs', 'get', letter)).toMatch(new RegExp(`input +\\["${item}"\\]`));
   }, 120_000);
 });
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli } from '../e2e/code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from '../e2e/in-process-cloud.ts';
-import { type ArtifactApp, buildArtifactApp } from './artifact-app.ts';
+import { type BuiltApp, builtApp, sdkVersions } from './built-app.ts';
 
 const source = `import { createHook, getWritable } from 'workflow';
 
@@ -64,11 +64,10 @@ beforeAll(async () => {
 });
 afterAll(() => served.stop());
 
-describe.each(['4.8.9', '5.0.0-beta.35', '5.0.0-beta.55'])('an app of workflow %s', (sdkVersion) => {
-  let app: ArtifactApp;
+describe.each(sdkVersions)('an app of workflow %s', (sdkVersion) => {
+  let app: BuiltApp;
   beforeAll(async () => {
-    app = await buildArtifactApp(sdkVersion, source);
-    app.write('large.mjs', client);
+    app = await builtApp(sdkVersion, { 'workflows/order.ts': source, 'large.mjs': client });
     await cli(served, app.folder, 'deploy', '--json');
   }, 240_000);
 

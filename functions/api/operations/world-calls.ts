@@ -6,8 +6,8 @@ import { defined } from '../../../lib/base/defined.ts';
 import { type Scope, runId as toRunId, runIdPattern } from '../../../lib/engine/ids.ts';
 import * as events from '../../../lib/service/kinds/devkit/events-of-world.ts';
 import * as streams from '../../../lib/service/kinds/devkit/streams.ts';
-import { encryptionKey } from '../../../lib/service/kinds/devkit/encryption-key.ts';
 import { registerApp } from '../../../lib/service/kinds/devkit/register-app.ts';
+import { resumeHook } from '../../../lib/service/kinds/devkit/resume-hook.ts';
 import { createUpload } from '../../../lib/service/kinds/devkit/uploads.ts';
 import type { World } from '../../../lib/service/kinds/devkit/world.ts';
 import { answer, noRun, refused } from '../../../lib/service/kinds/devkit/world-error.ts';
@@ -113,6 +113,14 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
     return worldResponse(found.kind === 'refused' && token !== params.token ? await find(token) : found);
   },
 
+  async resumeHook({ decider: world }, { scope, body: { token, payload = null }, idempotencyKey }) {
+    const key = idempotencyKey === '' ? undefined : idempotencyKey;
+    const result = await resumeHook(world, scope, defined({ token, payload, idempotencyKey: key }));
+    if (result.kind === 'refused') return worldResponse(result);
+    const { runId, hookId } = result.value;
+    return { ...worldResponse(result), audit: { resource: `run/${runId}`, facts: { runId, hookId } } };
+  },
+
   async writeWorldStream({ decider: { deps } }, { scope, body }) {
     return worldResponse(await streams.writeStream(deps, streamOf(scope, body), body.chunks));
   },
@@ -143,7 +151,7 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
   },
 
   async getWorldEncryptionKey({ decider: world }, { scope, body }) {
-    return worldResponse(await encryptionKey(world, scope, body.runId));
+    return worldResponse(await reads.encryptionKey(world, scope, body.runId));
   },
 
   async registerWorldApp({ decider: { deps } }, { scope, body }) {

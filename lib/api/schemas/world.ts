@@ -61,6 +61,14 @@ export const tokenParams = z.strictObject({
     .max(maxNameLength * 4),
 });
 
+export const resumeHookBody = z
+  .strictObject({
+    token: tokenParams.shape.token,
+    payload: json.exactOptional().meta({ description: 'plain JSON, which the workflow receives; absent: null' }),
+  })
+  .meta({ id: 'ResumeHook' });
+export const resumedHookResponse = z.strictObject({ runId: z.string(), hookId: z.string() });
+
 const maxChunks = 1_000;
 export const writeStreamBody = z
   .strictObject({

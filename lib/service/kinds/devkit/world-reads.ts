@@ -12,6 +12,8 @@ import { inlineLimitOf } from './uploads.ts';
 import { type DevKitFold, type ResolveData, type World, devKitOf, withRun } from './world.ts';
 import { type WorldResult, answer, noRun, refused } from './world-error.ts';
 
+export { encryptionKey } from './encryption-key.ts';
+
 /** Reads the run to the end of its log. */
 export async function onRun<Result>(
   world: World,
