@@ -34,6 +34,7 @@ export function appHost(ask: Ask, { environment, specVersion, now }: AppHostOpti
   return {
     capabilities: { hookResumeDedup: true },
     deploymentId: () => registered?.deploymentId,
+    queueNamespace: () => readVariable(environment(), 'queueNamespace'),
     runtimeDeadline: () => undefined,
     checkDelivery: async (delivery: SignedDelivery) => {
       const key = await secret();

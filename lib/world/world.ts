@@ -16,6 +16,8 @@ export interface WorldHost {
   readonly processExitTriggersQueueRedelivery?: boolean;
   /** the deployment of this process; undefined: it executes no runs */
   deploymentId(): string | undefined;
+  /** of the queues of this process: WORKFLOW_QUEUE_NAMESPACE; absent: none */
+  queueNamespace?(): string | undefined;
   /** when the platform ends this process */
   runtimeDeadline(): Date | undefined;
   readonly checkDelivery: CheckDelivery;
@@ -58,7 +60,8 @@ export function buildWorld({ transport, host, specVersion, sleep = sleepByTimer,
       const { idempotencyKey = randomUUID(), headers, delaySeconds, specVersion: version } = options;
       const deploymentId = options.deploymentId ?? host.deploymentId();
       const opts = defined({ deploymentId, idempotencyKey, headers, delaySeconds, specVersion: version });
-      return parseAnswer.published(await ask('queue.publish', { queueName, message, opts }));
+      const named = ownQueue(queueName, host.queueNamespace?.());
+      return parseAnswer.published(await ask('queue.publish', { queueName: named, message, opts }));
     },
     createQueueHandler: (prefix, handler) => queueHandler(prefix, handler, host.checkDelivery),
     getEncryptionKeyForRun: (run) => keyOfRun(typeof run === 'string' ? run : run.runId),
@@ -67,6 +70,12 @@ export function buildWorld({ transport, host, specVersion, sleep = sleepByTimer,
     close: async () => {},
   };
 }
+
+const plainStepQueue = '__wkf_step_';
+
+/** Version 4 sends its steps to queues without the namespace, and its own handler takes them from those with it only. */
+const ownQueue = (queueName: string, namespace: string | undefined): string =>
+  namespace !== undefined && queueName.startsWith(plainStepQueue) ? `__${namespace}${queueName.slice('_'.length)}` : queueName;
 
 /** A key never changes, and the SDK asks for it with every message of the run. */
 const maxRememberedKeys = 1_000;
