@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { cli } from '../e2e/code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from '../e2e/in-process-cloud.ts';
 import { Tables } from '../e2e/kills/tables.ts';
+import { rotatingItem } from '../tier.ts';
 import { type BuiltApp, sdkVersions } from './built-app.ts';
 import { ordersApp } from './orders-app.ts';
 
@@ -19,7 +20,7 @@ afterAll(() => served.stop());
 
 const resultShape = z.object({ receipt: z.string(), by: z.string() });
 
-describe.each(sdkVersions)('an app of workflow %s', (sdkVersion) => {
+describe.each(rotatingItem(sdkVersions))('an app of workflow %s', (sdkVersion) => {
   let app: BuiltApp;
   beforeAll(async () => {
     app = await ordersApp(sdkVersion);

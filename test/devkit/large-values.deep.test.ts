@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli } from '../e2e/code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from '../e2e/in-process-cloud.ts';
+import { rotatingItem } from '../tier.ts';
 import { type BuiltApp, builtApp, sdkVersions } from './built-app.ts';
 
 const source = `import { createHook, getWritable } from 'workflow';
@@ -64,7 +65,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.stop());
 
-describe.each(sdkVersions)('an app of workflow %s', (sdkVersion) => {
+describe.each(rotatingItem(sdkVersions))('an app of workflow %s', (sdkVersion) => {
   let app: BuiltApp;
   beforeAll(async () => {
     app = await builtApp(sdkVersion, { 'workflows/order.ts': source, 'large.mjs': client });

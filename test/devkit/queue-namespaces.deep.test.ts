@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { cli } from '../e2e/code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from '../e2e/in-process-cloud.ts';
+import { rotatingItem } from '../tier.ts';
 import { type BuiltApp, sdkVersions } from './built-app.ts';
 import { ordersApp } from './orders-app.ts';
 
@@ -16,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.stop());
 
-describe.each(sdkVersions)('an app of workflow %s', (sdkVersion) => {
+describe.each(rotatingItem(sdkVersions))('an app of workflow %s', (sdkVersion) => {
   let app: BuiltApp;
   let deploymentId: string;
   const variables = () => ({ STEPWELL_URL: served.url, STEPWELL_API_KEY: served.apiKey, WORKFLOW_QUEUE_NAMESPACE: 'shop' });

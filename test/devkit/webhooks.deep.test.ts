@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { cli } from '../e2e/code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from '../e2e/in-process-cloud.ts';
 import { plainValue } from '../../lib/cli/devkit-names.ts';
+import { rotatingItem } from '../tier.ts';
 import { sdkVersions } from './built-app.ts';
 import { ordersApp } from './orders-app.ts';
 
@@ -60,7 +61,7 @@ const resultOf = async (runId: string): Promise<unknown> => {
 
 const errorCode = z.object({ code: z.string() });
 
-describe.each(sdkVersions)('a webhook of an app of workflow %s', (sdkVersion) => {
+describe.each(rotatingItem(sdkVersions))('a webhook of an app of workflow %s', (sdkVersion) => {
   beforeAll(async () => {
     const app = await ordersApp(sdkVersion);
     await cli(served, app.folder, 'deploy', '--json');
