@@ -34,6 +34,41 @@ export const checkActiveDeployment = (probe: Probe | undefined): Check => {
     : createCheck('pass', name, `${found.deploymentId} is active`);
 };
 
+const healthAnswer = z.looseObject({ healthy: z.boolean(), latencyMs: z.number() });
+
+/** The active deployment, for a callback. */
+export const deploymentIn = (probe: Probe | undefined): string | undefined =>
+  probe?.kind === 'answered' && probe.status === 200 ? active.safeParse(probe.body).data?.deploymentId : undefined;
+
+/** What a callback is compared with: the application's page before it and after it. */
+interface Pages {
+  readonly before: Probe;
+  readonly after: Probe;
+}
+
+/**
+ * A message went through the queue to the code of the active deployment, as messages of its runs do.
+ * @param health the service's answer about it; undefined: no deployment is active
+ */
+export const checkCallback = (health: Probe | undefined, pages: Pages): Check => {
+  const name = 'callback';
+  if (health === undefined)
+    return createCheck('fail', name, 'no deployment is active, so the application has handed over no runs');
+  const [before, after] = [hitsIn(pages.before), hitsIn(pages.after)];
+  if (before !== undefined && after !== undefined && after > before)
+    return createCheck('fail', name, 'a callback reached the application while the service called the code');
+  if (health.kind === 'answered' && health.status === 400)
+    return createCheck('warn', name, `not checked: only apps of the Workflow DevKit answer it (${describeProbe(health)})`);
+  const answer = health.kind === 'answered' && health.status === 200 ? healthAnswer.safeParse(health.body).data : undefined;
+  if (answer === undefined) return createCheck('fail', name, describeProbe(health));
+  return answer.healthy
+    ? createCheck('pass', name, `the code answered in the service after ${answer.latencyMs} ms`)
+    : createCheck('fail', name, `the code did not answer in the service within ${answer.latencyMs} ms`);
+};
+
+const hitsIn = (probe: Probe): number | undefined =>
+  probe.kind === 'answered' ? ownershipReport.safeParse(probe.body).data?.lifetimeUnexpectedHits : undefined;
+
 /** Without `isStrict`, failures become warnings. */
 export const checkApp = (probe: Probe, expectedWorld: string, isStrict: boolean): readonly Check[] => {
   const checks = checkReport(probe, expectedWorld);

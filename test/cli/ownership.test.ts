@@ -33,8 +33,16 @@ interface OwnershipWorld {
 
 const healthyApp = (path: string): Response | undefined => {
   if (path === '/v1/health') return Response.json({ healthy: true, timestamp: 't' });
+  if (path === '/v1/deployments/one/health') return Response.json({ deploymentId: 'one', healthy: true, latencyMs: 7 });
   return path === '/v1/deployments/active' ? Response.json({ deploymentId: 'one', activatedAt: 't', revision: 1 }) : undefined;
 };
+
+const callbackToApp = (): Request =>
+  new Request(`${appUrl}/.well-known/workflow/v1/flow`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-vqs-queue-name': '__wkf_workflow_order' },
+    body: '{}',
+  });
 
 const createOwnershipCli = ({ service = healthyApp, app = production, env = {}, cwd }: OwnershipWorld = {}) => {
   const host = appHost({ env: app, now: () => Date.UTC(2026, 0, 1) });
@@ -65,6 +73,7 @@ describe('validate-ownership', () => {
       '[PASS] strict_mode: the guard prevents a wrong start',
       '[PASS] target_world: workflow-studio/world-remote',
       '[PASS] ownership_status: no callback has reached the application',
+      '[PASS] callback: the code answered in the service after 7 ms',
     ]);
     expect(exitCode).toBe(0);
   });
@@ -112,6 +121,40 @@ describe('validate-ownership', () => {
     expect(lenient.exitCode).toBe(2);
   });
 
+  test.each([
+    ['does not answer in time', { body: { healthy: false, latencyMs: 20_000 } }, 'FAIL', 'within 20000 ms'],
+    ['cannot be called', { body: { code: 'deployment_not_verified' }, status: 409 }, 'FAIL', '409 deployment_not_verified'],
+    ['is no app of the Workflow DevKit', { body: { code: 'invalid_request' }, status: 400 }, 'WARN', 'not checked'],
+  ])(
+    'with --strict, code that %s is reported',
+    async (_what, { body, status = 200 }: { body: object; status?: number }, result, part) => {
+      const service = (path: string) =>
+        path === '/v1/deployments/one/health' ? Response.json(body, { status }) : healthyApp(path);
+      const { exitCode, out } = await createOwnershipCli({ service }).type(...strictArgs);
+      expect(out).toMatch(new RegExp(String.raw`^\[${result}\] callback: .*${part}`, 'm'));
+      expect(exitCode).toBe(result === 'FAIL' ? 1 : 2);
+    },
+  );
+
+  test('with --strict, a service that does not answer about the callback fails, and is called once', async () => {
+    const service = (path: string) => (path === '/v1/deployments/one/health' ? undefined : healthyApp(path));
+    const { type, sent } = createOwnershipCli({ service });
+    expect((await type(...strictArgs)).out).toContain('[FAIL] callback: no response: connect ECONNREFUSED');
+    expect(sent.filter(({ path }) => path === '/v1/deployments/one/health')).toHaveLength(1);
+  });
+
+  test('with --strict, a callback that goes to the application fails', async () => {
+    const { host, type } = createOwnershipCli({
+      service: (path) => {
+        if (path === '/v1/deployments/one/health') void host.handle(callbackToApp());
+        return healthyApp(path);
+      },
+    });
+    const { exitCode, out } = await type(...strictArgs);
+    expect(out).toContain('[FAIL] callback: a callback reached the application while the service called the code');
+    expect(exitCode).toBe(1);
+  });
+
   test('a missing active deployment fails with the message of the service', async () => {
     const refusal = {
       code: 'no_active_deployment',
@@ -120,6 +163,7 @@ describe('validate-ownership', () => {
     const service = (path: string) => (path === '/v1/health' ? healthyApp(path) : Response.json(refusal, { status: 409 }));
     const { exitCode, out } = await createOwnershipCli({ service }).type(...strictArgs);
     expect(out).toContain('[FAIL] active_deployment: 409 no_active_deployment No active deployment.');
+    expect(out).toContain('[FAIL] callback: no deployment is active, so the application has handed over no runs');
     expect(exitCode).toBe(1);
   });
 
@@ -138,6 +182,8 @@ describe('validate-ownership', () => {
       ['health', null],
       ['active', 'Bearer sw_test_key'],
       ['remote-ownership', `Bearer ${token}`],
+      ['health', 'Bearer sw_test_key'],
+      ['remote-ownership', `Bearer ${token}`],
     ]);
   });
 
@@ -148,7 +194,7 @@ describe('validate-ownership', () => {
 
   test('--json prints the checks', async () => {
     const printed = await createOwnershipCli().type(...strictArgs, '--json');
-    expect(dataIn(printed, shape).checks).toHaveLength(7);
+    expect(dataIn(printed, shape).checks).toHaveLength(8);
     expect(dataIn(printed, shape).checks[1]).toEqual({ name: 'active_deployment', result: 'pass', message: 'one is active' });
   });
 
@@ -212,7 +258,9 @@ describe('validate-ownership', () => {
     await api.call('POST', '/v1/deployments/one/activate', { key });
     const after = await type(...strictArgs);
     expect(after.out).toContain('[PASS] active_deployment: one is active');
-    expect(after.exitCode).toBe(0);
+    // It is a bundle, which answers no callback of the Workflow DevKit.
+    expect(after.out.match(/^\[(?!PASS).*$/gm)).toEqual([expect.stringMatching(/^\[WARN\] callback: not checked/)]);
+    expect(after.exitCode).toBe(2);
   });
 });
 

@@ -2,8 +2,10 @@
  * The example `devkit-orders`, built with the tool of the Workflow DevKit at each supported version, deployed by the command line and run on
  * threads. Each deployment replaces the one before, and the open runs of that one would stay on it.
  */
+import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { application } from '../../examples/app-host.ts';
 import { cli } from '../e2e/code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from '../e2e/in-process-cloud.ts';
 import { type BuiltApp, sdkVersions } from './built-app.ts';
@@ -16,6 +18,8 @@ beforeAll(async () => {
 afterAll(() => served.stop());
 
 const deployed = z.object({ data: z.object({ deploymentId: z.string() }) });
+const diagnosticsToken = 'a-token-of-32-characters-or-more';
+
 /** What each version is built with. */
 const builds = {
   '4.8.9': { format: 'commonjs', specVersion: 3 },
@@ -65,6 +69,21 @@ describe.each(sdkVersions)('an app of workflow %s', (sdkVersion) => {
     expect(await cli(served, app.folder, 'deployments', 'health', deploymentId)).toMatch(
       / answered after \d+ ms, with Workflow DevKit /,
     );
+  });
+
+  test('validate-ownership --strict proves by a callback that its code is executed in the service', async () => {
+    const host = application({
+      NODE_ENV: 'production',
+      WORKFLOW_EXECUTION_MODE: 'remote',
+      WORKFLOW_TARGET_WORLD: 'workflow-studio/world-remote',
+      WORKFLOW_STUDIO_DIAGNOSTICS_TOKEN: diagnosticsToken,
+    }).listen(0, '127.0.0.1');
+    await once(host, 'listening');
+    const { port } = z.object({ port: z.number() }).parse(host.address());
+    const options = ['--app-url', `http://127.0.0.1:${port}`, '--diagnostics-token', diagnosticsToken];
+    const printed = await cli(served, app.folder, 'validate-ownership', '--strict', ...options);
+    host.close();
+    expect(printed.trimEnd()).toMatch(/^(?:\[PASS\] .*\n)+\[PASS\] callback: the code answered in the service after \d+ ms$/);
   });
 
   test('comes to what expected.json says, with the client of the example', async () => {

@@ -20,7 +20,14 @@ import { file, parseOptions } from '../parse-command-line.ts';
 import { defined } from '../../base/defined.ts';
 import { retryOutcome } from '../../base/retry.ts';
 import { checkConfig as configChecks, isLoopback, isPlainHttp } from '../../ownership/check-config.ts';
-import { checkActiveDeployment, checkApp, checkHealth, type Probe } from '../../ownership/check-ownership.ts';
+import {
+  checkActiveDeployment,
+  checkApp,
+  checkCallback,
+  checkHealth,
+  deploymentIn,
+  type Probe,
+} from '../../ownership/check-ownership.ts';
 import { type Check, createCheck, formatCheck, worstResult } from '../../ownership/check.ts';
 import { type Config, serviceUrlOf } from '../../ownership/config.ts';
 
@@ -32,6 +39,8 @@ const validateOwnershipOptions = z.object({
 });
 
 const defaultProbeLimits: ProbeLimits = { timeoutMs: 10_000, retries: 2 };
+/** The service waits 20 seconds for the code, and the gateway answers after at most 29. */
+const callbackLimits: ProbeLimits = { timeoutMs: 30_000, retries: 0 };
 
 export const validateOwnership: Action = async (commandLine, context) => {
   const { appUrl, strict, diagnosticsToken, config: path } = parseOptions(commandLine, validateOwnershipOptions);
@@ -41,19 +50,25 @@ export const validateOwnership: Action = async (commandLine, context) => {
   const { url, apiKey } = await resolveService(commandLine, context, config);
   const health = checkHealth(await probeWithRetry(context, `${url}/v1/health`, undefined, probeLimits));
   const checks: Check[] = [health];
+  const ask = (path: string, limits = probeLimits): Promise<Probe> => probeWithRetry(context, `${url}${path}`, apiKey, limits);
   // The key is sent only after the health check has identified the service.
-  if (health.result === 'pass') {
-    const path = `${url}/v1/deployments/active`;
-    checks.push(
-      checkActiveDeployment(apiKey === undefined ? undefined : await probeWithRetry(context, path, apiKey, probeLimits)),
-    );
-  }
+  const isService = health.result === 'pass';
+  const active = isService && apiKey !== undefined ? await ask('/v1/deployments/active') : undefined;
+  if (isService) checks.push(checkActiveDeployment(active));
   if (appUrl !== undefined) {
     const base = appUrl.replace(/\/+$/, '');
     const token = diagnosticsToken ?? (context.env[tokenVariable] || undefined);
     if (isPlainHttp(base)) checks.push(createCheck('warn', 'app_https', `${base} is not https: the token is sent unencrypted`));
     const expected = config?.remoteWorldTarget ?? (context.env[expectedWorldVariable] || defaultTargetWorld);
-    checks.push(...checkApp(await probeWithRetry(context, base + diagnosticsPath, token, probeLimits), expected, strict));
+    const readPage = (): Promise<Probe> => probeWithRetry(context, base + diagnosticsPath, token, probeLimits);
+    const before = await readPage();
+    checks.push(...checkApp(before, expected, strict));
+    if (strict && isService) {
+      const called = deploymentIn(active);
+      const path = `/v1/deployments/${encodeURIComponent(called ?? '')}/health`;
+      const answer = called === undefined ? undefined : await ask(path, callbackLimits);
+      checks.push(checkCallback(answer, { before, after: await readPage() }));
+    }
   }
   return checksOutcome(checks);
 };
