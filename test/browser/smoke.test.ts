@@ -1,0 +1,106 @@
+/** The console in Chromium, from the link that `npm start` prints to a run that is cancelled from its page. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { type LocalStart, preparedFolder, startLocal } from '../e2e/local-start.ts';
+import { launchBrowser } from './chromium.ts';
+import { type WatchedPage, isReachable, watchedPage } from './signed-in.ts';
+import { approval, invoice, nap } from './workflows.ts';
+
+let local: LocalStart;
+let browser: Browser;
+let watched: WatchedPage;
+beforeAll(async () => {
+  [local, browser] = await Promise.all([startLocal(preparedFolder()), launchBrowser()]);
+  watched = await watchedPage(browser);
+});
+afterAll(async () => {
+  await browser.close();
+  await local.end('SIGKILL');
+});
+
+const runShape = z.object({ runId: z.string() });
+const start = async (workflow: { readonly name: string }, input: unknown): Promise<string> => {
+  const published = await local.call('POST', '/v1/workflows', workflow);
+  if (published.status !== 409) expect([200, 201], JSON.stringify(published.body)).toContain(published.status);
+  const started = await local.call(
+    'POST',
+    '/v1/runs',
+    { workflowName: workflow.name, input },
+    { 'idempotency-key': workflow.name },
+  );
+  expect([200, 201, 202], JSON.stringify(started.body)).toContain(started.status);
+  return runShape.parse(started.body).runId;
+};
+
+test('the printed link signs in once, and runs appear in the list while one looks', async () => {
+  const { page } = watched;
+  await expect.poll(() => local.printed(), { timeout: 20_000 }).toMatch(/Console {2}\S+#link=/);
+  const link = /Console {2}(\S+)/.exec(local.printed())?.[1] ?? '';
+  await page.goto(link);
+  await page.getByRole('heading', { name: 'No run exists yet' }).waitFor();
+  expect(page.url()).not.toContain('link');
+  await isReachable(page, 'runs-empty');
+
+  await start(nap, {});
+  await start(approval, { orderId: 'order-17' });
+  await start(invoice, { orderId: 'order-17', quantity: 3 });
+  await page.getByText('Manager approves waits for the signal order-approved/order-17').waitFor();
+  await page.getByText('Wait for the night sleeps and wakes in').waitFor();
+  await page.getByText('the card ending in 4242 was declined').waitFor();
+  await isReachable(page, 'runs');
+
+  const other = await watchedPage(browser);
+  await other.page.goto(link);
+  await other.page.getByText('This link has been used').waitFor();
+  await isReachable(other.page, 'sign-in');
+  await other.page.context().close();
+});
+
+test('a failed run shows its root cause, graph, waterfall, events and data', async () => {
+  const { page } = watched;
+  await page.getByRole('link', { name: 'invoice' }).click();
+  const reason = page.getByRole('status').filter({ hasText: 'the card ending in 4242 was declined' });
+  await reason.waitFor();
+  expect(await reason.textContent()).toContain('charge, attempt 3');
+  await page.getByRole('group', { name: 'Charge the card, javascript, failed' }).waitFor();
+  await isReachable(page, 'run-graph');
+  await reason.getByRole('button', { name: 'Show charge' }).click();
+  const panel = page.getByRole('complementary', { name: 'Node charge' });
+  await panel.getByText('charging 150').first().waitFor();
+  expect(await panel.getByRole('listitem').count()).toBe(3);
+  await isReachable(page, 'run-node');
+  await panel.getByRole('button', { name: 'Close the node' }).click();
+
+  await page.getByRole('tab', { name: 'Waterfall' }).click();
+  const row = page.getByRole('row').filter({ hasText: 'charge' });
+  await row.getByText('attempt 3, at work').waitFor();
+  expect(await row.textContent()).toContain('until the next attempt');
+  await isReachable(page, 'run-waterfall');
+
+  await page.getByRole('tab', { name: 'Events' }).click();
+  await page.getByRole('button', { name: 'node.failed' }).click();
+  await isReachable(page, 'run-events');
+  await page.getByRole('tab', { name: 'Data' }).click();
+  await page.getByText('"order-17"').waitFor();
+  await isReachable(page, 'run-data');
+});
+
+test('a sleeping run is cancelled from its page, which shows it at once', async () => {
+  const { page } = watched;
+  await page.getByRole('link', { name: 'Runs' }).first().click();
+  await page.getByRole('link', { name: 'nightly-report' }).click();
+  await page.getByText('Wait for the night sleeps and wakes in').waitFor();
+  await isReachable(page, 'run-sleeping');
+  await page.getByRole('button', { name: 'Cancel…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
+  await dialog.getByRole('textbox', { name: 'Reason' }).fill('the report is not needed');
+  await isReachable(page, 'run-cancel');
+  await dialog.getByRole('button', { name: 'Cancel the run' }).click();
+  await page.getByText('It was cancelled: the report is not needed').waitFor();
+  await isReachable(page, 'run-cancelled');
+});
+
+test('no script failed, and no page broke its policy', () => {
+  expect(watched.complaints).toEqual([]);
+});
