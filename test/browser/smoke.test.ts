@@ -101,6 +101,83 @@ test('a sleeping run is cancelled from its page, which shows it at once', async 
   await isReachable(page, 'run-cancelled');
 });
 
+test('a waiting run gets its signal from its page, and completes', async () => {
+  const { page } = watched;
+  await page.getByRole('link', { name: 'Runs' }).first().click();
+  await page.getByRole('link', { name: 'order-approval' }).click();
+  const reason = page.getByRole('status').filter({ hasText: 'waits for the signal' });
+  await reason.getByRole('button', { name: 'Send signal…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Send the signal order-approved' });
+  await dialog.getByRole('textbox').fill('{"by": ');
+  await dialog.getByRole('button', { name: 'Send' }).click();
+  await dialog.getByText('The text is not JSON').waitFor();
+  await isReachable(page, 'run-signal');
+  await dialog.getByRole('textbox').fill('{"by": "Ada"}');
+  await dialog.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('heading', { name: 'order-approval' }).waitFor();
+  await page.locator('.pill', { hasText: 'completed' }).waitFor();
+  await page.getByRole('tab', { name: 'Data' }).click();
+  await isReachable(page, 'run-completed');
+});
+
+test('a failed run runs again from a node, with another input', async () => {
+  const { page } = watched;
+  await page.getByRole('link', { name: 'Runs' }).first().click();
+  await page.getByRole('link', { name: 'invoice' }).click();
+  const reason = page.getByRole('status').filter({ hasText: 'the card ending in 4242 was declined' });
+  await reason.getByRole('button', { name: 'Run again from here…' }).click();
+  await isReachable(page, 'run-rerun');
+  await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click();
+  await page.getByText('Rerun of').waitFor();
+  await page.getByText('from charge').waitFor();
+});
+
+test('a link does not replace a session unasked', async () => {
+  const { page } = watched;
+  const { link } = z.object({ link: z.string() }).parse((await local.call('POST', '/v1/sessions/links')).body);
+  await page.goto('about:blank');
+  await page.goto(`${local.url}/console/#link=${link}`);
+  await page.getByRole('heading', { name: 'You are signed in already' }).waitFor();
+  await isReachable(page, 'link-asks');
+  await page.getByRole('button', { name: 'Stay signed in' }).click();
+  await page.getByRole('heading', { name: 'Runs' }).waitFor();
+  // The link was not sent, so it still signs in.
+  const other = await watchedPage(browser);
+  await other.page.goto(`${local.url}/console/#link=${link}`);
+  await other.page.getByRole('heading', { name: 'Runs' }).waitFor();
+  await other.page.context().close();
+});
+
+test('pages fit 320 pixels, and say that the connection is lost', async () => {
+  const { page } = watched;
+  await page.setViewportSize({ width: 320, height: 640 });
+  await page.goto(`${local.url}/console/runs`);
+  await page.getByRole('link', { name: 'invoice' }).first().waitFor();
+  const overflow = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+  expect(await overflow()).toBe(0);
+  await isReachable(page, 'runs-narrow');
+  await page.getByRole('link', { name: 'invoice' }).first().click();
+  await page.getByRole('tab', { name: 'Waterfall' }).click();
+  await page.getByRole('row').first().waitFor();
+  expect(await overflow()).toBe(0);
+  await isReachable(page, 'run-narrow');
+  await page.setViewportSize({ width: 1_280, height: 800 });
+  await page.goto(`${local.url}/console/runs`);
+  await page.getByRole('link', { name: 'invoice' }).first().waitFor();
+  await page.route('**/v1/runs**', (route) => route.abort());
+  await page.getByText('Connection lost').waitFor();
+  await isReachable(page, 'runs-offline');
+  await page.unroute('**/v1/runs**');
+  await page.locator('.live-mark', { hasText: 'Live' }).waitFor();
+});
+
+test('signing out leaves nothing readable', async () => {
+  const { page } = watched;
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in to Stepwell' }).waitFor();
+  expect(await page.evaluate("fetch('v1/runs').then(({ status }) => status)")).toBe(401);
+});
+
 test('no script failed, and no page broke its policy', () => {
   expect(watched.complaints).toEqual([]);
 });

@@ -20,22 +20,47 @@ const rowHeight = 84;
 const sweeps = 6;
 
 export function layered(nodes: readonly LayoutNode[], edges: readonly LayoutEdge[]): ReadonlyMap<string, Position> {
-  const parents = neighbours(nodes, edges, ({ source, target }) => [target, source]);
-  const children = neighbours(nodes, edges, ({ source, target }) => [source, target]);
-  const layers = layersOf(nodes, parents, children);
+  const depth = depthsOf(nodes, edges);
+  const routed = withBends(nodes, edges, depth);
+  const parents = neighbours(routed.nodes, routed.edges, ({ source, target }) => [target, source]);
+  const children = neighbours(routed.nodes, routed.edges, ({ source, target }) => [source, target]);
+  const layers = layersOf(routed.nodes, depth);
   for (let sweep = 0; sweep < sweeps; sweep += 1) {
     for (let at = 1; at < layers.length; at += 1) order(layers, at, at - 1, parents);
     for (let at = layers.length - 2; at >= 0; at -= 1) order(layers, at, at + 1, children);
   }
   const highest = Math.max(1, ...layers.map((layer) => layer.length));
-  return new Map(
-    layers.flatMap((layer, x) =>
-      layer.map((id, row): [string, Position] => [
-        id,
-        { x: x * layerWidth, y: (row + (highest - layer.length) / 2) * rowHeight },
-      ]),
-    ),
+  const positions = layers.flatMap((layer, x) =>
+    layer.map((id, row): [string, Position] => [id, { x: x * layerWidth, y: (row + (highest - layer.length) / 2) * rowHeight }]),
   );
+  return new Map(positions.filter(([id]) => !routed.bends.has(id)));
+}
+
+interface Routed {
+  readonly nodes: readonly LayoutNode[];
+  readonly edges: readonly LayoutEdge[];
+  /** the places that edges keep free where they pass a layer; they are no nodes of the graph */
+  readonly bends: ReadonlySet<string>;
+}
+
+/** An edge over several layers keeps a row free in each layer between, so that it crosses no node. */
+function withBends(nodes: readonly LayoutNode[], edges: readonly LayoutEdge[], depth: Map<string, number>): Routed {
+  const bends = new Set<string>();
+  const routed: LayoutEdge[] = [];
+  for (const [index, { source, target }] of edges.entries()) {
+    let from = source;
+    const last = depth.get(target) ?? 0;
+    for (let layer = (depth.get(source) ?? 0) + 1; layer < last; layer += 1) {
+      // No id of a node contains a control character.
+      const bend = `\u0000${index}:${layer}`;
+      bends.add(bend);
+      depth.set(bend, layer);
+      routed.push({ source: from, target: bend });
+      from = bend;
+    }
+    routed.push({ source: from, target });
+  }
+  return { nodes: [...nodes, ...[...bends].map((id) => ({ id }))], edges: routed, bends };
 }
 
 type Neighbours = ReadonlyMap<string, readonly string[]>;
@@ -54,13 +79,14 @@ function neighbours(
 }
 
 /** A node of a cycle, which validation refuses and a draft can have, is in the layer where the walk met it. */
-function layersOf(nodes: readonly LayoutNode[], parents: Neighbours, children: Neighbours): string[][] {
+function depthsOf(nodes: readonly LayoutNode[], edges: readonly LayoutEdge[]): Map<string, number> {
+  const parents = neighbours(nodes, edges, ({ source, target }) => [target, source]);
+  const children = neighbours(nodes, edges, ({ source, target }) => [source, target]);
   const waiting = new Map(nodes.map(({ id }) => [id, (parents.get(id) ?? []).length]));
   const depth = new Map<string, number>();
   const ready = nodes.filter(({ id }) => waiting.get(id) === 0).map(({ id }) => id);
   const place = (id: string): void => {
-    const mine = Math.max(-1, ...(parents.get(id) ?? []).map((parent) => depth.get(parent) ?? -1)) + 1;
-    depth.set(id, mine);
+    depth.set(id, Math.max(-1, ...(parents.get(id) ?? []).map((parent) => depth.get(parent) ?? -1)) + 1);
     for (const child of children.get(id) ?? []) {
       const left = (waiting.get(child) ?? 0) - 1;
       waiting.set(child, left);
@@ -69,6 +95,10 @@ function layersOf(nodes: readonly LayoutNode[], parents: Neighbours, children: N
   };
   for (let next = ready.shift(); next !== undefined; next = ready.shift()) place(next);
   for (const { id } of nodes) if (!depth.has(id)) place(id);
+  return depth;
+}
+
+function layersOf(nodes: readonly LayoutNode[], depth: ReadonlyMap<string, number>): string[][] {
   const layers: string[][] = [];
   for (const { id } of nodes) (layers[depth.get(id) ?? 0] ??= []).push(id);
   return Array.from({ length: layers.length }, (_, at) => layers[at] ?? []);

@@ -1,5 +1,5 @@
 /** All events of a run, in their order. Only those in view are in the page; one opens to its payload. */
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { ErrorText } from '../primitives/error-text.tsx';
 import { JsonTree } from '../primitives/json-tree.tsx';
 import { Clock } from '../primitives/time.tsx';
@@ -27,32 +27,43 @@ export function EventList({ events: { events, connection, error } }: { readonly 
     filter === '' ? events : events.filter((event) => event.type.includes(filter) || nodeOf(event).includes(filter));
   const shown = useWindow(scroller, matching.length, rowHeight);
   const open = opened === undefined ? undefined : matching[opened];
+  // The list gets shorter when an event opens: the event stays in view.
+  useEffect(() => {
+    if (scroller !== null && opened !== undefined) scroller.scrollTop = Math.max(0, (opened - 2) * rowHeight);
+  }, [scroller, opened]);
   return (
     <>
       <div className="filters">
-        <label>
-          Type or node
-          <input
-            value={filter}
-            onChange={(event) => {
-              setFilter(event.currentTarget.value);
-              setOpened(undefined);
-            }}
-          />
-        </label>
+        <input
+          type="search"
+          className="grow"
+          aria-label="Type or node"
+          placeholder="Type or node"
+          value={filter}
+          onChange={(event) => {
+            setFilter(event.currentTarget.value);
+            setOpened(undefined);
+          }}
+        />
         <span role="status" className="dim">
           {connections[connection]}
         </span>
       </div>
       {error === undefined ? null : <ErrorText error={error} />}
-      <div className="scroller" ref={setScroller} tabIndex={0} role="region" aria-label="Events">
+      <div
+        className={open === undefined ? 'scroller' : 'scroller short'}
+        ref={setScroller}
+        tabIndex={0}
+        role="region"
+        aria-label="Events"
+      >
         <div style={{ height: matching.length * rowHeight }}>
           <ul className="events" style={{ transform: `translateY(${shown.from * rowHeight}px)` }}>
             {matching.slice(shown.from, shown.to).map((event, index) => (
               <li key={`${event.eventId}${event.type}${nodeOf(event)}`}>
                 <button type="button" aria-expanded={opened === shown.from + index} onClick={() => setOpened(shown.from + index)}>
-                  <span className="dim">{event.eventId}</span> <Clock at={event.timestamp} /> <span className="type">{event.type}</span>{' '}
-                  <bdi>{nodeOf(event)}</bdi>
+                  <span className="dim">{event.eventId}</span> <Clock at={event.timestamp} />{' '}
+                  <span className="type">{event.type}</span> <bdi>{nodeOf(event)}</bdi>
                 </button>
               </li>
             ))}

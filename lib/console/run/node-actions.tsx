@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { type Run, type RunNode, api } from '../api.ts';
 import { Dialog } from '../primitives/dialog.tsx';
-import { formText } from '../primitives/form-text.ts';
+import { formJson } from '../primitives/form-text.ts';
 import { isOpenRun } from '../runs/open-run.ts';
 import { RerunDialog } from './rerun-dialog.tsx';
 
@@ -76,7 +76,7 @@ function SignalDialog({ waitingFor: { signal, correlation }, onSent, onClose }: 
       action="Send"
       onClose={onClose}
       onConfirm={async (form) => {
-        await api.sendSignal({ name: signal, correlation, signalId, payload: JSON.parse(formText(form, 'payload')) });
+        await api.sendSignal({ name: signal, correlation, signalId, payload: formJson(form, 'payload') });
         await onSent();
       }}
     >

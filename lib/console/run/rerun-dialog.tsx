@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { defined } from '../../base/defined.ts';
 import { type Run, api } from '../api.ts';
 import { Dialog } from '../primitives/dialog.tsx';
-import { formText } from '../primitives/form-text.ts';
+import { formJson, formText } from '../primitives/form-text.ts';
 import { go } from '../router.tsx';
 
 interface RerunDialogProps {
@@ -22,7 +22,7 @@ export function RerunDialog({ run, fromNode, onClose }: RerunDialogProps): React
     const version = Number(formText(form, 'version'));
     const changes = defined({
       fromNode,
-      input: text === given || text.trim() === '' ? undefined : JSON.parse(text),
+      input: text === given || text.trim() === '' ? undefined : formJson(form, 'input'),
       version: version > 0 && version !== run.workflowVersion ? version : undefined,
     });
     const { runId } = await api.rerun(run.runId, changes, key);

@@ -1,5 +1,5 @@
 /** The graph that the run had, coloured by what happened: nodes by status, edges by whether they were taken. */
-import { type ReactNode, memo, useMemo } from 'react';
+import { type ReactNode, memo, useEffect, useMemo, useRef } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import {
   Background,
@@ -12,6 +12,7 @@ import {
   type NodeProps,
   Position,
   ReactFlow,
+  type ReactFlowInstance,
 } from '@xyflow/react';
 import { type Run, type RunNode, api } from '../api.ts';
 import { type DrawnEdge, type DrawnGraph, definitionGraph } from '../layout/definition-graph.ts';
@@ -78,6 +79,7 @@ interface CanvasProps extends RunGraphProps {
 }
 
 function Canvas({ graph, run, selected, onSelect }: CanvasProps): ReactNode {
+  const { frame, flow } = useFit();
   const positions = useMemo(() => layered(graph.nodes, graph.edges), [graph]);
   const states = new Map(run.nodes.filter(({ iteration }) => iteration === undefined).map((node) => [node.nodeId, node]));
   const nodes: Step[] = graph.nodes.map(({ id, type, label }) => {
@@ -94,13 +96,16 @@ function Canvas({ graph, run, selected, onSelect }: CanvasProps): ReactNode {
     };
   });
   return (
-    <div className="graph">
+    <div className="graph" ref={frame}>
       <ReactFlow
+        onInit={(instance) => {
+          flow.current = instance;
+        }}
         nodes={nodes}
         edges={graph.edges.map((edge, index) => drawnEdge(edge, index, states))}
         nodeTypes={nodeTypes}
         fitView
-        fitViewOptions={{ maxZoom: 1, padding: 0.12 }}
+        fitViewOptions={fit}
         minZoom={0.05}
         maxZoom={2}
         onlyRenderVisibleElements
@@ -118,6 +123,21 @@ function Canvas({ graph, run, selected, onSelect }: CanvasProps): ReactNode {
       </ReactFlow>
     </div>
   );
+}
+
+const fit = { maxZoom: 1, padding: 0.08 };
+
+/** Fits the graph again when its frame gets another size, for example beside an opened node. */
+function useFit() {
+  const frame = useRef<HTMLDivElement>(null);
+  const flow = useRef<ReactFlowInstance<Step> | undefined>(undefined);
+  useEffect(() => {
+    if (frame.current === null) return undefined;
+    const resizes = new ResizeObserver(() => void flow.current?.fitView(fit));
+    resizes.observe(frame.current);
+    return () => resizes.disconnect();
+  }, []);
+  return { frame, flow };
 }
 
 function drawnEdge({ source, target, handle }: DrawnEdge, index: number, states: ReadonlyMap<string, RunNode>): Edge {

@@ -5,16 +5,17 @@ import { CopyButton } from '../primitives/copy-button.tsx';
 import { durationText } from '../primitives/duration.ts';
 import { Shape, Status, toneOf } from '../primitives/status.tsx';
 import { Ago, useNow } from '../primitives/time.tsx';
-import { Link, setSearch } from '../router.tsx';
+import { Link, setSearch, useSearch } from '../router.tsx';
 import { CancelDialog } from '../runs/cancel-dialog.tsx';
 import { isOpenRun } from '../runs/open-run.ts';
-import { explain } from '../runs/why.ts';
+import { explain, stateOf } from '../runs/why.ts';
 import { Lineage } from './lineage.tsx';
 import { NodeActions } from './node-actions.tsx';
 import { RerunDialog } from './rerun-dialog.tsx';
 
 export function RunHead({ run }: { readonly run: Run }): ReactNode {
   const now = useNow();
+  const state = stateOf(run);
   const took = (run.completedAt === undefined ? now : Date.parse(run.completedAt)) - Date.parse(run.createdAt);
   return (
     <>
@@ -28,8 +29,8 @@ export function RunHead({ run }: { readonly run: Run }): ReactNode {
         <h1 id="run-title">
           <bdi>{run.workflowName}</bdi>
         </h1>
-        <span className={`pill ${toneOf(run.status)}`}>
-          <Status status={run.status} />
+        <span className={`pill ${toneOf(state)}`}>
+          <Status status={state} />
         </span>
         <RunActions run={run} />
       </div>
@@ -66,10 +67,11 @@ export function RunHead({ run }: { readonly run: Run }): ReactNode {
 /** The sentence, and what can be done about it at once. */
 function Reason({ run, now }: { readonly run: Run; readonly now: number }): ReactNode {
   const reason = explain(run, now);
+  const shownNode = useSearch().get('node');
   if (reason === undefined) return null;
   const { text, nodeId, iteration, code } = reason;
   const node = run.nodes.find((each) => each.nodeId === nodeId && each.iteration === iteration);
-  const status = run.status === 'failed' ? 'failed' : (node?.status ?? run.status);
+  const status = stateOf(run);
   return (
     <div className={`reason ${toneOf(status)}`} role="status">
       <Shape status={status} />
@@ -77,7 +79,7 @@ function Reason({ run, now }: { readonly run: Run; readonly now: number }): Reac
         {code === undefined ? null : <code className="code">{code}</code>}
         <bdi>{text}</bdi>
       </p>
-      {nodeId === undefined ? null : (
+      {nodeId === undefined || nodeId === shownNode ? null : (
         <span className="actions">
           <button type="button" onClick={() => setSearch({ node: nodeId, iteration })}>
             Show {nodeId}

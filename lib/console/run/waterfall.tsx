@@ -26,6 +26,7 @@ interface WaterfallProps {
 
 export function Waterfall({ run, events, onSelect }: WaterfallProps): ReactNode {
   const now = useNow();
+  const labels = new Map(run.nodes.map(({ nodeId, label }) => [nodeId, label ?? nodeId]));
   const rows = useMemo(() => {
     const timeline = new Timeline();
     for (const event of events.events) timeline.add(event);
@@ -62,6 +63,7 @@ export function Waterfall({ run, events, onSelect }: WaterfallProps): ReactNode 
                 key={`${row.nodeId}@${row.iteration ?? ''}`}
                 index={shown.from + index}
                 row={row}
+                label={labels.get(row.nodeId) ?? row.nodeId}
                 scale={{ from, to, now }}
                 onSelect={onSelect}
               />
@@ -81,12 +83,19 @@ interface Scale {
 
 interface WaterfallRowProps {
   readonly row: TimelineRow;
+  readonly label: string;
   readonly index: number;
   readonly scale: Scale;
   readonly onSelect: WaterfallProps['onSelect'];
 }
 
-const WaterfallRow = ({ row: { nodeId, iteration, spans, status }, index, scale, onSelect }: WaterfallRowProps): ReactNode => {
+const WaterfallRow = ({
+  row: { nodeId, iteration, spans, status },
+  label,
+  index,
+  scale,
+  onSelect,
+}: WaterfallRowProps): ReactNode => {
   const attempts = Math.max(...spans.map(({ attempt }) => attempt));
   const first = spans[0]?.from ?? scale.from;
   const last = spans.at(-1)?.to ?? scale.now;
@@ -94,7 +103,7 @@ const WaterfallRow = ({ row: { nodeId, iteration, spans, status }, index, scale,
     <tr aria-rowindex={index + 1}>
       <th scope="row">
         <button type="button" onClick={() => onSelect(nodeId, iteration)} title={iteration ?? nodeId}>
-          <bdi>{nodeId}</bdi>
+          <bdi>{label}</bdi>
           {iteration === undefined ? null : <span className="dim"> {iteration.replace(/^.*(?=\[)/, '')}</span>}
         </button>
       </th>

@@ -116,6 +116,6 @@ const Empty = ({ isFiltered }: { readonly isFiltered: boolean }): ReactNode =>
     <div className="empty">
       <h2>No run exists yet</h2>
       <p>Publish a workflow and start it. This list shows the run at once.</p>
-      <pre>npx stepwell workflows publish workflow.json{'\n'}npx stepwell runs start my-workflow --watch</pre>
+      <pre>npx stepwell workflows publish workflow.json{'\n'}npx stepwell runs start my-workflow</pre>
     </div>
   );

@@ -7,7 +7,7 @@ import { Status } from '../primitives/status.tsx';
 import { Ago, useNow } from '../primitives/time.tsx';
 import { Link } from '../router.tsx';
 import { isOpenRun } from './open-run.ts';
-import { why } from './why.ts';
+import { stateOf, why } from './why.ts';
 
 const pollMs = 6_000;
 
@@ -17,13 +17,46 @@ interface RunRowProps {
   readonly onToggle: () => void;
 }
 
-export const RunRow = ({ run, isSelected, onToggle }: RunRowProps): ReactNode => (
+export function RunRow(props: RunRowProps): ReactNode {
+  return isOpenRun(props.run) ? (
+    <OpenRow {...props} />
+  ) : (
+    <Row {...props} state={props.run.status} why={<Failure run={props.run} />} />
+  );
+}
+
+/** The sentence of one open run, which its own request answers. A failure of it leaves the list as it is. */
+function OpenRow(props: RunRowProps): ReactNode {
+  const now = useNow();
+  const { runId, attention, status } = props.run;
+  const { data } = useQuery({
+    queryKey: ['run', runId, 'none'],
+    queryFn: ({ signal }) => api.run(runId, { resolveData: 'none' }, signal),
+    refetchInterval: pollMs,
+  });
+  const state = data === undefined ? (attention ?? status) : stateOf(data);
+  return <Row {...props} state={state} why={<bdi>{data === undefined ? '' : why(data, now)}</bdi>} />;
+}
+
+const Failure = ({ run: { error } }: { readonly run: RunSummary }): ReactNode =>
+  error === undefined ? null : (
+    <>
+      <code className="bad">{error.code}</code> <bdi>{error.message}</bdi>
+    </>
+  );
+
+interface RowProps extends RunRowProps {
+  readonly state: string;
+  readonly why: ReactNode;
+}
+
+const Row = ({ run, isSelected, onToggle, state, why: reason }: RowProps): ReactNode => (
   <tr className={isSelected ? 'selected' : undefined}>
     <td className="select">
       <input type="checkbox" aria-label={`Select ${run.runId}`} checked={isSelected} onChange={onToggle} />
     </td>
     <td>
-      <Status status={run.attention ?? run.status} />
+      <Status status={state} />
     </td>
     <td>
       <Link to={`/runs/${encodeURIComponent(run.runId)}`} className="name">
@@ -34,15 +67,7 @@ export const RunRow = ({ run, isSelected, onToggle }: RunRowProps): ReactNode =>
         …{run.runId.slice(-8)}
       </code>
     </td>
-    <td className="why">
-      {isOpenRun(run) ? (
-        <WhyOpen runId={run.runId} />
-      ) : run.error === undefined ? null : (
-        <>
-          <code className="bad">{run.error.code}</code> <bdi>{run.error.message}</bdi>
-        </>
-      )}
-    </td>
+    <td className="why">{reason}</td>
     <td className="when">
       <Ago at={run.createdAt} />
     </td>
@@ -54,14 +79,3 @@ const tookText = ({ createdAt, completedAt }: RunSummary): string =>
   completedAt === undefined ? '' : durationText(Date.parse(completedAt) - Date.parse(createdAt));
 
 const Took = ({ from }: { readonly from: string }): ReactNode => durationText(Math.max(0, useNow() - Date.parse(from)));
-
-/** The sentence of one open run, which its own request answers. A failure of it leaves the list as it is. */
-function WhyOpen({ runId }: { readonly runId: string }): ReactNode {
-  const now = useNow();
-  const { data } = useQuery({
-    queryKey: ['run', runId, 'none'],
-    queryFn: ({ signal }) => api.run(runId, { resolveData: 'none' }, signal),
-    refetchInterval: pollMs,
-  });
-  return <bdi>{data === undefined ? '' : why(data, now)}</bdi>;
-}

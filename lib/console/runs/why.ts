@@ -32,13 +32,27 @@ export function explain(run: Explained, now: number): Explanation | undefined {
     return { text: `It waits for one of ${run.waitingFor.slots} concurrency slots of its workflow.` };
   if (run.availableAt !== undefined && Date.parse(run.availableAt) > now)
     return { text: `It starts ${left(run.availableAt, now)}.` };
-  const open = run.nodes.filter(({ status }) => ['queued', 'running', 'waiting'].includes(status));
-  const [first] = open.toSorted((one, other) => urgency(one) - urgency(other));
+  const open = openNodes(run);
+  const [first] = open;
   if (first === undefined) return undefined;
   const others = open.length - 1;
   const more = others === 0 ? '' : ` ${others} other ${others === 1 ? 'node is' : 'nodes are'} open.`;
   return { text: `${sentence(first, now)}${more}`, ...defined({ nodeId: first.nodeId, iteration: first.iteration }) };
 }
+
+/** The state in one word. An open run says what its most urgent node does: its own status stays `pending` while it waits. */
+export function stateOf(run: Explained): string {
+  if (run.status !== 'pending' && run.status !== 'running') return run.status;
+  const [first] = openNodes(run);
+  if (first === undefined) return run.status;
+  return first.status === 'queued' && first.error !== undefined ? 'retrying' : first.status;
+}
+
+/** The open nodes, the most urgent one first. */
+const openNodes = ({ nodes }: Pick<Explained, 'nodes'>): readonly RunNode[] =>
+  nodes
+    .filter(({ status }) => ['queued', 'running', 'waiting'].includes(status))
+    .toSorted((one, other) => urgency(one) - urgency(other));
 
 /** For a list: the explanation in one line. */
 export function why(run: Explained, now: number): string | undefined {
