@@ -23,7 +23,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/code-workflows.test.ts',
   'test/e2e/bad-input.test.ts',
   'test/e2e/cli.test.ts',
-  'test/bench/golden-lists.test.ts',
+  'test/bench/golden-lists.deep.test.ts',
   'test/e2e/stored-settings.test.ts',
   'test/e2e/sockets.test.ts',
   'test/bench/golden-loops.test.ts',

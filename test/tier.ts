@@ -66,14 +66,27 @@ export function firstRotatingSeed(count: number): number {
 }
 
 /**
- * One of `parts` equal parts of the seeds from 1 to `total`: another one on each day (UTC) and for each commit. Together they cover all.
- * `STEPWELL_TEST_PART` chooses one, from 0 on.
+ * Whether the deep tier runs whole. `.ci/run` sets `STEPWELL_TEST_SHARE=rotating`: of the searches that repeat one thing with many seeds,
+ * rounds or versions, it then runs a share, another one on each day (UTC) and for each commit.
  */
+const isWhole = process.env['STEPWELL_TEST_SHARE'] !== 'rotating';
+
+/** `STEPWELL_TEST_PART` chooses a part, from 0 on, also without `STEPWELL_TEST_SHARE`. */
+const chosenPart = process.env['STEPWELL_TEST_PART'];
+
+const partOf = (parts: number): number => Number(chosenPart ?? turn()) % parts;
+
+/** The seeds from 1 to `total`, or one of `parts` equal parts of them, which together cover all. */
 export function rotatingPart(total: number, parts: number): { readonly from: number; readonly count: number } {
-  const part = Number(process.env['STEPWELL_TEST_PART'] ?? turn()) % parts;
+  if (isWhole && chosenPart === undefined) return { from: 1, count: total };
+  const part = partOf(parts);
   const count = Math.ceil(total / parts);
   return { from: 1 + part * count, count: Math.min(count, total - part * count) };
 }
+
+/** All items, or one of them. */
+export const rotatingItem = <Item>(items: readonly Item[]): readonly Item[] =>
+  isWhole && chosenPart === undefined ? items : items.slice(partOf(items.length)).slice(0, 1);
 
 /** A number of the day and the commit. */
 function turn(): number {

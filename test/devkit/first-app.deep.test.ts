@@ -11,6 +11,7 @@ import { afterEach, beforeAll, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { blocksIn } from '../e2e/documents.ts';
 import { type Application, type Packed, createApplication, packAll, root } from '../scripts/packed.ts';
+import { rotatingItem } from '../tier.ts';
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
@@ -80,39 +81,42 @@ const shell =
   async (...lines: readonly string[]): Promise<string> =>
     (await app.run('sh', ['-ec', lines.join('\n').replaceAll(/^npx /gm, 'npx --no-install ')])).stdout;
 
-test.each(['4.8.9', '5.0.0-beta.35', '5.0.0-beta.55'])('an app of workflow %s survives the end of its cloud', async (version) => {
-  const app = await createApplication(packed.folder, `first-app-${version}`);
-  const paste = shell(app);
-  await paste(
-    install
-      .replace('npm init -y\n', '')
-      .replace(' workflow ', ` workflow@${version} `)
-      .replace(/ stepwell$/m, () => ` ${packed.archive('stepwell')}`)
-      .replace(/ stepwell-cli$/m, () => ` ${packed.archive('stepwell-cli')}`),
-  );
-  for (const [name, text] of files) {
-    mkdirSync(dirname(join(app.folder, name)), { recursive: true });
-    writeFileSync(join(app.folder, name), text);
-  }
-  const port = await freePort();
-  const first = await runCloud(app, port);
-  expect(await paste(deploy)).toContain('+ workflow//./workflows/order//order');
+test.each(rotatingItem(['4.8.9', '5.0.0-beta.35', '5.0.0-beta.55']))(
+  'an app of workflow %s survives the end of its cloud',
+  async (version) => {
+    const app = await createApplication(packed.folder, `first-app-${version}`);
+    const paste = shell(app);
+    await paste(
+      install
+        .replace('npm init -y\n', '')
+        .replace(' workflow ', ` workflow@${version} `)
+        .replace(/ stepwell$/m, () => ` ${packed.archive('stepwell')}`)
+        .replace(/ stepwell-cli$/m, () => ` ${packed.archive('stepwell-cli')}`),
+    );
+    for (const [name, text] of files) {
+      mkdirSync(dirname(join(app.folder, name)), { recursive: true });
+      writeFileSync(join(app.folder, name), text);
+    }
+    const port = await freePort();
+    const first = await runCloud(app, port);
+    expect(await paste(deploy)).toContain('+ workflow//./workflows/order//order');
 
-  const [begin = '', look = ''] = startRun.split('\n');
-  const run = (await paste(variables, begin, 'echo "$RUN"')).trim();
-  const setting = `RUN=${run}`;
-  await expect.poll(() => paste(setting, look), { timeout: 30_000 }).toMatch(/wait_\w+ .*waiting/);
-  await Promise.all([once(first, 'exit'), paste(kill)]);
+    const [begin = '', look = ''] = startRun.split('\n');
+    const run = (await paste(variables, begin, 'echo "$RUN"')).trim();
+    const setting = `RUN=${run}`;
+    await expect.poll(() => paste(setting, look), { timeout: 30_000 }).toMatch(/wait_\w+ .*waiting/);
+    await Promise.all([once(first, 'exit'), paste(kill)]);
 
-  await runCloud(app, port);
-  await expect.poll(() => paste(setting, explain), { timeout: 60_000 }).toMatch(/^Node \S+ \(hook\) waits for /);
-  expect(await paste(variables, setting, finish)).toBe(result);
-  expect(await paste(setting, look)).toMatch(
-    /^wrun_\w+ {2}✓ completed[^]*^input {5}\["tea"\]$[^]*^charge +step +✓ completed +2 /m,
-  );
+    await runCloud(app, port);
+    await expect.poll(() => paste(setting, explain), { timeout: 60_000 }).toMatch(/^Node \S+ \(hook\) waits for /);
+    expect(await paste(variables, setting, finish)).toBe(result);
+    expect(await paste(setting, look)).toMatch(
+      /^wrun_\w+ {2}✓ completed[^]*^input {5}\["tea"\]$[^]*^charge +step +✓ completed +2 /m,
+    );
 
-  const plain = `RUN=${(await paste(startPlain, 'echo "$RUN"')).trim()}`;
-  await expect.poll(() => paste(plain, explain), { timeout: 60_000 }).toMatch(/^Node \S+ \(hook\) waits for /);
-  const printed = await paste(variables, plain, finishPlain);
-  expect(JSON.parse(printed)).toEqual({ item: 'coffee', price: 60, receipt: 'receipt-60-2', by: 'ada' });
-});
+    const plain = `RUN=${(await paste(startPlain, 'echo "$RUN"')).trim()}`;
+    await expect.poll(() => paste(plain, explain), { timeout: 60_000 }).toMatch(/^Node \S+ \(hook\) waits for /);
+    const printed = await paste(variables, plain, finishPlain);
+    expect(JSON.parse(printed)).toEqual({ item: 'coffee', price: 60, receipt: 'receipt-60-2', by: 'ada' });
+  },
+);

@@ -1,8 +1,12 @@
-/** The conformance suite of the Workflow DevKit, twenty times in a row. It prints how long each round took: at most a minute. */
+/**
+ * The conformance suite of the Workflow DevKit, twenty times in a row; of CI's share of the deep tier, five times. It prints how long each
+ * round took: at most a minute.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { rotatingPart } from '../tier.ts';
 import { registerSuite, suite } from './run-suite.ts';
 
-const rounds = 20;
+const { count: rounds } = rotatingPart(20, 4);
 const testsOfSuite = 12;
 
 const counts = { passed: 0, failed: 0 };

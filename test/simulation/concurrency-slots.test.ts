@@ -5,7 +5,7 @@ import { chaosFaults } from './faults.ts';
 import { isCaught, seeds } from './seeds.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 
-const count = inTier({ quick: 12, deep: 60 });
+const count = inTier({ quick: 6, deep: 60 });
 
 describe('concurrency slots with all faults', () => {
   const crowd = { rates: chaosFaults, runs: 6, isShared: true, code: 0 } as const;

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { inTier, rotatingPart } from '../tier.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const { from, count } = inTier({ quick: { from: 1, count: 8 }, deep: rotatingPart(300, 3) });
+const { from, count } = inTier({ quick: { from: 1, count: 4 }, deep: rotatingPart(300, 3) });
 
 test(`waits of weeks extend deadlines, and nothing expires early: ${count} seeds from ${from}`, async () => {
   const { seeds, failed, seen } = await runSeeds({ from, count, world: 'long' });

@@ -44,7 +44,7 @@ The simulation checks the ten invariants of a run (docs/ARCHITECTURE.md) and two
 \`lib/engine\`. The commands in this table write this page from their reports in \`test/simulation/proof\`. \`npm run proof\` writes it again from the
 stored reports. CI runs this part of it with \`npm run test:deep\`:
 
-- 5,000 seeds, and 300 more that change with the day and the commit
+- half of 5,000 seeds, and 300 more; both change with the day and the commit
 - the whole crash matrix
 - the planted bugs that one seed finds, and eight others, which change with the sources
 - five kills

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { inTier, rotatingPart } from '../tier.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const { from, count } = inTier({ quick: { from: 1, count: 15 }, deep: rotatingPart(300, 3) });
+const { from, count } = inTier({ quick: { from: 1, count: 8 }, deep: rotatingPart(300, 3) });
 
 test(`attempts in the slow queue end: ${count} seeds from ${from}`, async () => {
   const { seeds, failed, seen } = await runSeeds({ from, count, world: 'slow' });

@@ -6,9 +6,9 @@ import { expect, test } from 'vitest';
 import { inTier, rotatingPart } from '../tier.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const poisoned = inTier({ quick: { from: 1, count: 25 }, deep: rotatingPart(500, 3) });
+const poisoned = inTier({ quick: { from: 1, count: 12 }, deep: rotatingPart(500, 3) });
 /** The first sixty seeds repeat little. */
-const storm = inTier({ quick: { from: 61, count: 20 }, deep: rotatingPart(500, 3) });
+const storm = inTier({ quick: { from: 61, count: 10 }, deep: rotatingPart(500, 3) });
 
 test(`attempts that kill their workers end as lost: ${poisoned.count} seeds from ${poisoned.from}`, async () => {
   const { seeds, failed, seen } = await runSeeds({ ...poisoned, world: 'poison' });

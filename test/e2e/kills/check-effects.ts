@@ -55,11 +55,12 @@ export function checkEffects({ runs }: Reading, effects: readonly Effect[], time
     const endedReal = endedAt === undefined ? Infinity : time.realOf(endedAt);
     for (const at of begun) runInvariant(12, at < endedReal + maxDelayMs, `${name} started ${at - endedReal} ms after its end`);
     // After a crash or a pause the message is redelivered, and recovery sends another one.
-    const faults = time.faultsBetween(time.realOf(askedAt), begun.at(-1) ?? 0);
+    const askedReal = time.realOf(askedAt);
+    const faults = time.faultsBetween(askedReal, begun.at(-1) ?? 0);
     runInvariant(
       12,
       begun.length <= asked + faults,
-      `${name} was requested ${asked} times, had ${faults} faults, and started ${begun.length} times`,
+      `${name} was requested ${asked} times, had ${faults} faults, and started ${begun.length} times: ${begun.map((at) => at - askedReal).join(' and ')} ms after the request, ended after ${endedReal - askedReal} ms, and the last fault was ${time.sinceLastFaultMs(askedReal)} ms before the request`,
     );
   }
   return repeated;

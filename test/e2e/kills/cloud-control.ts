@@ -2,8 +2,14 @@
 export const startVariables = { aheadMs: 'KILLS_AHEAD_MS', effectServerPort: 'KILLS_EFFECT_SERVER_PORT' } as const;
 
 export type ControlRequest =
-  /** ends a function's busy thread; `rank`, from 0 to 1, selects it; if none is busy, the next busy one */
-  | { readonly kind: 'end-thread'; readonly id: number; readonly rank: number; readonly afterMs: number }
+  /** ends a function's busy thread; `rank`, from 0 to 1, selects it; if none is busy, the next busy one within the time */
+  | {
+      readonly kind: 'end-thread';
+      readonly id: number;
+      readonly rank: number;
+      readonly afterMs: number;
+      readonly withinMs: number;
+    }
   /** moves the clock forward, as after a sleep of the machine */
   | { readonly kind: 'move-clock'; readonly id: number; readonly byMs: number }
   /** which functions are running */

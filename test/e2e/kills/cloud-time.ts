@@ -38,4 +38,10 @@ export class CloudTime {
     const moves = this.#ahead.slice(1).map(([at]) => at);
     return [...this.#faults, ...moves].filter((at) => at > from - slackMs && at < to + slackMs).length;
   }
+
+  /** How long before a machine time the last kill or clock move was, for a report. */
+  sinceLastFaultMs(at: number): number {
+    const moves = this.#ahead.slice(1).map(([moved]) => moved);
+    return at - Math.max(-Infinity, ...[...this.#faults, ...moves].filter((fault) => fault <= at));
+  }
 }

@@ -36,6 +36,9 @@ export interface KillableCloud {
   stop(): Promise<void>;
 }
 
+/** How long the answer to a request may take on a busy machine. */
+const answerMs = 10_000;
+
 let asked = 0;
 
 /** @param aheadMs how far its clock is ahead of the machine's, which simulates the time that it was off */
@@ -104,14 +107,19 @@ export function startKillableCloud(
       while (emulator !== undefined && isAlive(emulator)) await wait(2);
     },
     async killThread(rank, afterMs, timeoutMs) {
-      return (await ask((id) => ({ kind: 'end-thread', id, rank, afterMs }), 'thread-ended', timeoutMs))?.name;
+      const told = await ask(
+        (id) => ({ kind: 'end-thread', id, rank, afterMs, withinMs: timeoutMs }),
+        'thread-ended',
+        timeoutMs + answerMs,
+      );
+      return told?.name;
     },
     async moveClock(byMs) {
-      const told = await ask((id) => ({ kind: 'move-clock', id, byMs }), 'clock-moved', 10_000);
+      const told = await ask((id) => ({ kind: 'move-clock', id, byMs }), 'clock-moved', answerMs);
       if (told === undefined) throw new Error(`it did not move its clock: ${printed}`);
     },
     async atWork() {
-      const told = await ask((id) => ({ kind: 'list-active', id }), 'active', 10_000);
+      const told = await ask((id) => ({ kind: 'list-active', id }), 'active', answerMs);
       if (told === undefined) throw new Error(`it did not report the running functions: ${printed}`);
       return told.names;
     },
