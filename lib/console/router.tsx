@@ -15,7 +15,7 @@ const subscribe = (listener: () => void): (() => void) => {
   };
 };
 
-export const addressOf = (path: string): string => `${prefix}${path}`;
+const addressOf = (path: string): string => `${prefix}${path}`;
 
 export function go(path: string, how: 'push' | 'replace' = 'push'): void {
   if (how === 'push') history.pushState(null, '', addressOf(path));

@@ -1,12 +1,11 @@
 /** A signed-in page of the console in a real browser, and what must hold on each of its pages. */
 import { mkdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import * as z from 'zod';
 
-const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const violationsShape = z.array(
   z.looseObject({ id: z.string(), help: z.string(), nodes: z.array(z.looseObject({ html: z.string() })) }),
 );
@@ -42,17 +41,10 @@ export async function isReachable(page: Page, name: string): Promise<void> {
       mkdirSync(folder, { recursive: true });
       await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
     }
-    await page.evaluate(await axeSource());
+    await page.evaluate(axe.source);
     const found = violationsShape.parse(await page.evaluate('axe.run().then(({ violations }) => violations)'));
     const said = found.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
     expect(said, `${name}, ${colorScheme}`).toEqual([]);
   }
   await page.emulateMedia({ colorScheme: 'light' });
-}
-
-let source: string | undefined;
-async function axeSource(): Promise<string> {
-  const { readFile } = await import('node:fs/promises');
-  source ??= await readFile(axeFile, 'utf8');
-  return source;
 }

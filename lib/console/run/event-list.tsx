@@ -70,14 +70,16 @@ export function EventList({ events: { events, connection, error } }: { readonly 
           </ul>
         </div>
       </div>
-      {open === undefined ? null : (
-        <section aria-label="Payload of the event" className="card events-payload">
-          <h2>
-            {open.eventId} {open.type}
-          </h2>
-          <JsonTree value={open.payload} />
-        </section>
-      )}
+      {open === undefined ? null : <Payload event={open} />}
     </>
   );
 }
+
+const Payload = ({ event: { eventId, type, payload } }: { readonly event: RunEvent }): ReactNode => (
+  <section aria-label="Payload of the event" className="card events-payload">
+    <h2>
+      {eventId} {type}
+    </h2>
+    <JsonTree value={payload} />
+  </section>
+);
