@@ -57,6 +57,25 @@ test('the printed link signs in once, and runs appear in the list while one look
   await other.page.context().close();
 });
 
+test('the attention page has what failed, with the reason, and leads to the list', async () => {
+  const { page } = watched;
+  await page.getByRole('link', { name: 'Attention' }).click();
+  const failed = page.getByRole('region', { name: 'Failed in the last day' });
+  await failed.getByText('the card ending in 4242 was declined').waitFor();
+  // This test does not wait for the sweep.
+  await page.getByRole('region', { name: 'Waiting' }).getByText('The sweep has found none.').waitFor();
+  await page.getByRole('region', { name: 'Trying again' }).getByText('The sweep has found none.').waitFor();
+  await isReachable(page, 'attention');
+  await failed.getByRole('link', { name: 'Show in the list' }).click();
+  await page.getByRole('heading', { name: 'Runs' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Failed' }).getAttribute('aria-pressed')).toBe('true');
+  // The row of the head, and one run.
+  await expect.poll(() => page.getByRole('row').count()).toBe(2);
+  await page.goBack();
+  await page.getByRole('heading', { name: 'Attention' }).waitFor();
+  await page.getByRole('link', { name: 'Runs' }).first().click();
+});
+
 test('a failed run shows its root cause, graph, waterfall, events and data', async () => {
   const { page } = watched;
   await page.getByRole('link', { name: 'invoice' }).click();

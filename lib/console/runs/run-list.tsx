@@ -7,7 +7,7 @@ import { Link, useSearch } from '../router.tsx';
 import { CancelDialog } from './cancel-dialog.tsx';
 import { Filters } from './filters.tsx';
 import { isOpenRun } from './open-run.ts';
-import { RunRow } from './run-row.tsx';
+import { RunTable } from './run-table.tsx';
 import { useRuns } from './use-runs.ts';
 
 export function RunList(): ReactNode {
@@ -34,7 +34,7 @@ export function RunList(): ReactNode {
       <SelectionBar rows={rows} selected={selected} onClear={() => setSelected(new Set())} />
       {runs.isPending && runs.error === null ? <Loading /> : null}
       {runs.data !== undefined && rows.length === 0 ? <Empty isFiltered={search.size > 0} /> : null}
-      {rows.length === 0 ? null : <RunTable rows={rows} selected={selected} onToggle={toggle} />}
+      {rows.length === 0 ? null : <RunTable rows={rows} selection={{ selected, onToggle: toggle }} />}
       {runs.hasNextPage ? (
         <button type="button" onClick={() => void runs.fetchNextPage()} disabled={runs.isFetchingNextPage}>
           {runs.isFetchingNextPage ? 'Loading…' : 'Older runs'}
@@ -43,42 +43,6 @@ export function RunList(): ReactNode {
     </section>
   );
 }
-
-interface RunTableProps {
-  readonly rows: readonly RunSummary[];
-  readonly selected: ReadonlySet<string>;
-  readonly onToggle: (runId: string) => void;
-}
-
-const RunTable = ({ rows, selected, onToggle }: RunTableProps): ReactNode => (
-  <table className="rows">
-    <thead>
-      <tr>
-        <th scope="col" className="select">
-          <span className="hidden">Select</span>
-        </th>
-        <th scope="col" className="state">
-          Status
-        </th>
-        <th scope="col" className="workflow">
-          Workflow
-        </th>
-        <th scope="col">Why</th>
-        <th scope="col" className="when">
-          Created
-        </th>
-        <th scope="col" className="number">
-          Duration
-        </th>
-      </tr>
-    </thead>
-    <tbody>
-      {rows.map((run) => (
-        <RunRow key={run.runId} run={run} isSelected={selected.has(run.runId)} onToggle={() => onToggle(run.runId)} />
-      ))}
-    </tbody>
-  </table>
-);
 
 interface SelectionBarProps {
   readonly rows: readonly RunSummary[];

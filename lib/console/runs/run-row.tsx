@@ -7,14 +7,14 @@ import { Status } from '../primitives/status.tsx';
 import { Ago, useNow } from '../primitives/time.tsx';
 import { Link } from '../router.tsx';
 import { isOpenRun } from './open-run.ts';
+import type { Selection } from './selection.ts';
 import { stateOf, why } from './why.ts';
 
 const pollMs = 6_000;
 
 interface RunRowProps {
   readonly run: RunSummary;
-  readonly isSelected: boolean;
-  readonly onToggle: () => void;
+  readonly selection?: Selection;
 }
 
 export function RunRow(props: RunRowProps): ReactNode {
@@ -50,11 +50,18 @@ interface RowProps extends RunRowProps {
   readonly why: ReactNode;
 }
 
-const Row = ({ run, isSelected, onToggle, state, why: reason }: RowProps): ReactNode => (
-  <tr className={isSelected ? 'selected' : undefined}>
-    <td className="select">
-      <input type="checkbox" aria-label={`Select ${run.runId}`} checked={isSelected} onChange={onToggle} />
-    </td>
+const Row = ({ run, selection, state, why: reason }: RowProps): ReactNode => (
+  <tr className={selection?.selected.has(run.runId) === true ? 'selected' : undefined}>
+    {selection === undefined ? null : (
+      <td className="select">
+        <input
+          type="checkbox"
+          aria-label={`Select ${run.runId}`}
+          checked={selection.selected.has(run.runId)}
+          onChange={() => selection.onToggle(run.runId)}
+        />
+      </td>
+    )}
     <td>
       <Status status={state} />
     </td>

@@ -5,6 +5,7 @@ import { ApiError, type Session, api } from '../api.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
 import { Loading } from '../primitives/loading.tsx';
 import { Link, usePath } from '../router.tsx';
+import { Attention } from '../runs/attention.tsx';
 import { RunList } from '../runs/run-list.tsx';
 import { Header } from './header.tsx';
 import { ReplaceSession } from './replace-session.tsx';
@@ -83,12 +84,15 @@ export function App(): ReactNode {
 
 const Centered = ({ children }: { readonly children: ReactNode }): ReactNode => <main className="center">{children}</main>;
 
+const titles: Readonly<Record<string, string>> = { runs: 'Runs', attention: 'Attention' };
+
 function Page(): ReactNode {
   const [area = 'runs', id] = usePath();
   useEffect(() => {
-    document.title = `${id === undefined ? 'Runs' : id} · Stepwell`;
-  }, [id]);
+    document.title = `${id ?? titles[area] ?? 'Console'} · Stepwell`;
+  }, [area, id]);
   if (area === 'runs') return id === undefined ? <RunList /> : <RunView key={id} runId={id} />;
+  if (area === 'attention' && id === undefined) return <Attention />;
   return (
     <section className="empty">
       <h1>There is no such page</h1>

@@ -1,14 +1,11 @@
 /** The bar above each page: the areas, the project, and who is signed in. */
 import type { ReactNode } from 'react';
 import { type Session, api } from '../api.ts';
-import { Link, usePath, useSearch } from '../router.tsx';
+import { Link, usePath } from '../router.tsx';
 import { Logo } from './logo.tsx';
-
-const attentionPath = '/runs?status=failed';
 
 export function Header({ session, onSignedOut }: { readonly session: Session; readonly onSignedOut: () => void }): ReactNode {
   const [area = 'runs'] = usePath();
-  const isFailed = useSearch().get('status') === 'failed';
   const current = (is: boolean) => (is ? ({ 'aria-current': 'page' } as const) : {});
   return (
     <header>
@@ -19,11 +16,11 @@ export function Header({ session, onSignedOut }: { readonly session: Session; re
         <Logo /> Stepwell
       </Link>
       <nav aria-label="Areas">
-        <Link to="/runs" {...current(area === 'runs' && !isFailed)}>
+        <Link to="/runs" {...current(area === 'runs')}>
           Runs
         </Link>
-        <Link to={attentionPath} {...current(area === 'runs' && isFailed)}>
-          Failures
+        <Link to="/attention" {...current(area === 'attention')}>
+          Attention
         </Link>
       </nav>
       <span className="who">
