@@ -53,7 +53,7 @@ export async function measureLongRuns(
 }
 
 /** The interquartile mean: events have whole milliseconds, too coarse for a median of few samples. */
-function interquartileMean(values: readonly number[]): number {
+export function interquartileMean(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const quarter = Math.floor(sorted.length / 4);
   const middleHalf = sorted.slice(quarter, sorted.length - quarter);
@@ -63,7 +63,8 @@ function interquartileMean(values: readonly number[]): number {
 /** Only the iterations of a loop count. */
 const ignoredNodes: ReadonlySet<string | undefined> = new Set(['items', 'each', 'end']);
 
-async function gapsOf(bench: BenchCloud, runId: string): Promise<readonly number[]> {
+/** Milliseconds between the ends of consecutive nodes. */
+export async function gapsOf(bench: BenchCloud, runId: string): Promise<readonly number[]> {
   const times: number[] = [];
   for (let after = ''; ;) {
     const page = pageShape.parse(await bench.get(`/v1/runs/${runId}/events?limit=1000${after}`));

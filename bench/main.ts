@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: prints the bill of a run and the latencies on this machine. `-- --write-golden` counts the bills again and
  * writes the golden files. `-- --long` runs a loop of the maximum length. `-- --peers` compares with similar engines, and with
- * `--long` also runs 25,000 steps. docs/BENCH.md explains each figure.
+ * `--long` also runs 25,000 steps. `-- --devkit` times steps of the Workflow DevKit. docs/BENCH.md explains each figure.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,7 @@ import { type BenchCloud, startBenchCloud } from './bench-cloud.ts';
 import { measureBundles } from './bundles.ts';
 import { measureHelp } from './cli-help.ts';
 import { countDevKit } from './devkit/count-devkit.ts';
+import { measureStepTimes } from './devkit/step-times.ts';
 import { measureFairShares } from './fair-shares.ts';
 import { goldenOf, writeGolden } from './golden.ts';
 import { measureChain } from './latency.ts';
@@ -166,6 +167,12 @@ try {
   if (process.argv.includes('--write-golden')) await writeAllGolden(directory);
   else if (process.argv.includes('--peers'))
     await withBench(startBenchCloud(directory, warn), (bench) => measurePeers(bench, { directory, isLong, printSection, warn }));
+  else if (process.argv.includes('--devkit'))
+    await withBench(startBenchCloud(directory, warn), async (bench) => {
+      bench.stopRecording();
+      const missed = await measureStepTimes(bench, directory, printSection, warn);
+      if (missed.length > 0) throw new Error(missed.join('\n'));
+    });
   else if (isLong) {
     const { items, megabytes, seconds } = await runLongestLoop();
     printSection(

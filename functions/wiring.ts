@@ -4,7 +4,6 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { type PortChoices, awsPorts } from '../lib/aws/aws-ports.ts';
 import { settingsFrom, sharesIn } from '../lib/aws/environment.ts';
 import { printedMetrics } from '../lib/aws/metrics.ts';
-import { MessageHeads } from '../lib/aws/run-heads.ts';
 import { SystemClock } from '../lib/aws/system.ts';
 import { slowedMessages } from '../lib/contract/metrics.ts';
 import { compile } from '../lib/engine/graph/compile.ts';
@@ -59,12 +58,6 @@ export const deciderOf = (by: string, deps: Deps = depsOf()): Decider => ({
   kinds: runKinds,
   by,
 });
-
-/** The decider of the code function. It may not read heads, so it takes each run's head from the message (`messageHeads`). */
-export const codeDeciderOf = (by: string): Decider & { readonly messageHeads: MessageHeads } => {
-  const messageHeads = new MessageHeads();
-  return { ...deciderOf(by, depsOf({ messageHeads })), messageHeads };
-};
 
 export function loggerOf(by: string): Logger {
   return new Logger({ serviceName: `stepwell-${by}` });

@@ -16,6 +16,7 @@ export const longFiles: readonly string[] = [
   'test/devkit/first-app.deep.test.ts',
   'test/devkit/kills.deep.test.ts',
   'test/devkit/artifacts.deep.test.ts',
+  'test/devkit/webhooks.deep.test.ts',
   'test/scripts/trial.deep.test.ts',
   'test/e2e/kills.deep.test.ts',
   'test/bench/golden-counts.deep.test.ts',

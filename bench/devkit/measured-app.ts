@@ -7,7 +7,7 @@ import { root } from '../bench-cloud.ts';
 import type { CodeWorkflow } from '../code-workflows.ts';
 
 /** Steps that do nothing, so that only the overhead of the platform is measured. */
-const workflows = `export async function sequence(steps: number) {
+export const measuredWorkflows = `export async function sequence(steps: number) {
   'use workflow';
   let sum = 0;
   for (let number = 0; number < steps; number += 1) sum += await one(number);
@@ -45,7 +45,7 @@ export interface MeasuredApp {
 export async function buildMeasuredApp(folder: string, version: string, packages: readonly string[] = []): Promise<MeasuredApp> {
   mkdirSync(join(folder, 'workflows'), { recursive: true });
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'measured', private: true, type: 'module' }));
-  writeFileSync(join(folder, 'workflows', 'measured.ts'), workflows);
+  writeFileSync(join(folder, 'workflows', 'measured.ts'), measuredWorkflows);
   const path = [dirname(process.execPath), process.env['PATH']].join(delimiter);
   const env = { ...process.env, PATH: path, npm_config_audit: 'false', npm_config_fund: 'false' };
   const run: MeasuredApp['run'] = async (program, args, variables = {}) =>

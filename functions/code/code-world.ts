@@ -16,8 +16,9 @@ import { callWorld, isWorldMethod, newTrace } from '../api/operations/call-world
 /**
  * @param decider takes the heads of runs from the messages of this process
  * @param others serves calls about other runs; undefined: they are refused
+ * @param encryptsRuns the function of the World has the keys of runs; this process must not be able to derive them
  */
-export function codeWorldOf(decider: Decider, logger: Logger, others: WorldCalls | undefined): WorldCalls {
+export function codeWorldOf(decider: Decider, logger: Logger, others: WorldCalls | undefined, encryptsRuns = false): WorldCalls {
   const tools = toolsOf({ decider: { ...decider, foldCache: new FoldCache() }, inspect: inspectNode, logger });
   const knows = async (scope: Scope, id: JsonValue | undefined): Promise<boolean> =>
     typeof id === 'string' &&
@@ -26,7 +27,8 @@ export function codeWorldOf(decider: Decider, logger: Logger, others: WorldCalls
   return {
     async call(scope, method, body) {
       if (!isWorldMethod(method)) return refused(`the World has no call ${method.slice(0, 64)}`);
-      const isHere = needsNoRun(method, body) || (await knows(scope, runOf(method, body)));
+      const isHere =
+        method === 'encryptionKey' ? !encryptsRuns : needsNoRun(method, body) || (await knows(scope, runOf(method, body)));
       if (!isHere && others !== undefined) return others.call(scope, method, body);
       if (!isHere) return refused(`${method} is about another run, and this process reaches the runs of its messages only`);
       return callWorld(tools, { scope, trace: newTrace() }, method, body);
@@ -36,7 +38,6 @@ export function codeWorldOf(decider: Decider, logger: Logger, others: WorldCalls
 
 /** Streams of health checks and streams that are read by name belong to no run, or to one that their records name. */
 const needsNoRun = (method: WorldMethod, body: JsonValue): boolean => {
-  if (method === 'encryptionKey') return true;
   if (!method.startsWith('streams.') || !isJsonObject(body)) return false;
   const { runId: owner, name } = body;
   return owner === undefined || owner === null || (typeof name === 'string' && name.startsWith('__health_check__'));

@@ -3,7 +3,7 @@ import type { Logger } from '@aws-lambda-powertools/logger';
 import { codeWorldOf } from './code-world.ts';
 import type { CodeRunner } from './handle-code-job.ts';
 import { type CodeHostOptions, createCodeRuntimes } from './wiring.ts';
-import { worldFunction } from './world-wiring.ts';
+import { encryptsRuns, worldFunction } from './world-wiring.ts';
 
 /** @param decider takes the heads of runs from the messages of this process */
 export function createRunner(
@@ -11,6 +11,6 @@ export function createRunner(
   logger: Logger,
   options: Omit<CodeHostOptions, 'world'>,
 ): CodeRunner {
-  const world = codeWorldOf(decider, logger, worldFunction());
+  const world = codeWorldOf(decider, logger, worldFunction(), encryptsRuns());
   return { ...decider, ...createCodeRuntimes(decider.deps, { ...options, world }) };
 }

@@ -2,7 +2,8 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { processEachMessage, isRedelivered, logKeysOf, receivesOf } from '../batch.ts';
-import { codeDeciderOf, invocationDeadlineOf, loggerOf } from '../wiring.ts';
+import { invocationDeadlineOf } from '../wiring.ts';
+import { codeDeciderOf, loggerOf } from './decider-wiring.ts';
 import { createRunner } from './create-runner.ts';
 import { handleCodeJob } from './handle-code-job.ts';
 import { handleWebhookCall, isWebhookCall } from './handle-webhook.ts';

@@ -19,7 +19,7 @@ import { createRunner } from './create-runner.ts';
 import { handleCodeJob } from './handle-code-job.ts';
 import { availableMemoryBytes, createTemporaryFolder } from './machine.ts';
 import { codeQueue, settingsErrorOf } from './queue-wiring.ts';
-import { codeDeciderOf, hopLimiter, loggerOf } from '../wiring.ts';
+import { codeDeciderOf, hopLimiter, loggerOf } from './decider-wiring.ts';
 
 /** SQS limits a visibility timeout to twelve hours. A workflow task hands off before. */
 const maxWorkDuration = hours(11);

@@ -9,3 +9,6 @@ export function worldFunction(): WorldCalls | undefined {
   const name = settingsFrom(process.env).worldFunction;
   return name === undefined ? undefined : new WorldFunction(functionClient(), name);
 }
+
+/** Whether the function of the World has keys of runs. */
+export const encryptsRuns = (): boolean => settingsFrom(process.env).encryptsRuns;

@@ -6,12 +6,15 @@ import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { toolsOf } from '../api/operation.ts';
 import { servedByWorld } from '../api/operations/world.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
-import { deciderOf, loggerOf } from '../wiring.ts';
+import { makeUploads } from '../uploads-wiring.ts';
+import { deciderOf, depsOf, loggerOf } from '../wiring.ts';
+import { runKeysOf } from './run-keys-wiring.ts';
 import { handleWorldCall, isWorldCall } from './handle-call.ts';
 
-const decider = { ...deciderOf('world'), foldCache: new FoldCache() };
+const decider = deciderOf('world', depsOf({ makeUploads }));
+const world = { ...decider, foldCache: new FoldCache(), runKeys: runKeysOf(decider.deps.clock) };
 const tools = {
-  ...toolsOf({ decider, inspect: inspectNode, logger: loggerOf('world') }),
+  ...toolsOf({ decider: world, inspect: inspectNode, logger: loggerOf('world') }),
   rates: new RateLimiter(decider.deps, 'world'),
 };
 

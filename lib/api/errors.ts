@@ -398,6 +398,12 @@ export const errorCatalogue = {
   step_not_found: { status: 404, category: 'caller', message: 'The step does not exist.' },
   wait_not_found: { status: 404, category: 'caller', message: 'The wait does not exist.' },
   event_not_found: { status: 404, category: 'caller', message: 'The event does not exist.' },
+  upload_not_found: {
+    status: 409,
+    category: 'caller',
+    message: 'The value has not been uploaded for this run, or its upload has expired.',
+    recovery: 'Upload the value to the address that POST /v1/world/uploads returns, then repeat the request.',
+  },
   run_not_supported: {
     status: 422,
     category: 'caller',

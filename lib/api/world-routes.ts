@@ -28,6 +28,7 @@ const worldErrors = [
   'cursor_invalid',
   'not_found',
   'payload_too_large',
+  'upload_not_found',
 ] as const satisfies readonly ErrorCode[];
 
 const route = { servedBy: 'world', scope: 'world:proxy', idempotencyKey: 'none' } as const;
@@ -150,6 +151,18 @@ export const worldRoutes = [
   },
   {
     ...post,
+    path: '/v1/world/hooks/resume',
+    operationId: 'resumeHook',
+    summary: 'Resumes the hook that has a token with a payload of plain JSON',
+    scope: 'runs:write',
+    body: { schema: world.resumeHookBody, limitBytes: messageLimitBytes },
+    idempotencyKey: 'optional',
+    action: 'hooks.resume',
+    responses: { 200: ok('The payload is recorded, and the workflow continues', world.resumedHookResponse) },
+    errors: worldErrors,
+  },
+  {
+    ...post,
     path: '/v1/world/streams/write',
     operationId: 'writeWorldStream',
     summary: 'Appends chunks to a stream of a DevKit run',
@@ -200,6 +213,15 @@ export const worldRoutes = [
     summary: 'Lists the streams of a DevKit run',
     query: world.streamsQuery,
     responses: { 200: ok('The names of the streams', world.worldList) },
+    errors: worldErrors,
+  },
+  {
+    ...post,
+    path: '/v1/world/uploads',
+    operationId: 'createWorldUpload',
+    summary: 'Returns a presigned URL for a value that is too large for a request',
+    body: { schema: world.createUploadBody, limitBytes: small },
+    responses: { 200: ok('Where to upload the value', world.createdUploadResponse) },
     errors: worldErrors,
   },
   {

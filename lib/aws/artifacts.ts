@@ -7,13 +7,12 @@ import {
   type PutObjectCommandInput,
   type S3Client,
 } from '@aws-sdk/client-s3';
-import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Instant } from '../engine/time.ts';
-import type { ArtifactName, Artifacts, PresignedUpload } from '../ports/deployments.ts';
+import type { ArtifactName, Artifacts } from '../ports/deployments.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { PresignedUpload } from '../ports/uploads.ts';
 import { callService } from './call-service.ts';
-
-const digestHeader = 'x-amz-checksum-sha256';
+import { base64OfHex, presignPut } from './presign.ts';
 
 export class S3Artifacts implements Artifacts {
   readonly #client: S3Client;
@@ -27,17 +26,8 @@ export class S3Artifacts implements Artifacts {
   }
 
   async presignUpload(name: ArtifactName, bytes: number, expiresAt: Instant): Promise<PresignedUpload> {
-    const now = this.#clock.now();
-    const command = new PutObjectCommand({ ...this.#object(name), ContentLength: bytes });
-    const url = await getSignedUrl(this.#client, command, {
-      expiresIn: Math.max(1, Math.floor((expiresAt - now) / 1_000)),
-      signingDate: new Date(now),
-      // Signed as a header, not in the query: the client must then send it, and S3 verifies the body against it.
-      unhoistableHeaders: new Set([digestHeader]),
-      signableHeaders: new Set(['host', 'content-length', digestHeader]),
-    });
-    const headers = { 'content-length': String(bytes), [digestHeader]: base64(name.sha256) };
-    return { method: 'PUT', url, headers, expiresAt };
+    const object = { Bucket: this.#bucket, Key: objectKey(name) };
+    return presignPut(this.#client, object, { sha256: name.sha256, bytes }, { now: this.#clock.now(), expiresAt });
   }
 
   async put(name: ArtifactName, content: Uint8Array): Promise<void> {
@@ -68,12 +58,10 @@ export class S3Artifacts implements Artifacts {
     return {
       Bucket: this.#bucket,
       Key: objectKey(name),
-      ChecksumSHA256: base64(name.sha256),
+      ChecksumSHA256: base64OfHex(name.sha256),
     };
   }
 }
-
-const base64 = (hex: string): string => Buffer.from(hex, 'hex').toString('base64');
 
 const objectKey = ({ scope, deploymentId, sha256 }: ArtifactName): string =>
   `artifacts/${scope.projectId}/${scope.environment}/${deploymentId}/${sha256}.tgz`;

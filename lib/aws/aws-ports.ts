@@ -10,8 +10,7 @@ import { metricsOf } from './metrics.ts';
 import { noticesOf } from './notices.ts';
 import { definitionPorts } from './published.ts';
 import { resourcesOf } from './resources.ts';
-import type { MessageHeads } from './run-heads.ts';
-import { type MakeExternalLogs, runRecordPorts } from './run-records.ts';
+import { type RunRecordChoices, runRecordPorts } from './run-records.ts';
 import { schedulePorts } from './schedules.ts';
 import { watchingPorts } from './watching.ts';
 
@@ -22,12 +21,7 @@ interface PortWrappers {
 }
 const noWrappers: PortWrappers = { jobs: (jobs) => jobs, log: (log) => log };
 
-export interface PortChoices {
-  /** only in the code function, which knows runs from messages; other functions read heads */
-  readonly messageHeads?: MessageHeads;
-  /** only in the functions that read external-worker runs */
-  readonly makeExternalLogs?: MakeExternalLogs;
-}
+export type PortChoices = RunRecordChoices;
 
 export const awsPorts = (settings: Settings, wrappers = noWrappers, choices: PortChoices = {}): Ports => {
   const resources = resourcesOf(settings);

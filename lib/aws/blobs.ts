@@ -8,6 +8,7 @@ import {
   NoSuchKey,
   PutObjectCommand,
   type S3Client,
+  S3ServiceException,
 } from '@aws-sdk/client-s3';
 import pLimit from 'p-limit';
 import { defined } from '../base/defined.ts';
@@ -19,6 +20,7 @@ import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type Instant, days, minutes } from '../engine/time.ts';
 import type { Blobs } from '../ports/run-records.ts';
+import { isUploadedKey } from '../ports/uploads.ts';
 import type { Clock } from '../ports/clock.ts';
 import { callService } from './call-service.ts';
 
@@ -43,9 +45,9 @@ export class S3Blobs implements Blobs {
   async put(scope: Scope, key: string, value: JsonValue, expiresAt: Instant): Promise<void> {
     const command = new PutObjectCommand({
       Bucket: this.#bucket,
-      Key: objectKey(scope, key),
+      Key: payloadKey(scope, key),
       // A lifecycle rule deletes objects with this tag. The days count from this put, also if it replaces an object.
-      Tagging: `${payloadLifetimeTag}=${payloadLifetime(expiresAt, this.#clock.now())}`,
+      Tagging: lifetimeTag(expiresAt, this.#clock.now()),
       Body: gzipSync(JSON.stringify(value)),
       ...contentHeaders,
     });
@@ -53,8 +55,21 @@ export class S3Blobs implements Blobs {
   }
 
   async get(scope: Scope, key: string): Promise<JsonValue | undefined> {
-    const compressed = await this.#bytes(objectKey(scope, key));
-    return compressed && readJson('an object of the bucket', jsonValue, gunzipSync(compressed).toString('utf8'));
+    const stored = await this.#bytes(payloadKey(scope, key));
+    if (stored === undefined) return undefined;
+    if (isUploadedKey(key)) return { $bytes: Buffer.from(stored).toString('base64') };
+    return readJson('an object of the bucket', jsonValue, gunzipSync(stored).toString('utf8'));
+  }
+
+  async copy(scope: Scope, from: string, to: string, expiresAt: Instant): Promise<boolean> {
+    try {
+      await this.#copy(payloadKey(scope, from), payloadKey(scope, to), expiresAt);
+      return true;
+    } catch (error) {
+      // The SDK has no class for this error of a copy.
+      if (error instanceof S3ServiceException && error.name === 'NoSuchKey') return false;
+      throw error;
+    }
   }
 
   async extendAll(
@@ -65,29 +80,18 @@ export class S3Blobs implements Blobs {
   ): Promise<string | undefined> {
     const Bucket = this.#bucket;
     const listing = new ListObjectsV2Command(
-      defined({ Bucket, Prefix: objectKey(scope, prefix), StartAfter: after, MaxKeys: limit }),
+      defined({ Bucket, Prefix: payloadKey(scope, prefix), StartAfter: after, MaxKeys: limit }),
     );
     const found = await callService('the bucket', () => this.#client.send(listing));
     const keys = (found.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [Key]));
-    for (const Key of keys) {
-      // A copy onto itself: the lifetime of an object counts from its creation, and the copy is created now.
-      const copy = new CopyObjectCommand({
-        Bucket,
-        Key,
-        CopySource: `${Bucket}/${Key.split('/').map(encodeURIComponent).join('/')}`,
-        TaggingDirective: 'REPLACE',
-        Tagging: `${payloadLifetimeTag}=${payloadLifetime(expiresAt, this.#clock.now())}`,
-        MetadataDirective: 'REPLACE',
-        ...contentHeaders,
-      });
-      await callService('the bucket', () => this.#client.send(copy));
-    }
+    // A copy onto itself: the lifetime of an object counts from its creation, and the copy is created now.
+    for (const key of keys) await this.#copy(key, key, expiresAt);
     return found.IsTruncated === true ? keys.at(-1) : undefined;
   }
 
   async removeAll(scope: Scope, prefix: string): Promise<void> {
     for (;;) {
-      const listing = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: objectKey(scope, prefix) });
+      const listing = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: payloadKey(scope, prefix) });
       const found = await callService('the bucket', () => this.#client.send(listing));
       for (const { Key } of found.Contents ?? []) {
         await callService('the bucket', () => this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key })));
@@ -95,6 +99,19 @@ export class S3Blobs implements Blobs {
       // The next request lists from the start: the objects of this page are deleted.
       if (found.IsTruncated !== true) return;
     }
+  }
+
+  async #copy(from: string, to: string, expiresAt: Instant): Promise<void> {
+    const copy = new CopyObjectCommand({
+      Bucket: this.#bucket,
+      Key: to,
+      CopySource: `${this.#bucket}/${from.split('/').map(encodeURIComponent).join('/')}`,
+      TaggingDirective: 'REPLACE',
+      Tagging: lifetimeTag(expiresAt, this.#clock.now()),
+      MetadataDirective: 'REPLACE',
+      ...(isUploadedKey(to) ? uploadHeaders : contentHeaders),
+    });
+    await callService('the bucket', () => this.#client.send(copy));
   }
 
   async #bytes(key: string): Promise<Uint8Array | undefined> {
@@ -114,7 +131,13 @@ export class S3Blobs implements Blobs {
 
 const contentHeaders = { ContentType: 'application/json', ContentEncoding: 'gzip' } as const;
 
-const objectKey = (scope: Scope, key: string): string => `payloads/${scope.projectId}/${scope.environment}/${key}`;
+const uploadHeaders = { ContentType: 'application/octet-stream' } as const;
+
+export const payloadKey = (scope: Scope, key: string): string => `payloads/${scope.projectId}/${scope.environment}/${key}`;
+
+/** The tag of an object that is written now and needed until `expiresAt`. */
+export const lifetimeTag = (expiresAt: Instant, now: Instant): string =>
+  `${payloadLifetimeTag}=${payloadLifetime(expiresAt, now)}`;
 
 /** S3 sets the creation time with its own clock. */
 const maxClockSkew = minutes(15);

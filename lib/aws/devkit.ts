@@ -205,6 +205,7 @@ const appItem = itemSchema('a registered application', {
   app: optional(anyString),
   sdk: optional(anyString),
   specVersion: optional(anyNumber),
+  queueNamespace: optional(anyString),
 });
 
 export class DynamoRegisteredApps implements RegisteredApps {

@@ -44,6 +44,8 @@ const schemas = {
   moderation: nonEmptyText,
   databases: nonEmptyText,
   codeVariables: nonEmptyText,
+  devKitSecretArn: z.union([arn, z.literal('')]).transform((text) => (text === '' ? undefined : text)),
+  encryptsRuns: z.enum(['true', 'false']).transform((text) => text === 'true'),
   // Absent in worker processes.
   worldFunction: z
     .string()

@@ -73,6 +73,7 @@ const headItem = itemSchema('a head', {
   /** the version that the author of the code chose */
   codeVersion: named('cv', optional(anyString)),
   deploymentId: named('d', nullable(stringOf(schema.deploymentId))),
+  queueNamespace: named('qn', optional(anyString)),
   isTest: named('t', optional(anyFlag)),
   createdAt: named('ca', anyInstant),
   deadlineAt: named(headDeadlineNames.deadlineAt, anyInstant),
@@ -99,27 +100,29 @@ const workflowOf = (run: RunCreation) =>
     name: run.workflow.name,
     version: run.kind === 'graph' ? run.workflow.version : undefined,
     codeVersion: run.kind === 'code' ? run.workflow.version : undefined,
+    queueNamespace: run.kind === 'devkit' ? run.queueNamespace : undefined,
   });
 
 export const headIn = (item: Item): Head => {
-  const { kind, name, version, codeVersion, deploymentId, isTest, correlationId, traceparent, ...creation } =
+  const { kind, name, version, codeVersion, deploymentId, queueNamespace, isTest, correlationId, traceparent, ...creation } =
     headItem.decode(item);
   return defined({
     ...creation,
-    ...pinnedTo(defined({ kind, name, version, codeVersion, deploymentId, isTest })),
+    ...pinnedTo(defined({ kind, name, version, codeVersion, deploymentId, queueNamespace, isTest })),
     trace: correlationId === undefined || traceparent === undefined ? undefined : { correlationId, traceparent },
     commit: { number: firstCommit, ...commitPart.decode(item) },
     projection: projectionPart.decode(item),
   });
 };
 
-type Pinned = Pick<StoredHead, 'kind' | 'name' | 'version' | 'codeVersion' | 'deploymentId' | 'isTest'>;
+type Pinned = Pick<StoredHead, 'kind' | 'name' | 'version' | 'codeVersion' | 'deploymentId' | 'queueNamespace' | 'isTest'>;
 
-const pinnedTo = ({ kind, name, version, codeVersion, deploymentId, isTest }: Pinned) => {
+const pinnedTo = ({ kind, name, version, codeVersion, deploymentId, queueNamespace, isTest }: Pinned) => {
   if (kind === 'graph' && version !== undefined) {
     return defined({ kind, workflow: { name, version }, deploymentId: null, isTest: isTest === true ? isTest : undefined });
   }
-  if ((kind === 'bundle' || kind === 'devkit') && deploymentId !== null) return { kind, workflow: { name }, deploymentId };
+  if (kind === 'bundle' && deploymentId !== null) return { kind, workflow: { name }, deploymentId };
+  if (kind === 'devkit' && deploymentId !== null) return defined({ kind, workflow: { name }, deploymentId, queueNamespace });
   if (kind === 'code' && deploymentId !== null) {
     return { kind, workflow: defined({ name, version: codeVersion }), deploymentId };
   }

@@ -2,6 +2,7 @@
 import { type Makers, once } from '../base/lazy.ts';
 import type { RunLog } from '../ports/run-log.ts';
 import type { RunRecordPorts } from '../ports/run-records.ts';
+import type { Uploads } from '../ports/uploads.ts';
 import { S3Blobs } from './blobs.ts';
 import type { DynamoExternalLogs } from './external-logs.ts';
 import type { Resources } from './resources.ts';
@@ -11,17 +12,33 @@ import { DynamoRunLog } from './run-log.ts';
 import type { Table } from './table.ts';
 
 /** Made by the functions that read external-worker runs: the others do not bundle the code for it. */
-export type MakeExternalLogs = (table: Table) => DynamoExternalLogs;
+type MakeExternalLogs = (table: Table) => DynamoExternalLogs;
+
+/** Made by the functions that serve the World: the others do not bundle the code that presigns URLs. */
+export type MakeUploads = (resources: Resources) => Uploads;
+
+const noUploads: MakeUploads = () => {
+  throw new TypeError('this process presigns no URLs of values');
+};
 
 const noExternalLogs: MakeExternalLogs = () => {
   throw new TypeError('this process does not read external-worker runs');
 };
 
+export interface RunRecordChoices {
+  /** only in the code function, which knows runs from messages; other functions read heads */
+  readonly messageHeads?: MessageHeads;
+  /** only in the functions that read external-worker runs */
+  readonly makeExternalLogs?: MakeExternalLogs;
+  /** only in the functions that serve the World */
+  readonly makeUploads?: MakeUploads;
+}
+
 /** @param choices as in `awsPorts` */
 export const runRecordPorts = (
   resources: Resources,
   wrapLog: (log: RunLog) => RunLog,
-  { messageHeads, makeExternalLogs }: { readonly messageHeads?: MessageHeads; readonly makeExternalLogs?: MakeExternalLogs },
+  { messageHeads, makeExternalLogs, makeUploads = noUploads }: RunRecordChoices,
 ): Makers<RunRecordPorts> => {
   const log = once(() => wrapLog(new DynamoRunLog(resources.runs, messageHeads)));
   return {
@@ -36,5 +53,6 @@ export const runRecordPorts = (
       ),
     externalLogs: () => (makeExternalLogs ?? noExternalLogs)(resources.runs),
     blobs: () => new S3Blobs(resources.objects, resources.settings.bucket, resources.clock),
+    uploads: () => makeUploads(resources),
   };
 };

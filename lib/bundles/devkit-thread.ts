@@ -80,6 +80,7 @@ export class DevKitApp {
       capabilities: { hookResumeDedup: true, deploymentAffinity: true },
       processExitTriggersQueueRedelivery: true,
       deploymentId: () => deploymentId,
+      queueNamespace: () => process.env['WORKFLOW_QUEUE_NAMESPACE'] || undefined,
       runtimeDeadline: () => {
         const endsAt = this.#current.getStore()?.endsAt;
         return endsAt === undefined ? undefined : new Date(endsAt);

@@ -1,4 +1,5 @@
 /** Runs the HTTP bundles of deployments on threads of this process. */
+import { defined } from '../base/defined.ts';
 import type { DeploymentId, Scope } from '../engine/ids.ts';
 import { type Instant, between } from '../engine/time.ts';
 import {
@@ -96,7 +97,7 @@ export class LocalBundles implements Bundles {
     const devKit = this.#devKitOf(scope, manifest);
     if (devKit === 'not_served') return { kind: 'unloadable', message: 'this process runs no apps of the Workflow DevKit' };
     const credentialVariables = (await readCredentialVariables?.(deploymentId)) ?? {};
-    const variables = { ...(await readVariables?.()), ...credentialVariables, ...this.#webhookVariables(scope, manifest) };
+    const variables = { ...(await readVariables?.()), ...credentialVariables, ...this.#sdkVariables(scope, manifest) };
     const start = (folder: string): BundleThread =>
       new BundleThread({ deploymentId, folder, memoryMb, print, variables, ...devKit });
     return threadSlots.use(scope, manifest, { start, isInstance: isBundleThread }, async (thread): Promise<Result> => {
@@ -109,11 +110,15 @@ export class LocalBundles implements Bundles {
     });
   }
 
-  /** The SDK makes the addresses of webhooks from this variable, after `https://`. */
-  #webhookVariables({ projectId, environment }: Scope, { devkit }: Manifest): Readonly<Record<string, string>> {
+  /** The SDK makes the addresses of webhooks from `VERCEL_URL`, after `https://`, and the names of its queues from the namespace. */
+  #sdkVariables({ projectId, environment }: Scope, { devkit }: Manifest): Readonly<Record<string, string>> {
     const { apiAddress } = this.#host;
-    if (devkit === undefined || apiAddress === undefined) return {};
-    return { VERCEL_URL: `${apiAddress.replace(/^https?:\/\//, '')}/devkit/${projectId}/${environment}` };
+    if (devkit === undefined) return {};
+    const address = apiAddress?.replace(/^https?:\/\//, '');
+    return defined({
+      VERCEL_URL: address === undefined ? undefined : `${address}/devkit/${projectId}/${environment}`,
+      WORKFLOW_QUEUE_NAMESPACE: devkit.queueNamespace,
+    });
   }
 
   #devKitOf(

@@ -41,6 +41,15 @@ export class StepNames {
 
 /** The format of most values: these letters, and JSON of https://github.com/sveltejs/devalue. */
 const formatMark = 'devl';
+/** The SDK has encrypted what follows: with the key of the run, or for the run by another one. */
+const encryptedMark = /^enc[rp]/;
+
+/** What stands in the place of an encrypted value; undefined: it is not encrypted. */
+export function encryptedText(value: unknown): string | undefined {
+  if (!encryptedMark.test(bytesIn(value) ?? '')) return undefined;
+  return 'encrypted with the key of the run: only its app can read this value, by getRun()';
+}
+
 /** The places of the values that JSON does not have: undefined, a hole, NaN, the infinities, and minus zero. */
 const special: ReadonlyMap<number, string | number | null> = new Map<number, string | number | null>([
   [-1, null],

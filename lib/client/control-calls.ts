@@ -1,6 +1,7 @@
 /** Client calls for deployments, messages to bundle runs, API keys, links that sign people in, and the audit trail. */
 import { defined } from '../base/defined.ts';
 import { type CallOptions, sendRequest } from './send-request.ts';
+import { type IdempotentCallOptions, idempotencyKeyOption } from './idempotency-keys.ts';
 import type { ClientConfig } from './options.ts';
 import { readFirstNonEmptyPage } from './pagination.ts';
 import { type ResponseBody, type RequestBody, type RequestQuery, routeOf } from './route-types.ts';
@@ -19,6 +20,8 @@ const rollbackDeployment = routeOf('rollbackDeployment');
 const removeDeployment = routeOf('removeDeployment');
 const publishMessage = routeOf('publishMessage');
 const getWorldDeploymentId = routeOf('getWorldDeploymentId');
+const listWorldHooks = routeOf('listWorldHooks');
+const resumeHook = routeOf('resumeHook');
 const createKey = routeOf('createKey');
 const listKeys = routeOf('listKeys');
 const revokeKey = routeOf('revokeKey');
@@ -163,6 +166,17 @@ export class ControlCalls {
     options?: CallOptions,
   ): Promise<ResponseBody<'getWorldDeploymentId'>> {
     return sendRequest(this.#config, getWorldDeploymentId, getWorldDeploymentId.responses[200].schema, { query }, options);
+  }
+
+  /** The open hooks of a DevKit run, with their tokens, for keys with the scope `world:proxy`. */
+  listWorldHooks(body: RequestBody<'listWorldHooks'>, options?: CallOptions): Promise<ResponseBody<'listWorldHooks'>> {
+    return sendRequest(this.#config, listWorldHooks, listWorldHooks.responses[200].schema, { body }, options);
+  }
+
+  /** Resumes the hook of a DevKit run. Without an idempotency key, each call sends the payload once more. */
+  async resumeHook(body: RequestBody<'resumeHook'>, options: IdempotentCallOptions = {}): Promise<ResponseBody<'resumeHook'>> {
+    const requestParts = { body, ...idempotencyKeyOption(options) };
+    return sendRequest(this.#config, resumeHook, resumeHook.responses[200].schema, requestParts, options);
   }
 
   /** Only this response contains the text of the key. */

@@ -22,6 +22,7 @@ export const storedManifest: z.ZodType<Manifest> = z.object({
       specVersion: z.number().int(),
       nodeVersion: z.string(),
       format: z.enum(['module', 'commonjs']),
+      queueNamespace: z.string().exactOptional(),
     })
     .exactOptional(),
   files: z.array(z.object({ path: z.string(), sha256: digest, bytes })),

@@ -86,7 +86,12 @@ const codeCreation = exactly<CodeCreation>()(
 );
 
 const devKitCreation = exactly<DevKitCreation>()(
-  z.strictObject({ ...commonFields, kind: z.literal('devkit'), workflow: z.strictObject({ name: z.string() }) }),
+  z.strictObject({
+    ...commonFields,
+    kind: z.literal('devkit'),
+    workflow: z.strictObject({ name: z.string() }),
+    queueNamespace: z.string().exactOptional(),
+  }),
 );
 
 /** The outcome of an attempt, as a result message carries it. */

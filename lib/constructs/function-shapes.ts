@@ -209,7 +209,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     consumesQueues: true,
     memoryMb: 1024,
     timeoutSeconds: defaultWorkerTimeoutSeconds,
-    extraEnvironment: ['codeRoleArn', 'privateDestinations', 'worldFunction', 'apiAddress'],
+    extraEnvironment: ['codeRoleArn', 'privateDestinations', 'worldFunction', 'encryptsRuns', 'apiAddress'],
     // Unpacked artifacts: up to 400 MB are cached, and a new one is unpacked before an old one is removed.
     diskMb: 1024,
     // Authors' code runs with this role, for every project: docs/decisions/code-function-permissions.md says what each is for.
@@ -261,6 +261,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'list external-worker runs',
       'store payloads of the DevKit',
       'store payloads of code',
+      'derive keys of runs',
       'register applications',
       'find registered applications',
       'record idempotency keys',

@@ -224,7 +224,7 @@ function environmentValues({
   nodeConcurrency,
   maxProjectShare,
 }: FunctionsProps): Readonly<Record<EnvironmentName, string>> {
-  const { storage, queues, timers, eventBus, sockets } = resources;
+  const { storage, queues, timers, eventBus, sockets, devKitSecretArns } = resources;
   const versionOf = (name: StoredSettingName): string => stored.find((setting) => setting.name === name)?.version ?? '';
   return {
     runsTable: storage.runsTable.tableName,
@@ -257,6 +257,8 @@ function environmentValues({
     moderation: versionOf('moderation'),
     databases: versionOf('databases'),
     codeVariables: versionOf('codeVariables'),
+    devKitSecretArn: devKitSecretArns[0] ?? '',
+    encryptsRuns: String(devKitSecretArns.length > 0),
     // Set where the functions of the World and of deployed code, and the role of that code, exist.
     worldFunction: '',
     codeFunction: '',

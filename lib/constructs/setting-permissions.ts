@@ -51,6 +51,11 @@ export const settingPermissions = {
       ...(guardrailArn === undefined ? [] : [allow(['bedrock:ApplyGuardrail'], [guardrailArn])]),
     ],
   },
+  /** Not for the code function: the code of one app could derive the keys of all runs. */
+  'derive keys of runs': {
+    environment: ['devKitSecretArn'],
+    statements: ({ devKitSecretArns }) => readSecrets(devKitSecretArns),
+  },
   /** The Data API reads a database's secret with the caller's permissions. */
   'query databases': {
     environment: ['controlTable', 'databases'],

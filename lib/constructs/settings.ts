@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import type * as z from 'zod';
+import * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
 import { privateDestinations } from '../api/schemas/private-destinations.ts';
 import { corsOrigins } from '../api/schemas/cors-origins.ts';
@@ -20,6 +20,7 @@ import {
 import { type FirstKeySetting, firstKeySetting, type SeedKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { type TraceSetting, traceSetting } from '../api/schemas/trace-setting.ts';
 import { localhostDestination } from '../contract/private-destinations.ts';
+import { secretArnMessage, secretArnPattern } from '../contract/secret-arn.ts';
 import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
@@ -53,9 +54,16 @@ export interface SettingProps {
   readonly moderation?: z.input<typeof moderationSetting>;
   /** Aurora databases that the queries of a project may use, by name: `{ "<project>": { "<environment>" or "*": { "<name>": { clusterArn, secretArn, database } } } }`. Default: none. */
   readonly databases?: z.input<typeof databaseSetting>;
+  /**
+   * The complete ARN of the secret from which the key of each run of the Workflow DevKit is derived. Its code then encrypts what it stores.
+   * Default: none, and values are not encrypted.
+   */
+  readonly devKitSecretArn?: string;
   /** Environment variables for all deployed code; no secrets. Names that AWS or Stepwell use are refused. Default: none. */
   readonly codeVariables?: z.input<typeof codeVariables>;
 }
+
+const devKitSecretArn = z.string().regex(secretArnPattern, secretArnMessage);
 
 /** What the settings name in the account. Functions may use nothing else of its kind. */
 export interface NamedResources {
@@ -71,6 +79,8 @@ export interface NamedResources {
   /** databases that queries may access with the Data API */
   readonly clusterArns: readonly string[];
   readonly databaseSecretArns: readonly string[];
+  /** the secret of the keys of DevKit runs; none: their values are not encrypted */
+  readonly devKitSecretArns: readonly string[];
 }
 
 export interface ParsedSettings {
@@ -115,6 +125,7 @@ export function parseSettings(scope: Construct, props: SettingProps): ParsedSett
       guardrailArn: moderation.provider === 'bedrock-guardrail' ? moderation.guardrailArn : undefined,
       clusterArns: clusterArnsIn(databases),
       databaseSecretArns: databaseSecretArnsIn(databases),
+      devKitSecretArns: props.devKitSecretArn === undefined ? [] : [devKitSecretArn.parse(props.devKitSecretArn)],
     },
   };
 }

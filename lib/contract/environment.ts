@@ -55,6 +55,10 @@ export const environmentNames = {
   codeVariables: 'STEPWELL_CODE_VARIABLES',
   /** the function that serves the World, for calls of deployed code about other runs; empty: none */
   worldFunction: 'STEPWELL_WORLD_FUNCTION',
+  /** the secret from which the keys of DevKit runs are derived; empty: their values are not encrypted */
+  devKitSecretArn: 'STEPWELL_DEVKIT_SECRET_ARN',
+  /** `true`: the values of DevKit runs are encrypted, and the function of the World has their keys */
+  encryptsRuns: 'STEPWELL_ENCRYPTS_RUNS',
   /** the address of the HTTP API, for the webhooks of apps; empty: unknown */
   apiAddress: 'STEPWELL_API_ADDRESS',
   /** the function that runs deployed code, for requests for webhooks of apps; empty: none */

@@ -16,6 +16,7 @@ export const codeWorkerEnvironment: readonly EnvironmentName[] = [
   'codeVariables',
   'codeRoleArn',
   'worldFunction',
+  'encryptsRuns',
   'apiAddress',
   'retentionDays',
   'idempotencyHours',

@@ -14,6 +14,9 @@ export const lambdaLimits = {
   minUnreservedConcurrency: 100,
 } as const;
 
+/** The largest request to a service of AWS that the embedded cloud takes, in bytes. S3 itself takes 5 GB. */
+export const maxUploadBytes = 80 * 1024 * 1024;
+
 /** API Gateway's own limits: https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html */
 export const apiLimits = {
   /** request body, in bytes */

@@ -10,8 +10,8 @@ import type {
   PinnedRun,
   ArtifactName,
   Artifacts,
-  PresignedUpload,
 } from '../ports/deployments.ts';
+import type { PresignedUpload } from '../ports/uploads.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
 

@@ -9,7 +9,7 @@ import { memoryCoordination } from './coordination.ts';
 import { type MemoryArtifacts, memoryDeployments } from './deployments.ts';
 import type { MemoryExternalRuns } from './external-runs.ts';
 import { type MemoryJobs, type MemoryTimers, memoryMessaging } from './jobs.ts';
-import { memoryRunRecords } from './run-records.ts';
+import { type MemoryBlobs, memoryRunRecords } from './run-records.ts';
 import { type MemoryRecurrences, memorySchedules } from './schedules.ts';
 import { type MemoryIds, type MemoryMetrics, type MemoryNotices, memorySystem } from './system.ts';
 import { memoryDefinitions } from './versions.ts';
@@ -26,6 +26,8 @@ export interface MemoryPorts extends Ports {
   readonly externalLogs: MemoryExternalRuns;
   readonly audit: MemoryAudit;
   readonly artifacts: MemoryArtifacts;
+  readonly blobs: MemoryBlobs;
+  readonly uploads: MemoryBlobs;
   /** What is stored of a run, under these prefixes of large values too. */
   readonly expiriesOf: (run: RunAddress, prefixes: readonly string[]) => readonly StoredExpiry[];
   /** Deletes expired items, values, signals, slots and pins of runs. DynamoDB and S3 do so some time after their expiry. */

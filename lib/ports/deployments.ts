@@ -1,6 +1,7 @@
 /** Deployments: uploaded artifacts, the pointer to the active one, and the runs that pin a deployment. */
 import { type AppName, type DeploymentId, type KeyId, type RunId, type Scope, appName } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
+import type { PresignedUpload } from './uploads.ts';
 
 /** One file of an artifact, as its manifest declares it. */
 export interface ManifestFile {
@@ -29,6 +30,8 @@ export interface DevKitBuild {
   /** on which the app was built, such as `24.1.0` */
   readonly nodeVersion: string;
   readonly format: 'module' | 'commonjs';
+  /** in the names of the queues whose messages the code takes: its variable WORKFLOW_QUEUE_NAMESPACE */
+  readonly queueNamespace?: string;
 }
 
 /** The description of an artifact. Immutable after its creation. */
@@ -187,14 +190,6 @@ export interface ArtifactName {
   readonly deploymentId: DeploymentId;
   /** SHA-256 of the archive, in hex. It is part of the name, and an upload must match it. */
   readonly sha256: string;
-}
-
-export interface PresignedUpload {
-  readonly method: 'PUT';
-  readonly url: string;
-  /** The client sends exactly these. The store refuses an upload without them, or with bytes of another digest. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly expiresAt: Instant;
 }
 
 /** Archives of deployments. A client uploads each archive once; the functions that run the deployment read it. */

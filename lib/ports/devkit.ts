@@ -69,6 +69,8 @@ export interface RegisteredApp {
   readonly app?: string;
   readonly sdk?: string;
   readonly specVersion?: number;
+  /** in the names of the queues whose messages it takes */
+  readonly queueNamespace?: string;
 }
 
 export interface RegisteredApps {

@@ -5,13 +5,16 @@ import type { Instant } from '../engine/time.ts';
 import type { ExternalLogs } from './external-runs.ts';
 import type { RunIndex } from './run-index.ts';
 import type { RunLog } from './run-log.ts';
+import type { Uploads } from './uploads.ts';
 
 /** Values that are too large for an item (claim check). Each is written once, under a unique key. */
 export interface Blobs {
   /** @param expiresAt the store keeps the value until then and deletes it soon after */
   put(scope: Scope, key: string, value: JsonValue, expiresAt: Instant): Promise<void>;
-  /** undefined if nothing is stored under the key */
+  /** undefined if nothing is stored under the key; bytes that a client uploaded are `{ "$bytes": "<base64>" }` */
   get(scope: Scope, key: string): Promise<JsonValue | undefined>;
+  /** Copies a value, or an upload. @returns false if nothing is stored under the first key */
+  copy(scope: Scope, from: string, to: string, expiresAt: Instant): Promise<boolean>;
   /**
    * Moves the expiry of at most `limit` values whose keys begin with the prefix, in the order of their keys.
    * @param page `after`: the result of the call before
@@ -31,5 +34,6 @@ export interface RunRecordPorts {
   readonly log: RunLog;
   readonly index: RunIndex;
   readonly blobs: Blobs;
+  readonly uploads: Uploads;
   readonly externalLogs: ExternalLogs;
 }

@@ -82,7 +82,7 @@ export interface PreparedRun {
     | Pick<GraphCreation, 'kind' | 'workflow' | 'deploymentId' | 'isTest'>
     | Pick<BundleCreation, 'kind' | 'workflow' | 'deploymentId'>
     | Pick<CodeCreation, 'kind' | 'workflow' | 'deploymentId'>
-    | Pick<DevKitCreation, 'kind' | 'workflow' | 'deploymentId'>;
+    | Pick<DevKitCreation, 'kind' | 'workflow' | 'deploymentId' | 'queueNamespace'>;
   /** messages to send once the run exists, besides those that its events cause */
   readonly firstJobs?: (creation: RunCreation) => readonly WorkJob[];
   readonly events: readonly RunEvent[];

@@ -73,6 +73,7 @@ const productSchema = z.object({
   moderation: orJson(moderationSetting).exactOptional(),
   databases: orJson(databaseSetting).exactOptional(),
   codeVariables: orJson(codeVariables).exactOptional(),
+  devKitSecretArn: arn.exactOptional(),
   memoryMb: orJson(memoryMb).exactOptional(),
 });
 

@@ -6,8 +6,11 @@ import { unreadableAnswer } from './errors.ts';
 
 const bytes = z.instanceof(Uint8Array);
 
+/** A writer may write text. Readers get bytes. */
+const chunk = z.union([bytes, z.string().transform((text): Uint8Array => new TextEncoder().encode(text))]);
+
 const chunksAnswer = z.object({
-  data: z.array(z.object({ index: z.int().min(0), data: bytes })),
+  data: z.array(z.object({ index: z.int().min(0), data: chunk })),
   cursor: z.string().nullable(),
   hasMore: z.boolean(),
   done: z.boolean(),
@@ -19,6 +22,10 @@ const publishAnswer = z.object({ messageId: z.string().nullable() });
 const deploymentAnswer = z.object({ deploymentId: z.string() });
 const keyAnswer = z.object({ key: bytes.nullable() });
 const namesAnswer = z.array(z.string());
+
+const uploadAnswer = z.object({
+  upload: z.object({ method: z.string(), url: z.string(), headers: z.record(z.string(), z.string()) }),
+});
 
 const registrationAnswer = z.object({ deploymentId: z.string(), secret: z.string().min(16) });
 export type Registration = z.infer<typeof registrationAnswer>;
@@ -40,6 +47,7 @@ export const parseAnswer = {
   published: parser('queue.publish', publishAnswer),
   deployment: parser('deploymentId', deploymentAnswer),
   key: parser('encryptionKey', keyAnswer),
+  upload: parser('uploads.create', uploadAnswer),
   registration: parser('apps.register', registrationAnswer),
 } as const;
 

@@ -1,7 +1,8 @@
 /** The World's host in an application: it registers the application's address, and checks that deliveries are from the service. */
+import { defined } from '../base/defined.ts';
 import { parseAnswer, type Registration } from './answers.ts';
 import { refusalOf, type SignedDelivery } from './delivery.ts';
-import { type Environment, appUrlOf } from './settings.ts';
+import { type Environment, appUrlOf, readVariable } from './settings.ts';
 import type { Ask } from './storage.ts';
 import type { WorldHost } from './world.ts';
 
@@ -17,7 +18,7 @@ export function appHost(ask: Ask, { environment, specVersion, now }: AppHostOpti
   let registration: Promise<Registration> | undefined;
   let registered: Registration | undefined;
   const register = (baseUrl: string): Promise<Registration> => {
-    registration ??= registerApp(ask, baseUrl, specVersion()).then(
+    registration ??= registerApp(ask, baseUrl, specVersion(), readVariable(environment(), 'queueNamespace')).then(
       (result) => (registered = result),
       (error: unknown) => {
         registration = undefined;
@@ -33,6 +34,7 @@ export function appHost(ask: Ask, { environment, specVersion, now }: AppHostOpti
   return {
     capabilities: { hookResumeDedup: true },
     deploymentId: () => registered?.deploymentId,
+    queueNamespace: () => readVariable(environment(), 'queueNamespace'),
     runtimeDeadline: () => undefined,
     checkDelivery: async (delivery: SignedDelivery) => {
       const key = await secret();
@@ -46,6 +48,11 @@ export function appHost(ask: Ask, { environment, specVersion, now }: AppHostOpti
   };
 }
 
-async function registerApp(ask: Ask, baseUrl: string, specVersion: number): Promise<Registration> {
-  return parseAnswer.registration(await ask('apps.register', { baseUrl, specVersion }));
+async function registerApp(
+  ask: Ask,
+  baseUrl: string,
+  specVersion: number,
+  queueNamespace: string | undefined,
+): Promise<Registration> {
+  return parseAnswer.registration(await ask('apps.register', { ...defined({ baseUrl, specVersion, queueNamespace }) }));
 }

@@ -17,6 +17,7 @@ const repeatableMethods = [
   'streams.chunks',
   'streams.info',
   'streams.list',
+  'uploads.create',
   'encryptionKey',
   // A publish has an idempotency key, from the caller or from the World.
   'queue.publish',

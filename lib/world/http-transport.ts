@@ -33,6 +33,7 @@ export const worldRoutes: Readonly<Record<WorldMethod, Route>> = {
   'streams.chunks': post('/v1/world/streams/chunks'),
   'streams.info': post('/v1/world/streams/info'),
   'streams.list': get('/v1/world/streams/list'),
+  'uploads.create': post('/v1/world/uploads'),
   encryptionKey: post('/v1/world/encryption-key'),
   'queue.publish': post('/v1/queue/publish'),
   deploymentId: get('/v1/world/deployment-id'),
@@ -160,11 +161,14 @@ function readAnswer(status: number, headers: Headers, text: string): CallResult 
   return {
     kind: 'refused',
     status,
-    code: code ?? `HTTP_${status}`,
+    // The gateway refuses a larger request in a form of its own.
+    code: code ?? (status === contentTooLarge ? 'payload_too_large' : `HTTP_${status}`),
     message: `${message ?? `the service answered with status ${status}`}${detail}`,
     ...defined({ retryAfter: retryAfter ?? secondsOf(headers.get('retry-after')) }),
   };
 }
+
+const contentTooLarge = 413;
 
 const secondsOf = (header: string | null): number | undefined =>
   header !== null && /^\d{1,9}$/.test(header) ? Number(header) : undefined;

@@ -16,6 +16,8 @@ export const variables = {
   specVersion: 'STEPWELL_SPEC_VERSION',
   /** `remote`: deployed artifacts execute the runs, so this application registers no address */
   mode: 'WORKFLOW_EXECUTION_MODE',
+  /** of the SDK: in the names of the queues of this application */
+  queueNamespace: 'WORKFLOW_QUEUE_NAMESPACE',
   port: 'PORT',
 } as const;
 

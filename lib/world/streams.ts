@@ -1,6 +1,7 @@
 /** Streams of a World in the shapes of both version lines. A reader polls, because the service does not keep connections open. */
 import { defined } from '../base/defined.ts';
 import { parseAnswer } from './answers.ts';
+import { WorldError } from './errors.ts';
 import type { Ask } from './storage.ts';
 import type { Chunk, ChunkOptions, ChunkPage, FlatStreamer, StreamPosition, WorldStreams } from './types.ts';
 
@@ -9,6 +10,14 @@ const pollIntervals = {
   firstMs: 50,
   maxMs: 500,
   factor: 1.5,
+} as const;
+
+/** A reader goes on after interruptions: the SDK itself reopens some readers only. */
+const reconnects = {
+  /** in a row, without a chunk in between */
+  max: 10,
+  firstPauseMs: 250,
+  maxPauseMs: 10_000,
 } as const;
 
 /** A World of version 4 reads a stream by its name alone. */
@@ -64,14 +73,27 @@ function liveStream(
   sleep: Sleep,
 ): ReadableStream<Uint8Array> {
   let nextIndex = startIndex;
-  let cursor: string | undefined;
+  // The cursor of a stream is the index of its next chunk.
+  let cursor = startIndex === 0 ? undefined : String(startIndex);
+  let failures = 0;
   let isCancelled = false;
   /** @returns whether there is something for the reader: a chunk, or the end */
   const readPage = async (
     controller: ReadableStreamDefaultController<Uint8Array>,
   ): Promise<'chunks' | 'end' | 'more' | 'none'> => {
-    const page = await read(cursor);
+    const page = await read(cursor).catch(async (error: unknown) => {
+      failures += 1;
+      if (!isTemporary(error) || failures > reconnects.max) throw error;
+      return undefined;
+    });
     if (isCancelled) return 'end';
+    if (page === undefined) {
+      // Chunks that the reader has are not read again: it resumes at the index where it broke.
+      cursor = nextIndex === 0 ? undefined : String(nextIndex);
+      await sleep(Math.min(reconnects.maxPauseMs, reconnects.firstPauseMs * 2 ** (failures - 1)));
+      return 'more';
+    }
+    failures = 0;
     // A page without a cursor is the last one for now, and the next read repeats it: the index tells which chunks are new.
     cursor = page.cursor ?? cursor;
     const chunks = page.data.filter(({ index }) => index >= nextIndex);
@@ -101,6 +123,12 @@ function liveStream(
     },
   });
 }
+
+/** Whether the next read can succeed: the connection broke, or the service was busy. */
+const isTemporary = (error: unknown): boolean =>
+  error instanceof WorldError && (error.status === undefined || error.status === tooManyRequests || error.status >= serverErrors);
+const tooManyRequests = 429;
+const serverErrors = 500;
 
 export function streamsOf(ask: Ask, sleep: Sleep): FlatStreamer & { readonly streams: WorldStreams } {
   const calls = new StreamCalls(ask, sleep);

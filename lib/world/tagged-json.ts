@@ -1,6 +1,6 @@
 /**
  * JSON with bytes and times: the bodies of the World routes and of its messages. Bytes are `{ "$bytes": "<base64>" }`, a time is
- * `{ "$date": "<ISO 8601>" }`, and an object whose only key begins with `$` is `{ "$object": {…} }`, so that no value of a caller is
+ * `{ "$date": "<ISO 8601>" }`, a value elsewhere is `{ "$stored": {…} }`, and an object whose only key begins with `$` is `{ "$object": {…} }`, so that no value of a caller is
  * mistaken for a tag. Plain JSON without such objects means itself.
  */
 export type TaggedValue =
@@ -10,13 +10,24 @@ export type TaggedValue =
   | string
   | Uint8Array
   | Date
+  | StoredValue
   | readonly TaggedValue[]
   | { readonly [key: string]: TaggedValue };
+
+/** A value that is too large for a request or an answer: what a client has uploaded, or where it gets the value. */
+export class StoredValue {
+  readonly content: Readonly<Record<string, string | number>>;
+
+  constructor(content: Readonly<Record<string, string | number>>) {
+    this.content = content;
+  }
+}
 
 /** The value as plain JSON. Properties that are undefined are left out, as `JSON.stringify` does. */
 export function encodeTagged(value: unknown): unknown {
   if (value instanceof Uint8Array) return { $bytes: toBase64(value) };
   if (value instanceof Date) return { $date: value.toISOString() };
+  if (value instanceof StoredValue) return { $stored: value.content };
   if (Array.isArray(value)) return value.map((element: unknown) => encodeTagged(element) ?? null);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
@@ -38,6 +49,8 @@ export function decodeTagged(value: unknown, path: readonly (string | number)[] 
       return decodeBytes(content, [...path, tag]);
     case '$date':
       return decodeDate(content, [...path, tag]);
+    case '$stored':
+      return decodeStored(content, [...path, tag]);
     case '$object':
       if (typeof content !== 'object' || content === null || Array.isArray(content))
         throw new MalformedTag('is not an object', [...path, tag]);
@@ -82,6 +95,16 @@ function decodeDate(content: unknown, path: readonly (string | number)[]): Date 
   const date = typeof content === 'string' ? new Date(content) : undefined;
   if (date === undefined || Number.isNaN(date.getTime())) throw new MalformedTag('is not a time in ISO 8601', path);
   return date;
+}
+
+function decodeStored(content: unknown, path: readonly (string | number)[]): StoredValue {
+  if (typeof content !== 'object' || content === null) throw new MalformedTag('is not an object', path);
+  const fields: Record<string, string | number> = {};
+  for (const [name, field] of Object.entries(content)) {
+    if (typeof field !== 'string' && typeof field !== 'number') throw new MalformedTag('has a field of another type', path);
+    fields[name] = field;
+  }
+  return new StoredValue(fields);
 }
 
 const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');

@@ -6,6 +6,7 @@ import { once } from '../base/lazy.ts';
 import type { WorldTransport } from './calls.ts';
 import { type CheckDelivery, queueHandler } from './delivery.ts';
 import { valueOf } from './errors.ts';
+import { LargeValues, type TransferTools } from './large-values.ts';
 import { type Ask, storageOf } from './storage.ts';
 import { streamsOf } from './streams.ts';
 import type { World, WorldCapabilities } from './types.ts';
@@ -15,6 +16,8 @@ export interface WorldHost {
   readonly processExitTriggersQueueRedelivery?: boolean;
   /** the deployment of this process; undefined: it executes no runs */
   deploymentId(): string | undefined;
+  /** of the queues of this process: WORKFLOW_QUEUE_NAMESPACE; absent: none */
+  queueNamespace?(): string | undefined;
   /** when the platform ends this process */
   runtimeDeadline(): Date | undefined;
   readonly checkDelivery: CheckDelivery;
@@ -27,6 +30,8 @@ export interface WorldOptions {
   /** called once, when the SDK asks */
   readonly specVersion: () => number;
   readonly sleep?: (ms: number) => Promise<unknown>;
+  /** for values that are too large for a call; default: those of this process */
+  readonly transfers?: TransferTools;
 }
 
 /** Each flush is a write of its own, so small chunks of a stream travel together. */
@@ -34,8 +39,9 @@ const flushIntervalMs = 100;
 const sleepByTimer = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** The methods use no `this`: the SDK takes some of them out of the object. */
-export function buildWorld({ transport, host, specVersion, sleep = sleepByTimer }: WorldOptions): World {
-  const ask: Ask = async (method, body) => valueOf(await transport.call(method, body), method, body);
+export function buildWorld({ transport, host, specVersion, sleep = sleepByTimer, transfers }: WorldOptions): World {
+  const calls = new LargeValues(transport, transfers);
+  const ask: Ask = async (method, body) => valueOf(await calls.call(method, body), method, body);
   const askDeploymentId = async (): Promise<string> => parseAnswer.deployment(await ask('deploymentId', {})).deploymentId;
   const keyOfRun = runKeys(ask);
   const versionOnce = once(specVersion);
@@ -54,7 +60,8 @@ export function buildWorld({ transport, host, specVersion, sleep = sleepByTimer 
       const { idempotencyKey = randomUUID(), headers, delaySeconds, specVersion: version } = options;
       const deploymentId = options.deploymentId ?? host.deploymentId();
       const opts = defined({ deploymentId, idempotencyKey, headers, delaySeconds, specVersion: version });
-      return parseAnswer.published(await ask('queue.publish', { queueName, message, opts }));
+      const named = ownQueue(queueName, host.queueNamespace?.());
+      return parseAnswer.published(await ask('queue.publish', { queueName: named, message, opts }));
     },
     createQueueHandler: (prefix, handler) => queueHandler(prefix, handler, host.checkDelivery),
     getEncryptionKeyForRun: (run) => keyOfRun(typeof run === 'string' ? run : run.runId),
@@ -63,6 +70,12 @@ export function buildWorld({ transport, host, specVersion, sleep = sleepByTimer 
     close: async () => {},
   };
 }
+
+const plainStepQueue = '__wkf_step_';
+
+/** Version 4 sends its steps to queues without the namespace, and its own handler takes them from those with it only. */
+const ownQueue = (queueName: string, namespace: string | undefined): string =>
+  namespace !== undefined && queueName.startsWith(plainStepQueue) ? `__${namespace}${queueName.slice('_'.length)}` : queueName;
 
 /** A key never changes, and the SDK asks for it with every message of the run. */
 const maxRememberedKeys = 1_000;

@@ -5,8 +5,10 @@ import { defaultWorldRateLimit } from '../../lib/service/access/rate-limiter.ts'
 import { maxBatch } from '../../lib/service/kinds/devkit/create-batch.ts';
 import { maxDevKitDeliveries } from '../../lib/service/kinds/devkit/deliver-message.ts';
 import { maxQueuedMessageBytes } from '../../lib/service/kinds/devkit/queued-message.ts';
+import { addressLifetime, maxInlineAnswerBytes, maxValueBytes, uploadRetention } from '../../lib/service/kinds/devkit/uploads.ts';
+import { maxRunSecrets } from '../../lib/codec/run-secrets.ts';
 import { maxPageSize } from '../../lib/service/kinds/devkit/read-events.ts';
-import { type LimitSection, bytes, count } from './limit.ts';
+import { type LimitSection, bytes, count, days, minutes } from './limit.ts';
 
 export const devKitRuns: LimitSection = {
   title: 'Runs of the Workflow DevKit',
@@ -24,6 +26,41 @@ export const devKitRuns: LimitSection = {
       per: 'request',
       atLimit: '`payload_too_large` (413)',
       definedIn: ['lib/api/world-routes.ts'],
+    },
+    {
+      name: 'Value, as the DevKit serializes it',
+      value: bytes(maxValueBytes),
+      per: 'value',
+      atLimit: '`payload_too_large` (413)',
+      definedIn: ['lib/service/kinds/devkit/uploads.ts'],
+    },
+    {
+      name: 'Value in an answer of the World',
+      value: bytes(maxInlineAnswerBytes),
+      per: 'value',
+      atLimit: 'the answer has a presigned URL instead; less in answers with several entities',
+      definedIn: ['lib/service/kinds/devkit/uploads.ts'],
+    },
+    {
+      name: 'Presigned URL of an upload or of a value',
+      value: minutes(addressLifetime),
+      per: 'URL',
+      atLimit: 'S3 refuses it; the client asks for another one',
+      definedIn: ['lib/service/kinds/devkit/uploads.ts'],
+    },
+    {
+      name: 'Upload that no event names',
+      value: days(uploadRetention),
+      per: 'upload',
+      atLimit: 'it is deleted within the next day, and naming it fails with `upload_not_found` (409)',
+      definedIn: ['lib/service/kinds/devkit/uploads.ts'],
+    },
+    {
+      name: 'Secrets of the setting `devKitSecretArn`',
+      value: count(maxRunSecrets),
+      per: 'installation',
+      atLimit: '`unavailable` (503) for every key of a run',
+      definedIn: ['lib/codec/run-secrets.ts'],
     },
     {
       name: 'Events of a batch',

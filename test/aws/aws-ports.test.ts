@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { awsPorts } from '../../lib/aws/aws-ports.ts';
+import { type PortChoices, awsPorts } from '../../lib/aws/aws-ports.ts';
 import { DynamoExternalLogs } from '../../lib/aws/external-logs.ts';
-import type { Table } from '../../lib/aws/table.ts';
+import { S3Uploads } from '../../lib/aws/uploads.ts';
 import { settingsFrom } from '../../lib/aws/environment.ts';
 import { type EnvironmentName, environmentNames } from '../../lib/contract/environment.ts';
 
@@ -36,6 +36,8 @@ const complete: Record<EnvironmentName, string> = {
   databases: '{}',
   moderation: '{"provider":"none"}',
   codeVariables: '{}',
+  devKitSecretArn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:runs-AbCdEf',
+  encryptsRuns: 'true',
   worldFunction: 'world',
   codeFunction: 'code',
   apiAddress: 'https://api.example.com',
@@ -58,6 +60,7 @@ test('settings are read from the variables that the stacks set', () => {
     requireHttps: true,
     metrics: false,
     startedEvents: true,
+    encryptsRuns: true,
   });
 });
 
@@ -82,7 +85,10 @@ test('a function needs no settings of ports that it does not use', () => {
 });
 
 test('with all settings every port is available', () => {
-  const choices = { makeExternalLogs: (table: Table) => new DynamoExternalLogs(table) };
+  const choices: PortChoices = {
+    makeExternalLogs: (table) => new DynamoExternalLogs(table),
+    makeUploads: ({ objects, settings, clock }) => new S3Uploads(objects, settings.bucket, clock),
+  };
   for (const [name, port] of Object.entries(awsPorts(settingsFrom(variables), undefined, choices)))
     expect(port, name).toBeTypeOf('object');
 });

@@ -1,17 +1,14 @@
 /** Counts the runs of one version of the Workflow DevKit, and compares them with their golden files and with what a step may cost. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { total } from '../../bench/bill.ts';
 import * as devkit from '../../bench/devkit/devkit-scenarios.ts';
-import { buildMeasuredApp } from '../../bench/devkit/measured-app.ts';
+import { measuredWorkflows } from '../../bench/devkit/measured-app.ts';
+import { builtApp } from '../devkit/built-app.ts';
 import { countedCloud, isGolden } from './counted-cloud.ts';
 
 export function countedDevKit(version: string): void {
-  const folder = mkdtempSync(join(tmpdir(), 'stepwell-devkit-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  const billFor = countedCloud(async () => devkit.scenariosOf(await buildMeasuredApp(folder, version)));
+  const app = () => builtApp(version, { 'workflows/measured.ts': measuredWorkflows });
+  const billFor = countedCloud(async () => devkit.scenariosOf(await app()));
   const inSequence = devkit.scenarioName(version, 'sequence');
 
   test('the bill of steps in sequence is the golden one', () => {

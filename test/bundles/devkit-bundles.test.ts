@@ -1,4 +1,6 @@
 /** Apps of the Workflow DevKit on threads, with bundles that do what those of the SDK do. */
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { setTimeout as delay } from 'node:timers/promises';
 import { bundlePaths, devKitBundlePaths } from '../../lib/ports/bundles.ts';
@@ -38,6 +40,30 @@ const handling = (body: string): string => `
 
 const headers = { 'x-vqs-queue-name': '__wkf_workflow_greet', 'x-vqs-message-id': 'msg_1', 'x-vqs-message-attempt': '2' };
 
+/** Keeps the last upload. */
+async function openBucket() {
+  const requests: string[] = [];
+  let stored: Buffer[] = [];
+  const server = createServer((request, response) => {
+    requests.push([request.method, request.headers['x-digest']].filter((part) => part !== undefined).join(' '));
+    if (request.method === 'GET') return void response.end(Buffer.concat(stored));
+    stored = [];
+    request.on('data', (chunk: Buffer) => stored.push(chunk)).on('end', () => response.end());
+  });
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
+  });
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return { url: `http://127.0.0.1:${port}/value`, requests, close };
+}
+
 describe('a bundle of version 5', () => {
   test('calls its World over the thread, with bytes and times, in the scope of its deployment', async () => {
     const world = worldOf(() => ({
@@ -53,6 +79,47 @@ describe('a bundle of version 5', () => {
     expect(await host.ask(manifest, { headers })).toEqual(ok({ timeoutSeconds: 2 }));
     const body = { runId: 'wrun_1', data: { eventType: 'run_started', eventData: { input: { $bytes: 'AQ==' } } } };
     expect(world.calls).toEqual([{ scope, method: 'events.create', body }]);
+  });
+
+  test('sends a value that is too large for a call to the address that its World has got, and gets one from an address', async () => {
+    const bucket = await openBucket();
+    const world = worldOf((method) => ({
+      kind: 'answered',
+      value:
+        method === 'uploads.create'
+          ? { upload: { method: 'PUT', url: bucket.url, headers: { 'x-digest': 'd' } } }
+          : { step: { output: { $stored: { url: bucket.url, format: 'bytes' } } } },
+    }));
+    const host = hostOf({ world });
+    const source = handling(`
+      const input = new Uint8Array(4_000_000).fill(7);
+      const { step } = await world.events.create('wrun_1', { eventType: 'step_created', eventData: { input } });
+      return { timeoutSeconds: step.output.length };`);
+    const manifest = await host.deploy('dpl_1', { [flow]: source }, module5);
+    expect(await host.ask(manifest, { headers })).toEqual(ok({ timeoutSeconds: 4_000_000 }));
+    const sha256 = createHash('sha256').update(Buffer.alloc(4_000_000, 7)).digest('hex');
+    expect(world.calls.map(({ method, body }) => [method, body])).toEqual([
+      ['uploads.create', { runId: 'wrun_1', sha256, bytes: 4_000_000 }],
+      [
+        'events.create',
+        { runId: 'wrun_1', data: { eventType: 'step_created', eventData: { input: { $stored: { sha256, bytes: 4_000_000 } } } } },
+      ],
+    ]);
+    expect(bucket.requests).toEqual(['PUT d', 'GET']);
+    await bucket.close();
+  });
+
+  test('has the namespace of its queues as the SDK reads it', async () => {
+    const host = hostOf({ world: silent });
+    const source = handling(
+      'return { timeoutSeconds: process.env.WORKFLOW_QUEUE_NAMESPACE === meta.queueName.slice(15) ? 1 : 2 };',
+    );
+    const ask = async (id: string, build: DevKitBuild) =>
+      host.ask(await host.deploy(id, { [flow]: source }, build), {
+        headers: { ...headers, 'x-vqs-queue-name': '__wkf_workflow_shop' },
+      });
+    expect(await ask('dpl_1', { ...module5, queueNamespace: 'shop' })).toEqual(ok({ timeoutSeconds: 1 }));
+    expect(await ask('dpl_2', module5)).toEqual(ok({ timeoutSeconds: 2 }));
   });
 
   test('calls its World in no run, although each message names one: the thread outlives its first message', async () => {

@@ -9,18 +9,18 @@ import { type TestCli, createCliEnvironment, createFolder, dataIn, errorIn } fro
 
 let cwd: string;
 let admin: TestCli;
+let adminWith: (env: Readonly<Record<string, string>>) => Promise<TestCli>;
 beforeEach(async () => {
   const environment = createCliEnvironment();
   cwd = createFolder();
   const fetchApi = fetchOf(environment.api);
-  admin = await environment.cliWithScopes(['admin'], {
-    cwd,
-    fetch: async (target, init = {}) => {
-      if (!target.startsWith('memory:')) return fetchApi(target, init);
-      environment.api.world.artifacts.receive(target, z.instanceof(Uint8Array).parse(init.body));
-      return new Response('');
-    },
-  });
+  const upload = async (target: string, init: RequestInit = {}): Promise<Response> => {
+    if (!target.startsWith('memory:')) return fetchApi(target, init);
+    environment.api.world.artifacts.receive(target, z.instanceof(Uint8Array).parse(init.body));
+    return new Response('');
+  };
+  adminWith = (env) => environment.cliWithScopes(['admin'], { cwd, env, fetch: upload });
+  admin = await adminWith({});
 });
 
 const sdk = 'var cache = Symbol.for("@workflow/world//cache");';
@@ -81,6 +81,16 @@ test('of version 4: its two bundles, its names and what it is built with', async
       { path: '.well-known/workflow/v1/step.js' },
     ],
   });
+});
+
+test('with a namespace of its queues: another deployment than without', async () => {
+  const app = { ...installed('4.8.9', 3), ...built(['flow.js', 'step.js']) };
+  write(app);
+  const plain = await deployed();
+  admin = await adminWith({ WORKFLOW_QUEUE_NAMESPACE: 'shop' });
+  const named = await deployed();
+  expect([plain.devkit, named.devkit]).toMatchObject([{ format: 'commonjs' }, { format: 'commonjs', queueNamespace: 'shop' }]);
+  expect(named.deploymentId).not.toBe(plain.deploymentId);
 });
 
 test('of version 5: its one module, also from another folder, and with the app of the configuration', async () => {

@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { fullWorkflowName, plainValue, shortWorkflowName } from '../../lib/cli/devkit-names.ts';
-import { serializeArguments } from '../../lib/service/runs/resolve-devkit-start.ts';
+import { encryptedText, fullWorkflowName, plainValue, shortWorkflowName } from '../../lib/cli/devkit-names.ts';
+import { serializeArguments } from '../../lib/service/runs/devkit-values.ts';
 import { fetchOf } from '../client/in-process.ts';
 import { type CliEnvironment, type TestCli, createCliEnvironment, createFolder, errorIn } from './test-cli.ts';
 
@@ -91,7 +91,9 @@ test('a run shows its steps by name, its sleep, why it waits for a hook, and its
   await record(runId, 'step_completed', { ...step, eventData: { result: bytes([1]) } });
   await record(runId, 'hook_created', { correlationId: 'hook_1', eventData: { token: 'approve:tea' } });
   expect(await printed('runs', 'get', runId)).toMatch(/^charge +step +✓ completed +2 +\d+ ms *\n^hook_1 +hook +◷ waiting/m);
-  expect(await printed('explain', runId)).toMatch(/^Node hook_1 \(hook\) waits for resumeHook\(\) of the app since /);
+  expect(await printed('explain', runId)).toMatch(
+    /^Node hook_1 \(hook\) waits for resumeHook\(\) of the app since .*; stepwell hooks resume approve:tea --payload '\{…\}' resumes it\. /,
+  );
   // An event after the first one of its step has the id alone.
   const events = await printed('runs', 'events', runId);
   expect(events).not.toMatch(/step_1|step\/\//);
@@ -119,6 +121,89 @@ test('the lists of the World begin at an empty cursor, as the command line of th
   expect(runs).toMatchObject({ status: 200, body: { data: [{ runId }] } });
   const steps = await api.call('POST', '/v1/world/steps/list', { key, body: { runId, pagination } });
   expect(steps).toMatchObject({ status: 200, body: { data: [] } });
+});
+
+/** A run that waits for the hook with this token. */
+async function waitingRun(token: string, more: object = {}): Promise<string> {
+  await printed('deploy');
+  const runId = await printed('runs', 'start', 'workflows/order//order');
+  await record(runId, 'run_started');
+  await record(runId, 'hook_created', { correlationId: 'hook_1', eventData: { token, ...more } });
+  environment.api.world.jobs.takeDevKitMessages();
+  return runId;
+}
+
+const eventsOf = async (runId: string): Promise<readonly unknown[]> => {
+  const { api } = environment;
+  const { body } = await api.call('POST', '/v1/world/events/list', { key: await api.key(['world:proxy']), body: { runId } });
+  return z.object({ data: z.array(z.unknown()) }).parse(body).data;
+};
+
+describe('hooks resume', () => {
+  test('records the payload as the DevKit serializes it, and sends the message that makes the code read it', async () => {
+    const runId = await waitingRun('approve:tea');
+    expect(await printed('hooks', 'resume', 'approve:tea', '--payload', '{"by":"ada"}')).toBe(
+      `Hook hook_1 of ${runId} is resumed.`,
+    );
+    expect((await eventsOf(runId)).at(-1)).toMatchObject({
+      eventType: 'hook_received',
+      correlationId: 'hook_1',
+      eventData: { token: 'approve:tea', payload: bytes([{ by: 1 }, 'ada']) },
+    });
+    expect(environment.api.world.jobs.takeDevKitMessages()).toMatchObject([
+      { queueName: '__wkf_workflow_workflow//./workflows/order//order', message: { value: { runId } } },
+    ]);
+  });
+
+  test('resumes it once for each idempotency key, and for each call without one', async () => {
+    const runId = await waitingRun('approve:tea');
+    const resume = (...args: readonly string[]) => admin.type('hooks', 'resume', 'approve:tea', '--json', ...args);
+    for (const key of ['a', 'a', 'b'])
+      expect(await resume('--payload', '1', '--idempotency-key', key)).toMatchObject({ exitCode: 0 });
+    expect(errorIn(await resume('--payload', '2', '--idempotency-key', 'a'))).toMatchObject({ code: 'entity_conflict' });
+    for (let calls = 0; calls < 2; calls += 1) expect(await resume()).toMatchObject({ exitCode: 0 });
+    const received = (await eventsOf(runId)).filter((event) => JSON.stringify(event).includes('hook_received'));
+    expect(received).toHaveLength(4);
+  });
+
+  test.each([
+    ['an unknown token', async () => void (await waitingRun('approve:tea')), 'approve:coffee', 'hook_not_found'],
+    ['a webhook', async () => void (await waitingRun('secret', { isWebhook: true })), 'secret', 'invalid_request'],
+    [
+      'a hook of a run that has ended',
+      async () => void (await printed('runs', 'cancel', await waitingRun('approve:tea'))),
+      'approve:tea',
+      'hook_not_found',
+    ],
+    [
+      'a disposed hook',
+      async () => record(await waitingRun('approve:tea'), 'hook_disposed', { correlationId: 'hook_1' }),
+      'approve:tea',
+      'hook_not_found',
+    ],
+  ])('refuses %s', async (_name, arrange, token, code) => {
+    await arrange();
+    expect(errorIn(await admin.type('hooks', 'resume', token, '--json'))).toMatchObject({ code });
+    expect(environment.api.world.jobs.takeDevKitMessages().filter(({ queueName }) => queueName.includes('order'))).toEqual([]);
+  });
+
+  test('a key of another environment does not find the hook', async () => {
+    await waitingRun('approve:tea');
+    const { api } = environment;
+    const key = await api.key(['admin'], { env: 'other' });
+    const body = { token: 'approve:tea' };
+    expect(await api.call('POST', '/v1/world/hooks/resume', { key, body })).toMatchObject({ status: 404 });
+  });
+
+  test('explain does not show a token to a key that may not read it, nor the token of a webhook', async () => {
+    const runId = await waitingRun('it is "mine"');
+    expect(await printed('explain', runId)).toContain(`stepwell hooks resume 'it is "mine"' --payload`);
+    const reader = await environment.cliWithScopes(['runs:read']);
+    expect((await reader.type('explain', runId)).out).toContain('stepwell hooks resume <token> --payload');
+    const other = await waitingRun('secret', { isWebhook: true });
+    expect((await admin.type('explain', other)).out).toContain('a request to the address of its webhook resumes it');
+    expect((await admin.type('explain', other)).out).not.toContain('secret');
+  });
 });
 
 test('it is cancelled, resumed and rerun as other runs are, and not with another input', async () => {
@@ -167,6 +252,16 @@ describe('a value of the DevKit', () => {
     ['plain JSON', { order: 17 }],
   ])('%s stays as it is', (_name, value) => {
     expect(plainValue(value)).toBe(value);
+  });
+
+  test.each(['encr', 'encp'])('of the format %s has a sentence in its place', (mark) => {
+    const value = { $bytes: Buffer.from(`${mark}abc`).toString('base64') };
+    expect(encryptedText(value)).toBe('encrypted with the key of the run: only its app can read this value, by getRun()');
+    expect([encryptedText({ $bytes: serializeArguments([1]) }), encryptedText('encr'), encryptedText(undefined)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   test.each([[undefined], [[]], [{ order: [1, null, { deep: [true, 'x'] }] }], [['a', ['b']]], ['text'], [0]])(

@@ -16,7 +16,7 @@ const manifest: Parameters<StepwellClient['createDeployment']>[0] = {
 };
 
 /** Calls of the Workflow DevKit's World: its package makes them, and the client has none for them. */
-type WorldCall = Exclude<OperationOf<'world'>, 'publishMessage' | 'getWorldDeploymentId'>;
+type WorldCall = Exclude<OperationOf<'world'>, 'publishMessage' | 'getWorldDeploymentId' | 'listWorldHooks' | 'resumeHook'>;
 /** Webhooks are sent by their providers, and sessions belong to browsers, so the client has no call for them. */
 type ClientRoute = Exclude<
   (typeof routes)[number],
@@ -81,6 +81,8 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   removeDeployment: (client) => client.removeDeployment('one'),
   publishMessage: (client) => client.publish('__wkf_workflow_flow', { runId }),
   getWorldDeploymentId: (client) => client.getWorldDeploymentId(),
+  listWorldHooks: (client) => client.listWorldHooks({ runId }),
+  resumeHook: (client) => client.resumeHook({ token: 'approve:tea' }),
   createKey: (client) => client.createKey({ scopes: ['admin'] }),
   listKeys: (client) => client.listKeys(),
   revokeKey: (client) => client.revokeKey('12345678'),
@@ -90,7 +92,7 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
 };
 
 type CalledRoute = Route & { readonly operationId: ClientOperation };
-const ofTheClient: ReadonlySet<string> = new Set(['publishMessage', 'getWorldDeploymentId']);
+const ofTheClient: ReadonlySet<string> = new Set(['publishMessage', 'getWorldDeploymentId', 'listWorldHooks', 'resumeHook']);
 const hasClientCall = (route: Route): route is CalledRoute =>
   (route.scope !== null || route.action === undefined) &&
   route.credential !== 'session' &&

@@ -37,6 +37,7 @@ const isIdempotent: Readonly<Record<ClientMutation, boolean>> = {
   wakeRun: false,
   sendSignal: false,
   sendRunSignal: false,
+  resumeHook: false,
   testWorkflow: false,
   rollbackDeployment: false,
   removeDeployment: false,
@@ -115,6 +116,11 @@ const mutationsWithKey: readonly Keyed[] = [
   {
     id: 'resumeRun',
     call: (client) => client.resumeRun({ runId }, { idempotencyKey: 'mine' }),
+    keyOf: ({ headers }) => headers.get('idempotency-key'),
+  },
+  {
+    id: 'resumeHook',
+    call: (client) => client.resumeHook({ token: 'approve:tea' }, { idempotencyKey: 'mine' }),
     keyOf: ({ headers }) => headers.get('idempotency-key'),
   },
   {

@@ -38,6 +38,9 @@ const withUnknownValues = (schema: z.core.$ZodType): unknown => {
   return sampleOf(schema);
 };
 
+/** Their schemas do not say what is in the answer: a document of a standard, and the DevKit's own types. */
+const isOfAnyForm: ReadonlySet<string> = new Set(['getOpenApi', 'listWorldHooks']);
+
 describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s', (id, route) => {
   const { status, schema } = answerOf(route);
   const callWith = async (answer: unknown) => {
@@ -47,7 +50,7 @@ describe.each(allRoutes.map((route) => [route.operationId, route] as const))('%s
 
   test('new fields and new enum strings are returned unchanged', async () => {
     const answer = withUnknownValues(schema);
-    expect(schema.safeParse(answer).success).toBe(id === 'getOpenApi');
+    expect(schema.safeParse(answer).success).toBe(isOfAnyForm.has(id));
     expect((await callWith(answer)).result).toEqual(answer);
   });
 

@@ -10,6 +10,7 @@ import * as z from 'zod';
 import { S3Artifacts } from '../../lib/aws/artifacts.ts';
 import { DynamoAudit } from '../../lib/aws/audit.ts';
 import { S3Blobs } from '../../lib/aws/blobs.ts';
+import { S3Uploads } from '../../lib/aws/uploads.ts';
 import { DynamoDeletions } from '../../lib/aws/deletions.ts';
 import { DynamoDevKitStreams, DynamoHookTokens, DynamoRegisteredApps } from '../../lib/aws/devkit.ts';
 import { DynamoDeployments } from '../../lib/aws/deployments.ts';
@@ -103,6 +104,7 @@ export const startAwsEnvs = async (implementation = usualTables): Promise<AwsEnv
         timers: new SchedulerTimers(scheduler, names, clock),
         notices: new EventBridgeNotices(bus, 'bus', false),
         blobs: new S3Blobs(services.s3, bucket, clock),
+        uploads: new S3Uploads(services.s3, bucket, clock),
         artifacts: new S3Artifacts(services.s3, bucket, clock),
         workflows: dynamoWorkflows(control),
         keys: new DynamoKeys(control),

@@ -3,7 +3,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, deploymentId, environment } from '../../lib/engine/ids.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
-import type { ArtifactName, Artifacts, PresignedUpload } from '../../lib/ports/deployments.ts';
+import type { ArtifactName, Artifacts } from '../../lib/ports/deployments.ts';
+import type { PresignedUpload } from '../../lib/ports/uploads.ts';
 import { freshScope, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 

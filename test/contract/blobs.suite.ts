@@ -63,6 +63,22 @@ export const blobsSuite = ({ name, open }: Subject<Blobs>) =>
       expect(await Promise.all(keys.map((key) => blobs.get(scope, key)))).toEqual(keys);
     });
 
+    test('a copy is a value of its own', async () => {
+      const scope = freshScope();
+      await blobs.put(scope, 'run1/a b', [1], expiresAt);
+      for (let count = 0; count < 2; count += 1)
+        expect(await blobs.copy(scope, 'run1/a b', 'run2/c', instant(expiresAt + 86_400_000))).toBe(true);
+      await blobs.removeAll(scope, 'run1/');
+      expect(await blobs.get(scope, 'run2/c')).toEqual([1]);
+    });
+
+    test('nothing is copied from a key without a value, also if another scope has it', async () => {
+      const scope = freshScope();
+      await blobs.put(freshScope(), 'run1/a', [1], expiresAt);
+      expect(await blobs.copy(scope, 'run1/a', 'run2/a', expiresAt)).toBe(false);
+      expect(await blobs.get(scope, 'run2/a')).toBeUndefined();
+    });
+
     test('a key without a value is undefined, also if another scope has it', async () => {
       const scope = freshScope();
       await blobs.put(scope, 'key', 1, expiresAt);

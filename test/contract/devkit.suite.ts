@@ -113,6 +113,7 @@ export const devKitSuite = ({ name, open }: Subject<DevKitPorts>) =>
         secret: 'first',
         registeredAt: noon,
         sdk: '4.8.9',
+        queueNamespace: 'shop',
       };
       expect(await ports.registeredApps.app(scope, app.deploymentId)).toBeUndefined();
       expect(await ports.registeredApps.register(scope, app, expiresAt)).toEqual(app);

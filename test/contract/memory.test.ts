@@ -8,6 +8,7 @@ import { MemoryPosts, MemorySockets, MemoryWatches } from '../../lib/memory/sock
 import { MemoryStoredSettings } from '../../lib/memory/stored-settings.ts';
 import { artifactsSuite } from './artifacts.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
+import { uploadsSuite } from './uploads.suite.ts';
 import { clockSuite } from './clock.suite.ts';
 import { controlSuite } from './control.suite.ts';
 import { deletableNamesSuite } from './deletable-names.suite.ts';
@@ -116,6 +117,16 @@ timersSuite({
   open: open(({ timers }) => ({ timers, pending: async () => timers.pending().map(({ at, job }) => ({ at, job })) })),
 });
 blobsSuite({ name, open: open(({ blobs }) => blobs) });
+uploadsSuite({
+  name,
+  now: () => noon,
+  open: open(({ blobs, uploads }) => ({
+    blobs,
+    uploads,
+    send: async ({ url }, content) => uploads.receive(url, content),
+    fetch: async (url) => uploads.download(url),
+  })),
+});
 noticesSuite({
   name,
   open: open(({ notices }) => ({

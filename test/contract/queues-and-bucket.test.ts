@@ -3,6 +3,7 @@ import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { S3Artifacts } from '../../lib/aws/artifacts.ts';
 import { S3Blobs } from '../../lib/aws/blobs.ts';
+import { S3Uploads } from '../../lib/aws/uploads.ts';
 import { SqsJobs, SqsWatches } from '../../lib/aws/jobs.ts';
 import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
 import { hopsAttribute, parseHops, parseJob, parseResult } from '../../lib/codec/jobs.ts';
@@ -14,6 +15,7 @@ import { MemoryIds } from '../../lib/memory/system.ts';
 import { artifactsSuite, artifactNameFor } from './artifacts.suite.ts';
 import { watchesSuite } from './watches.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
+import { uploadsSuite } from './uploads.suite.ts';
 import { type QueuesAndBucket, startQueuesAndBucket } from './emulators/fauxqs.ts';
 import { type QueuesUnderTest, childResultOf, jobsSuite, nodeJob, resultOf } from './jobs.suite.ts';
 import { SystemClock } from '../../lib/aws/system.ts';
@@ -163,6 +165,26 @@ test('a presigned upload signs the length and the digest as headers, until its e
 });
 
 blobsSuite({ name: 'S3', open: async () => ({ port: new S3Blobs(services.s3, 'payloads-bucket', new SystemClock()), close }) });
+
+uploadsSuite({
+  name: 'S3',
+  now: Date.now,
+  open: async () => ({
+    port: {
+      blobs: new S3Blobs(services.s3, 'payloads-bucket', new SystemClock()),
+      uploads: new S3Uploads(services.s3, 'payloads-bucket', new SystemClock()),
+      send: async ({ url, headers }, content) => {
+        const answer = await fetch(url, { method: 'PUT', headers, body: Buffer.from(content) });
+        expect([answer.status, await answer.text()]).toEqual([200, '']);
+      },
+      fetch: async (url) => {
+        const answer = await fetch(url);
+        return answer.status === 404 ? undefined : new Uint8Array(await answer.arrayBuffer());
+      },
+    },
+    close,
+  }),
+});
 
 describe('message groups and deduplication', () => {
   test('a job that is sent twice is one message, and a redispatched job is another message in another group', async () => {

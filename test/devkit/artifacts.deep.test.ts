@@ -1,12 +1,13 @@
 /**
- * Apps of the Workflow DevKit, built with its own tool at each supported version, deployed by the command line and run on threads.
- * Each deployment replaces the one before, and the open runs of that one would stay on it.
+ * The example `devkit-orders`, built with the tool of the Workflow DevKit at each supported version, deployed by the command line and run on
+ * threads. Each deployment replaces the one before, and the open runs of that one would stay on it.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { cli } from '../e2e/code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from '../e2e/in-process-cloud.ts';
-import { type ArtifactApp, buildArtifactApp } from './artifact-app.ts';
+import { type BuiltApp, sdkVersions } from './built-app.ts';
+import { orderExample, ordersApp } from './orders-app.ts';
 
 let served: InProcessCloud;
 beforeAll(async () => {
@@ -15,17 +16,26 @@ beforeAll(async () => {
 afterAll(() => served.stop());
 
 const deployed = z.object({ data: z.object({ deploymentId: z.string() }) });
-const started = z.object({ runId: z.string() });
+/** What each version is built with. */
+const builds = {
+  '4.8.9': { format: 'commonjs', specVersion: 3 },
+  '5.0.0-beta.35': { format: 'module', specVersion: 5 },
+  '5.0.0-beta.55': { format: 'module', specVersion: 7 },
+} as const;
 
-describe.each([
-  ['4.8.9', { format: 'commonjs', specVersion: 3 }],
-  ['5.0.0-beta.35', { format: 'module', specVersion: 5 }],
-  ['5.0.0-beta.55', { format: 'module', specVersion: 7 }],
-] as const)('an app of workflow %s', (sdkVersion, build) => {
-  let app: ArtifactApp;
+const workflowNames = [
+  'order//letter',
+  'order//order',
+  'parcel//parcel',
+  ...['byDefault', 'withManual', 'withStatic'].map((name) => `webhooks//${name}`),
+];
+
+describe.each(sdkVersions)('an app of workflow %s', (sdkVersion) => {
+  const build = builds[sdkVersion];
+  let app: BuiltApp;
   let deploymentId: string;
   beforeAll(async () => {
-    app = await buildArtifactApp(sdkVersion);
+    app = await ordersApp(sdkVersion);
     const printed = await cli(served, app.folder, 'deploy', '--json');
     deploymentId = deployed.parse(JSON.parse(printed)).data.deploymentId;
   }, 240_000);
@@ -35,11 +45,7 @@ describe.each([
     expect(body).toMatchObject({
       runtime: 'devkit',
       devkit: { sdkVersion, ...build, nodeVersion: process.versions.node },
-      workflows: ['order//greet', 'order//order', 'webhooks//byDefault', 'webhooks//withManual', 'webhooks//withStatic'].map(
-        (name) => ({
-          name: `workflow//./workflows/${name}`,
-        }),
-      ),
+      workflows: workflowNames.map((name) => ({ name: `workflow//./workflows/${name}` })),
     });
   });
 
@@ -61,17 +67,18 @@ describe.each([
     );
   });
 
-  test('completes a run with a sleep, a retried step, a stream, a hook, parallel steps and a run of its own', async () => {
+  test('comes to what expected.json says, with the client of the example', async () => {
     const env = { STEPWELL_URL: served.url, STEPWELL_API_KEY: served.apiKey };
-    const lines = (await app.run('node', ['client.mjs', 'complete', `tea-${build.specVersion}`], env)).trim().split('\n');
-    const { runId } = started.parse(JSON.parse(lines[0] ?? ''));
-    const item = `tea-${build.specVersion}`;
-    const receipt = 'receipt-50-2';
-    expect(JSON.parse(lines[1] ?? '')).toEqual({
-      value: { item, price: 50, receipt, by: 'ada', parts: [1, 2, 3].map((part) => `${item}-${part}`), greeting: 'hello ada' },
-      line: `charged ${receipt}`,
-    });
-    const { body } = await served.call('GET', `/v1/runs/${runId}`);
-    expect(body).toMatchObject({ status: 'completed', deploymentId });
+    const client = async (...args: readonly string[]): Promise<string> =>
+      (await app.run('node', ['client.mjs', ...args], env)).trimEnd();
+    const [item] = orderExample.input;
+    const { output, status, stream } = orderExample.expected;
+    const runId = await client('start', item);
+    const waits = (): Promise<string> => cli(served, app.folder, 'explain', runId);
+    await expect.poll(waits, { timeout: 60_000 }).toMatch(/^Node \S+ \(hook\) waits for /);
+    await client('approve', item);
+    const [result = '', ...lines] = (await client('result', runId)).split('\n');
+    expect({ output: JSON.parse(result), lines }).toEqual({ output, lines: stream });
+    expect((await served.call('GET', `/v1/runs/${runId}`)).body).toMatchObject({ status, deploymentId });
   });
 });

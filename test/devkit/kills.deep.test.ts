@@ -11,30 +11,10 @@ import { cli } from '../e2e/code-projects.ts';
 import { CloudTime } from '../e2e/kills/cloud-time.ts';
 import { type KillableCloud, startKillableCloud } from '../e2e/kills/killable-cloud.ts';
 import { preparedFolder } from '../e2e/local-start.ts';
-import { buildArtifactApp } from './artifact-app.ts';
+import { pinnedVersion } from '../../bench/devkit/measured-app.ts';
+import { ordersApp } from './orders-app.ts';
 
-const source = `import { sleep } from 'workflow';
-import { appendFileSync } from 'node:fs';
-import { setTimeout as wait } from 'node:timers/promises';
-
-export async function parcel(name: string, file: string) {
-  'use workflow';
-  const picked = await mark(file, name, 'pick');
-  await sleep('1s');
-  const [wrapped, labelled] = await Promise.all([mark(file, name, 'wrap'), mark(file, name, 'label')]);
-  const sent = await mark(file, name, 'send');
-  return [picked, wrapped, labelled, sent].join(' ');
-}
-
-async function mark(file: string, name: string, what: string) {
-  'use step';
-  appendFileSync(file, \`\${name} \${what} \${Date.now()}\\n\`);
-  await wait(150);
-  return what;
-}
-`;
-
-const workflowName = 'workflow//./workflows/order//parcel';
+const workflowName = 'workflow//./workflows/parcel//parcel';
 const runs = 10;
 const kills = ['thread', 'whole', 'thread', 'whole', 'whole'] as const;
 const steps = new Set(['pick', 'wrap', 'label', 'send']);
@@ -106,7 +86,7 @@ async function untilAllEnded(ids: readonly string[]): Promise<void> {
 }
 
 test(`${runs} runs survive ${kills.length} kills`, { timeout: 400_000 }, async () => {
-  const app = await buildArtifactApp('5.0.0-beta.35', source);
+  const app = await ordersApp(pinnedVersion);
   const place = await cloud.started;
   await cli({ ...place, call: () => Promise.reject(new Error('unused')) }, app.folder, 'deploy', '--json');
   const ids: string[] = [];

@@ -4,7 +4,8 @@ import * as z from 'zod';
 import { cli } from '../e2e/code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from '../e2e/in-process-cloud.ts';
 import { plainValue } from '../../lib/cli/devkit-names.ts';
-import { buildArtifactApp } from './artifact-app.ts';
+import { sdkVersions } from './built-app.ts';
+import { ordersApp } from './orders-app.ts';
 
 let served: InProcessCloud;
 beforeAll(async () => {
@@ -59,9 +60,9 @@ const resultOf = async (runId: string): Promise<unknown> => {
 
 const errorCode = z.object({ code: z.string() });
 
-describe.each(['4.8.9', '5.0.0-beta.35', '5.0.0-beta.55'])('a webhook of an app of workflow %s', (sdkVersion) => {
+describe.each(sdkVersions)('a webhook of an app of workflow %s', (sdkVersion) => {
   beforeAll(async () => {
-    const app = await buildArtifactApp(sdkVersion);
+    const app = await ordersApp(sdkVersion);
     await cli(served, app.folder, 'deploy', '--json');
   }, 240_000);
 

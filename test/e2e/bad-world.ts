@@ -54,6 +54,12 @@ export function refusedByTheWorld(cloud: () => InProcessCloud): Partial<Record<E
     hook_not_found: () => cloud().call('GET', '/v1/world/hooks/by-token/unknown'),
     step_not_found: () => record({ eventType: 'step_started', correlationId: 'step_9' }),
     wait_not_found: () => record({ eventType: 'wait_completed', correlationId: 'wait_9' }),
+    upload_not_found: () =>
+      record({
+        eventType: 'step_created',
+        correlationId: 'step_1',
+        eventData: { stepName: 's', input: { $stored: { sha256: 'ab'.repeat(32), bytes: 5 } } },
+      }),
     event_not_found: async () => post('events/get', { runId: await started(), eventId: 'evnt_9' }),
     run_not_supported: () => create(newRunId(), creation('d', 8)),
     event_not_supported: () => record({ eventType: 'run_started' }, 1),

@@ -1,6 +1,7 @@
 /** The trail, from the table of routes: whoever changes something, or may not, leaves one entry with all of its facts. */
 import { findOrder } from './queries.ts';
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { type Route } from '../../lib/api/route.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { minutes } from '../../lib/engine/time.ts';
@@ -182,6 +183,16 @@ describe('what was done', () => {
       return ['POST', '/v1/deployments/rollback'];
     },
     'world.app.register': async () => ['POST', '/v1/world/apps', { body: { baseUrl: 'https://app.example.com' } }],
+    'hooks.resume': async (api, key) => {
+      const app = await api.call('POST', '/v1/world/apps', { key, body: { baseUrl: 'https://app.example.com' } });
+      const eventData = { workflowName: 'order', deploymentId: app.body['deploymentId'] };
+      const event = (runId: string | null, data: object) =>
+        api.call('POST', '/v1/world/events/create', { key, body: { runId, data: { specVersion: 7, ...data } } });
+      const created = await event(null, { eventType: 'run_created', eventData });
+      const { runId } = z.object({ run: z.object({ runId: z.string() }) }).parse(created.body).run;
+      await event(runId, { eventType: 'hook_created', correlationId: 'hook_1', eventData: { token: 'approve:tea' } });
+      return ['POST', '/v1/world/hooks/resume', { body: { token: 'approve:tea' } }];
+    },
     'world.queue.publish': async (api, key) => {
       await shipped(api, key, 'one');
       const body = { workflowName: 'hello', deploymentId: 'one' };

@@ -405,6 +405,12 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
   hook_not_found: worldRead('/v1/world/hooks/by-token/unknown'),
   step_not_found: async () => (await devKit())({ eventType: 'step_started', correlationId: 'step_9' }),
   wait_not_found: async () => (await devKit())({ eventType: 'wait_completed', correlationId: 'wait_9' }),
+  upload_not_found: async () =>
+    (await devKit())({
+      eventType: 'step_created',
+      correlationId: 'step_1',
+      eventData: { stepName: 's', input: { $stored: { sha256: 'ab'.repeat(32), bytes: 5 } } },
+    }),
   event_not_found: async () => {
     const [api, key] = await withKey();
     const registered = await api.call('POST', '/v1/world/apps', { key, body: { baseUrl: application } });

@@ -81,6 +81,18 @@ test.each<[string, JsonValue]>([
   expect(await alone.call(scope, method, body)).toMatchObject({ kind: 'refused', code: 'outside_of_run' });
 });
 
+test('a key of a run comes from the function of the World alone, and is not asked for where runs are not encrypted', async () => {
+  const { devKit, run, others, call } = await started();
+  const body = { runId: run.runId };
+  expect(await call('encryptionKey', body)).toEqual({ kind: 'answered', value: { key: null } });
+  expect(others.methods).toEqual([]);
+  const encrypting = codeWorldOf(devKit.env.worker, logger, others, true);
+  expect(await encrypting.call(scope, 'encryptionKey', body)).toEqual({ kind: 'answered', value: 'elsewhere' });
+  expect(others.methods).toEqual(['encryptionKey']);
+  const alone = codeWorldOf(devKit.env.worker, logger, undefined, true);
+  expect(await alone.call(scope, 'encryptionKey', body)).toMatchObject({ kind: 'refused', code: 'outside_of_run' });
+});
+
 test('the function of the World makes a call of an invocation, in its scope', async () => {
   const { devKit, run } = await started();
   const tools = toolsOf({ decider: devKit.world, inspect: inspectNode, logger });

@@ -35,7 +35,9 @@ import { emptyArn, hooksArn, hooksSecret, testProviders } from './webhook-provid
 export interface Answered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** empty for an answer that is a list */
   readonly body: JsonObject;
+  readonly list?: readonly unknown[];
   /** present where the answer goes on */
   readonly stream?: Readable;
   /** the operation that answered; absent where no route did */
@@ -132,10 +134,11 @@ export const http = (
       const before = logs.length;
       const answer = await functions[functionOf(method, path)](eventOf(method, path, options), context);
       const facts = logged.safeParse(logs.slice(before).find(({ message }) => message === 'request handled')?.facts);
+      const parsed: unknown = typeof answer.body === 'string' && answer.body !== '' ? JSON.parse(answer.body) : {};
       const answered = {
         status: answer.statusCode,
         headers: answer.headers,
-        body: typeof answer.body === 'string' && answer.body !== '' ? record.parse(JSON.parse(answer.body)) : {},
+        ...(Array.isArray(parsed) ? { body: {}, list: parsed } : { body: record.parse(parsed) }),
         ...(typeof answer.body === 'string' ? {} : { stream: answer.body }),
         operation: facts.data?.operation,
       };

@@ -6,6 +6,7 @@ import { after, days, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import { createWorldBatch } from '../../lib/service/kinds/devkit/events-of-world.ts';
 import { listEvents } from '../../lib/service/kinds/devkit/read-events.ts';
 import { getHookByToken, getRun, getStep, listSteps, onRun } from '../../lib/service/kinds/devkit/world-reads.ts';
+import { registerApp } from '../../lib/service/kinds/devkit/register-app.ts';
 import { publishDevKitMessage } from '../../lib/service/kinds/devkit/publish-devkit-message.ts';
 import { sweepRun } from '../../lib/service/execution/sweep-runs.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
@@ -421,6 +422,39 @@ describe('messages', () => {
     await sweepRun(env.worker, run);
     await env.settle();
     expect(received).toHaveLength(1);
+  });
+});
+
+describe('the queue of an app with a namespace', () => {
+  const started = async () => {
+    const { ask, env, received } = await createDevKitEnv();
+    const registration = { baseUrl: 'https://shop.example.com/', queueNamespace: 'shop' };
+    const { deploymentId: app } = answered(await registerApp(env.deps, scope, registration));
+    const run = { ...scope, runId: env.deps.ids.runId(env.deps.clock.now()) };
+    answered(await ask(run, creation(app)));
+    return { run, env, queues: () => received.map(({ headers }) => headers['x-vqs-queue-name']) };
+  };
+  const queue = '__shop_wkf_workflow_workflow//./workflows/order//processOrder';
+
+  test('gets what the sweep and a resume send', async () => {
+    const { run, env, queues } = await started();
+    env.ports.clock.advance(minutes(10));
+    await sweepRun(env.worker, run);
+    await env.settle();
+    expect(queues()).toEqual([queue]);
+    await resumeRun(env.worker, run, {});
+    await env.settle();
+    expect(queues()).toEqual([queue, queue]);
+  });
+
+  test('is that of the first registration for a run, and a rerun gets the present one', async () => {
+    const { run, env, queues } = await started();
+    answered(await registerApp(env.deps, scope, { baseUrl: 'https://shop.example.com' }));
+    await resumeRun(env.worker, run, {});
+    await env.settle();
+    await rerunRun(env.worker, { sourceRun: run, idempotencyKey: 'r1', bodyHash: 'h' });
+    await env.settle();
+    expect([...new Set(queues())]).toEqual([queue, queue.replace('__shop_', '__')]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Handlers of messages: what they pass to the SDK, and which deliveries they refuse. */
 import { expect, test } from 'vitest';
+import { FakeTransport, answered, worldOver } from './fake-transport.ts';
 import { encodeTagged } from '../../lib/world/tagged-json.ts';
 import { appHost } from '../../lib/world/app-host.ts';
 import { type Delivery, deliveryHeaders, queueHandler, signDelivery } from '../../lib/world/delivery.ts';
@@ -125,6 +126,19 @@ test.each([
   expect([registered, host.deploymentId()]).toEqual(address === undefined ? [[], undefined] : [[address], 'dpl_1']);
 });
 
+test('an application registers the namespace of its queues', async () => {
+  const bodies: unknown[] = [];
+  const host = appHost(
+    async (_method, body) => {
+      bodies.push(body);
+      return { deploymentId: 'dpl_1', secret };
+    },
+    { environment: () => ({ ...env, WORKFLOW_QUEUE_NAMESPACE: 'shop' }), specVersion: () => 5, now: () => nowSeconds * 1_000 },
+  );
+  await host.start();
+  expect(bodies).toEqual([{ baseUrl: env.STEPWELL_APP_URL, specVersion: 5, queueNamespace: 'shop' }]);
+});
+
 test('a registration that failed is tried again', async () => {
   let calls = 0;
   const host = appHost(
@@ -138,4 +152,14 @@ test('a registration that failed is tried again', async () => {
   await expect(host.start()).rejects.toThrow('unreachable');
   await host.start();
   expect(host.deploymentId()).toBe('dpl_1');
+});
+
+test.each([
+  ['shop', '__wkf_step_step//./a//b', '__shop_wkf_step_step//./a//b'],
+  ['shop', '__shop_wkf_workflow_w', '__shop_wkf_workflow_w'],
+  [undefined, '__wkf_step_step//./a//b', '__wkf_step_step//./a//b'],
+])('with the namespace %s a message for %s goes to %s', async (namespace, queueName, sentTo) => {
+  const transport = new FakeTransport(() => answered({ messageId: 'msg_1' }));
+  await worldOver(transport, { queueNamespace: () => namespace }).queue(queueName, { runId: 'wrun_1' });
+  expect(transport.calls.map(({ body }) => body['queueName'])).toEqual([sentTo]);
 });

@@ -115,6 +115,7 @@ test.each([
   [200, 'a page of a proxy', 'UNREADABLE_ANSWER'],
   [302, '', 'HTTP_302'],
   [404, '<html>', 'HTTP_404'],
+  [413, '{"message":"Request Too Long"}', 'payload_too_large'],
 ])('an answer %i that is not of the service is a refusal with the code %3$s', async (status, body, code) => {
   const { transport } = await started((response) => response.writeHead(status, { location: 'http://elsewhere' }).end(body));
   expect(await transport.call('runs.get', { runId: 'wrun_1' })).toMatchObject({ kind: 'refused', code });

@@ -1,5 +1,6 @@
 /** Streams: the order of the arguments in both shapes, and a live reader over pages. */
 import { expect, test } from 'vitest';
+import type { CallResult } from '../../lib/world/calls.ts';
 import type { TaggedValue } from '../../lib/world/tagged-json.ts';
 import type { World } from '../../lib/world/types.ts';
 import { FakeTransport, answered, worldOver } from './fake-transport.ts';
@@ -113,6 +114,59 @@ test.each([
 ])('a reader from index %i gets the chunks %j', async (startIndex, expected) => {
   const transport = streamOf([page([0, 1, 2], { cursor: 'c', hasMore: true }), page([3, 4], { done: true })]);
   expect(await readAll(await worldOver(transport).streams.get('wrun_1', 'strm_1', startIndex))).toEqual(expected);
+});
+
+test('a reader begins at its index, and not at the first page', async () => {
+  const transport = streamOf([page([7], { cursor: '8', done: true })]);
+  expect(await readAll(await worldOver(transport).readFromStream('strm_1', 7))).toEqual([7]);
+  expect(transport.calls.map(({ body }) => body['cursor'])).toEqual(['7']);
+});
+
+test('text is bytes for its reader', async () => {
+  const answer = { data: [{ index: 0, data: 'zwölf' }], cursor: '1', hasMore: false, done: true };
+  const chunks: string[] = [];
+  for await (const chunk of await worldOver(streamOf([answer])).streams.get('wrun_1', 'strm_1'))
+    chunks.push(Buffer.from(chunk).toString());
+  expect(chunks).toEqual(['zwölf']);
+});
+
+const broken: CallResult = { kind: 'failed', reason: 'transport', message: 'interrupted' };
+const busy: CallResult = { kind: 'refused', status: 503, code: 'unavailable', message: 'busy' };
+
+/** A stream whose reads have these results. */
+const scripted = (results: readonly CallResult[]): FakeTransport => {
+  let at = 0;
+  return new FakeTransport(({ method }) => {
+    if (method === 'streams.info') return answered({ tailIndex: 4, done: false });
+    at += 1;
+    return results[Math.min(at, results.length) - 1] ?? broken;
+  });
+};
+
+test.each([0, -3])('a reader from index %i resumes where it broke, without a chunk twice', async (startIndex) => {
+  const first = startIndex === 0 ? [0, 1, 2] : [2];
+  const pages = [
+    answered(page(first, { cursor: '3', hasMore: true })),
+    broken,
+    busy,
+    answered(page([3, 4], { cursor: '5', done: true })),
+  ];
+  const transport = scripted(pages);
+  const sleeps: number[] = [];
+  const readable = await worldOver(transport, {}, sleeps).streams.get('wrun_1', 'strm_1', startIndex);
+  expect(await readAll(readable)).toEqual([...first, 3, 4]);
+  const read = transport.calls.filter(({ method }) => method === 'streams.chunks');
+  expect(read.map(({ body }) => body['cursor'])).toEqual([startIndex === 0 ? undefined : '2', '3', '3', '3']);
+  expect(sleeps).toEqual([250, 500]);
+});
+
+test('a reader gives up after ten interruptions in a row', async () => {
+  const transport = scripted([answered(page([0], { cursor: '1' })), broken]);
+  const sleeps: number[] = [];
+  await expect(readAll(await worldOver(transport, {}, sleeps).streams.get('wrun_1', 'strm_1'))).rejects.toMatchObject({
+    code: 'TRANSPORT',
+  });
+  expect([transport.calls.length, Math.max(...sleeps)]).toEqual([12, 10_000]);
 });
 
 test('a cancelled reader reads no more pages', async () => {

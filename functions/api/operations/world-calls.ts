@@ -7,6 +7,8 @@ import { type Scope, runId as toRunId, runIdPattern } from '../../../lib/engine/
 import * as events from '../../../lib/service/kinds/devkit/events-of-world.ts';
 import * as streams from '../../../lib/service/kinds/devkit/streams.ts';
 import { registerApp } from '../../../lib/service/kinds/devkit/register-app.ts';
+import { resumeHook } from '../../../lib/service/kinds/devkit/resume-hook.ts';
+import { createUpload } from '../../../lib/service/kinds/devkit/uploads.ts';
 import type { World } from '../../../lib/service/kinds/devkit/world.ts';
 import { answer, noRun, refused } from '../../../lib/service/kinds/devkit/world-error.ts';
 import * as reads from '../../../lib/service/kinds/devkit/world-reads.ts';
@@ -111,6 +113,14 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
     return worldResponse(found.kind === 'refused' && token !== params.token ? await find(token) : found);
   },
 
+  async resumeHook({ decider: world }, { scope, body: { token, payload = null }, idempotencyKey }) {
+    const key = idempotencyKey === '' ? undefined : idempotencyKey;
+    const result = await resumeHook(world, scope, defined({ token, payload, idempotencyKey: key }));
+    if (result.kind === 'refused') return worldResponse(result);
+    const { runId, hookId } = result.value;
+    return { ...worldResponse(result), audit: { resource: `run/${runId}`, facts: { runId, hookId } } };
+  },
+
   async writeWorldStream({ decider: { deps } }, { scope, body }) {
     return worldResponse(await streams.writeStream(deps, streamOf(scope, body), body.chunks));
   },
@@ -129,16 +139,19 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
   },
 
   async readWorldStream({ decider: { deps } }, { scope, query }) {
-    const page = defined({ cursor: query.startIndex === undefined ? undefined : String(query.startIndex) });
-    return worldResponse(await streams.readChunks(deps, streamOf(scope, query), page));
+    return worldResponse(await streams.readFrom(deps, streamOf(scope, query), query));
   },
 
   async listWorldStreams({ decider: { deps } }, { scope, query }) {
     return worldResponse(await streams.listStreams(deps, scope, query.runId));
   },
 
-  async getWorldEncryptionKey() {
-    return { status: 200, body: { key: null } };
+  async createWorldUpload({ decider: { deps } }, { scope, body }) {
+    return worldResponse(await createUpload(deps, { scope, ...body }));
+  },
+
+  async getWorldEncryptionKey({ decider: world }, { scope, body }) {
+    return worldResponse(await reads.encryptionKey(world, scope, body.runId));
   },
 
   async registerWorldApp({ decider: { deps } }, { scope, body }) {

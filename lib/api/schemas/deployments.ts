@@ -5,7 +5,7 @@ import { anyWorkflowNamePattern, devKitNamePattern, workflowNamePattern } from '
 import { maxDeadline } from '../../engine/log/head.ts';
 import { defaultApp, runtimes } from '../../ports/deployments.ts';
 import type { ErrorCode, ErrorDetail } from '../errors.ts';
-import { appName, cursor, deploymentId, limit, page, utcTimestamp, pageSize } from './parts.ts';
+import { appName, cursor, deploymentId, limit, page, utcTimestamp, pageSize, queueNamespace } from './parts.ts';
 
 /** Maximum size of a manifest, and of a form with its artifact. The function receives the form in base64. */
 export const manifestLimitBytes = 262_144;
@@ -58,12 +58,19 @@ const devkit = z
     specVersion: z.int().min(1).max(99),
     nodeVersion: z.string().regex(/^\d{1,3}(\.\d{1,4}){0,2}$/, 'must be a version of Node'),
     format: z.enum(['module', 'commonjs']),
+    queueNamespace: queueNamespace.exactOptional(),
   })
   .exactOptional()
   .meta({ description: 'only and always for `devkit`: what the app is built with' });
 /** In answers: a later version of the API may know other forms. */
 const builtWith = z
-  .strictObject({ sdkVersion: z.string(), specVersion: z.int(), nodeVersion: z.string(), format: z.enum(['module', 'commonjs']) })
+  .strictObject({
+    sdkVersion: z.string(),
+    specVersion: z.int(),
+    nodeVersion: z.string(),
+    format: z.enum(['module', 'commonjs']),
+    queueNamespace: z.string().exactOptional(),
+  })
   .exactOptional()
   .meta({ description: 'only for `devkit`: what the app is built with' });
 const step = z.strictObject({

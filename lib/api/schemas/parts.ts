@@ -1,6 +1,7 @@
 /** Schemas that many bodies share. Ids and times are parsed to their branded types. */
 import * as z from 'zod';
 import { type AnyRunId, externalRunIdPattern, parseExternalRunId } from '../../engine/external/run.ts';
+import { queueNamespacePattern } from '../../engine/bundle/message.ts';
 import * as ids from '../../engine/ids.ts';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { type Instant, instant } from '../../engine/time.ts';
@@ -27,6 +28,10 @@ export const anyWorkflowName = stringMatching(ids.anyWorkflowNamePattern, 'a wor
 );
 export const queryName = stringMatching(ids.queryNamePattern, 'a name of a query').transform(ids.queryName);
 export const deploymentId = stringMatching(ids.deploymentIdPattern, 'a deployment id').transform(ids.deploymentId);
+export const queueNamespace = z
+  .string()
+  .regex(queueNamespacePattern, 'must be lowercase letters and digits, after a letter')
+  .meta({ description: 'WORKFLOW_QUEUE_NAMESPACE of the app' });
 export const appName = stringMatching(ids.appNamePattern, 'a name of an app').transform(ids.appName);
 /** Selects an app; a request needs it only where several are active. */
 export const appQuery = z.strictObject({

@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { queueNamePattern } from '../../engine/bundle/message.ts';
 import { runStatuses } from '../../engine/log/head.ts';
-import { deploymentId, json, jsonObject } from './parts.ts';
+import { deploymentId, json, jsonObject, queueNamespace } from './parts.ts';
 import { eventParams, worldEvent } from './world-event.ts';
 
 /** The longest delay that the DevKit asks for; the code asks again after it. */
@@ -61,6 +61,14 @@ export const tokenParams = z.strictObject({
     .max(maxNameLength * 4),
 });
 
+export const resumeHookBody = z
+  .strictObject({
+    token: tokenParams.shape.token,
+    payload: json.exactOptional().meta({ description: 'plain JSON, which the workflow receives; absent: null' }),
+  })
+  .meta({ id: 'ResumeHook' });
+export const resumedHookResponse = z.strictObject({ runId: z.string(), hookId: z.string() });
+
 const maxChunks = 1_000;
 export const writeStreamBody = z
   .strictObject({
@@ -80,9 +88,33 @@ export const streamInfoBody = z.strictObject({ runId: id.nullish(), name: id });
 export const readStreamQuery = z.strictObject({
   name: id,
   runId: id.exactOptional(),
-  startIndex: z.coerce.number().int().min(0).exactOptional(),
+  startIndex: z.coerce
+    .number()
+    .int()
+    .exactOptional()
+    .meta({ description: 'a negative index counts from the present end, and begins at the first chunk at most' }),
+  limit: z.coerce.number().int().min(1).max(maxPageSize).exactOptional(),
 });
 export const streamsQuery = z.strictObject({ runId: id });
+
+export const createUploadBody = z
+  .strictObject({
+    runId: id,
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex')
+      .meta({ description: 'of the bytes' }),
+    bytes: z.int().min(1).meta({ description: 'the number of bytes' }),
+  })
+  .meta({ id: 'CreateWorldUpload' });
+export const createdUploadResponse = z.strictObject({
+  upload: z.strictObject({
+    method: z.literal('PUT'),
+    url: z.string(),
+    headers: z.record(z.string(), z.string()).meta({ description: 'send exactly these' }),
+    expiresAt: z.strictObject({ $date: z.string() }),
+  }),
+});
 
 export const encryptionKeyBody = z.strictObject({ runId: id });
 export const encryptionKeyResponse = z.strictObject({ key: jsonObject.nullable() });
@@ -93,6 +125,7 @@ export const registerAppBody = z
     app: z.string().max(maxNameLength).exactOptional(),
     sdk: z.string().max(maxNameLength).exactOptional(),
     specVersion: z.int().exactOptional(),
+    queueNamespace: queueNamespace.exactOptional(),
   })
   .meta({ id: 'RegisterWorldApp' });
 export const registeredAppResponse = z.strictObject({

@@ -23,8 +23,10 @@ const directoryManifest = manifestParts
 const deploymentIdLength = 24;
 
 /** The id of a deployment that names none. Two apps may have the same content, and an id never means two manifests. */
-export const contentId = (app: string, archiveSha256: string): string =>
-  (app === defaultApp ? archiveSha256 : sha256(Buffer.from(`${app}\n${archiveSha256}`))).slice(0, deploymentIdLength);
+export const contentId = (app: string, archiveSha256: string, ...more: readonly (string | undefined)[]): string => {
+  const parts = [...(app === defaultApp ? [] : [app]), archiveSha256, ...more.filter((part) => part !== undefined)];
+  return (parts.length === 1 ? archiveSha256 : sha256(Buffer.from(parts.join('\n')))).slice(0, deploymentIdLength);
+};
 
 /** @throws CliError */
 export async function packDirectory(

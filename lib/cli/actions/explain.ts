@@ -1,5 +1,6 @@
 /** `stepwell explain`: why a run waits or how it ended, from the run and its events. */
 import { failureMessage, formatFailedItems } from './format-run.ts';
+import { type OpenHook, describeResumption, readOpenHooks } from './hooks.ts';
 import type { Action, CommandContext } from '../command.ts';
 import { formatStatus, formatTable, formatTime, quantity } from '../format.ts';
 import { stepNameIn } from '../devkit-names.ts';
@@ -25,8 +26,9 @@ export async function readExplanation(
 ): Promise<Explanation> {
   const run = await client.getRun(id, { resolveData: 'none' }, options);
   // Only an open run is explained by its events.
-  const events = isEnded(run) ? [] : await readAllEvents(client, id, options);
-  return explain(run, events, now, await findRootCause(client, run, options));
+  if (isEnded(run)) return explain(run, [], now, await findRootCause(client, run, options));
+  const events = await readAllEvents(client, id, options);
+  return explain(run, events, now, undefined, await readOpenHooks(client, run, options));
 }
 
 function formatExplanation(context: CommandContext, { runId: id, status: runStatus, summary, nodes }: Explanation): string {
@@ -103,11 +105,20 @@ export async function readRetries(
 
 const isEnded = ({ status }: Run): boolean => status !== 'pending' && status !== 'running';
 
-/** @param rootCause of a failed run, from `findRootCause` */
-export function explain(run: Run, events: readonly RunEvent[], now: number, rootCause?: RootCause): Explanation {
+/**
+ * @param rootCause of a failed run, from `findRootCause`
+ * @param hooks of a DevKit run, by node
+ */
+export function explain(
+  run: Run,
+  events: readonly RunEvent[],
+  now: number,
+  rootCause?: RootCause,
+  hooks: ReadonlyMap<string, OpenHook> = new Map(),
+): Explanation {
   const fields = defined({ runId: run.runId, status: run.status, rootCause });
   if (isEnded(run)) return { ...fields, summary: describeEnd(run, now, rootCause), nodes: [] };
-  const nodes = run.nodes.filter(isOpen).map((node) => openNode(run, node, events, now));
+  const nodes = run.nodes.filter(isOpen).map((node) => openNode(run, node, events, now, hooks.get(node.nodeId)));
   return {
     ...fields,
     summary: `${describeProgress(run, nodes, now)} ${describeDeadline(run, now)}`,
@@ -176,7 +187,7 @@ const stateLabels = {
   looping: 'in a loop',
 } as const satisfies Record<OpenNode['state'], string>;
 
-function openNode(run: Run, node: Node, events: readonly RunEvent[], now: number): OpenNode {
+function openNode(run: Run, node: Node, events: readonly RunEvent[], now: number, hook?: OpenHook): OpenNode {
   const nodeEvents = events.filter(({ payload }) => payload['nodeId'] === node.nodeId && payload['iteration'] === node.iteration);
   const lastEventOf = (...types: readonly RunEvent['type'][]) => nodeEvents.findLast(({ type }) => types.includes(type));
   const retriedEvent = lastEventOf('node.retried');
@@ -196,7 +207,7 @@ function openNode(run: Run, node: Node, events: readonly RunEvent[], now: number
     const summary = `${nodeLabel(node)} is running${attemptSuffix}${formatSince(since, now)}.${failureSuffix}`;
     return defined({ ...fields, state: 'running', since, summary });
   }
-  const parts: NodeParts = { run, node, fields, lastEventOf, attemptSuffix, failureSuffix, now };
+  const parts: NodeParts = { run, node, fields, lastEventOf, attemptSuffix, failureSuffix, now, hook };
   return waitingNode(parts) ?? queuedNode(parts);
 }
 
@@ -208,10 +219,11 @@ interface NodeParts {
   readonly attemptSuffix: string;
   readonly failureSuffix: string;
   readonly now: number;
+  readonly hook: OpenHook | undefined;
 }
 
 /** A node that waits for iterations, a signal, a child run or a time; undefined for a queued node. */
-function waitingNode({ run, node, fields, lastEventOf, now }: NodeParts): OpenNode | undefined {
+function waitingNode({ run, node, fields, lastEventOf, now, hook }: NodeParts): OpenNode | undefined {
   if (node.iterations !== undefined) {
     const { items, ended } = node.iterations;
     const failedSuffix = formatFailedItems(node.iterations)
@@ -228,7 +240,7 @@ function waitingNode({ run, node, fields, lastEventOf, now }: NodeParts): OpenNo
     const untilSuffix = until === undefined ? '' : `, until ${formatTime(until, now)}`;
     const period = defined({ since, until });
     if (node.type === 'hook') {
-      const summary = `${nodeLabel(node)} waits for resumeHook() of the app${formatSince(since, now)}.`;
+      const summary = `${nodeLabel(node)} waits for resumeHook() of the app${formatSince(since, now)}; ${describeResumption(hook)}.`;
       return { ...fields, state: 'awaiting', ...period, summary };
     }
     const summary = `${nodeLabel(node)} waits for the signal ${signal}${correlation === '' ? '' : ` with correlation ${correlation}`}${formatSince(since, now)}${untilSuffix}.`;

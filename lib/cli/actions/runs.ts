@@ -21,7 +21,7 @@ import {
   timestamp,
   anyWorkflowName,
 } from '../parse-command-line.ts';
-import { StepNames, isDevKitRun, plainValue } from '../devkit-names.ts';
+import { StepNames, encryptedText, isDevKitRun, plainValue } from '../devkit-names.ts';
 import { type RootCause, findRootCause, formatRootCause } from './root-cause.ts';
 import { formatLastFailures, readRetries } from './explain.ts';
 import { readRunReference } from '../run-reference.ts';
@@ -173,7 +173,7 @@ const truncate = (text: string, length: number): string => (text.length <= lengt
 
 const formatValue = (value: unknown, omitted: { readonly bytes: number } | undefined): string | undefined => {
   if (omitted !== undefined) return `${omitted.bytes} bytes, too large to show`;
-  return value === undefined ? undefined : JSON.stringify(plainValue(value));
+  return value === undefined ? undefined : (encryptedText(value) ?? JSON.stringify(plainValue(value)));
 };
 
 /** Maximum page size of the API's event list. */
@@ -307,7 +307,7 @@ async function awaitEnd(
 
 const formatOutput = ({ output, outputOmitted }: EndedRun): string =>
   outputOmitted === undefined
-    ? JSON.stringify(plainValue(output ?? null), null, 2)
+    ? (encryptedText(output) ?? JSON.stringify(plainValue(output ?? null), null, 2))
     : `${outputOmitted.bytes} bytes, too large to show`;
 
 const resumeOptions = z.object({ reason: z.string().min(1).max(1_024).optional(), payload: json.optional() });

@@ -5,7 +5,7 @@ import { registerClock, registerDeployments, registerProject, registerWorker } f
 import { registerDefinitions } from './definitions.ts';
 import { registerDiagnostics, registerOwnership } from './diagnostics.ts';
 import { registerKeys, registerProfiles } from './keys.ts';
-import { registerRuns, registerSignals } from './runs.ts';
+import { registerHooks, registerRuns, registerSignals } from './runs.ts';
 import { registerSchedules } from './schedules.ts';
 
 const registers: readonly Register[] = [
@@ -13,6 +13,7 @@ const registers: readonly Register[] = [
   registerDefinitions,
   registerSchedules,
   registerSignals,
+  registerHooks,
   registerProject,
   registerClock,
   registerDeployments,

@@ -1,4 +1,4 @@
-/** Declares `stepwell runs …` and `stepwell signals …`. */
+/** Declares `stepwell runs …`, `stepwell signals …` and `stepwell hooks …`. */
 import { type Command, Option } from 'commander';
 import type { Register } from '../command.ts';
 import { runStatuses } from '../../engine/log/head.ts';
@@ -183,4 +183,16 @@ export const registerSignals: Register = (program, createHandler) => {
       .description('send a signal to the run that waits for it now or later')
       .requiredOption('--correlation <word>', 'correlation key: the wait with the same name and key receives the signal'),
   ).action(createHandler(async () => (await import('../actions/signals.ts')).sendSignal));
+};
+
+export const registerHooks: Register = (program, createHandler) => {
+  program
+    .command('hooks')
+    .description('resume hooks of the Workflow DevKit')
+    .command('resume <token>')
+    .description('resume the hook that has the token, as resumeHook() does in the app')
+    .option('--payload <json>', 'data for the workflow; default: null')
+    .option('--payload-file <file>', 'the same, from a JSON file')
+    .option('--idempotency-key <key>', 'the same key resumes the hook once')
+    .action(createHandler(async () => (await import('../actions/hooks.ts')).resumeHook));
 };

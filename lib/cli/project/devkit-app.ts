@@ -4,6 +4,7 @@ import { basename, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { createDeploymentBody } from '../../api/schemas/deployments.ts';
 import { packArchive } from '../../artifact/pack-archive.ts';
+import { defined } from '../../base/defined.ts';
 import type { AppName } from '../../engine/ids.ts';
 import { devKitBundlePaths, devKitFolder, devKitHostPath } from '../../ports/bundles.ts';
 import type { DevKitBuild } from '../../ports/deployments.ts';
@@ -42,7 +43,7 @@ export async function packDevKitApp(root: string, { deploymentId, app, env }: De
   const files = new Map(needed.map((path) => [path, readBundle(root, path)]));
   const { archive, ...packed } = await packArchive(files.set(devKitHostPath, await bundleHost(resolve(root))));
   const manifest = {
-    deploymentId: deploymentId ?? contentId(app, packed.artifact.sha256),
+    deploymentId: deploymentId ?? contentId(app, packed.artifact.sha256, build.queueNamespace),
     specVersion: 1,
     app,
     runtime: 'devkit',
@@ -81,7 +82,13 @@ function readBuild(root: string, env: DevKitAppOptions['env']): DevKitBuild {
   if (sdk === undefined) throw new CliError('build_failed', `The package workflow is not installed in ${root}: run npm install.`);
   const { version: sdkVersion } = packageShape.parse(JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8')));
   try {
-    return { sdkVersion, specVersion: findSpecVersion(resolve(root), env), nodeVersion: process.versions.node, format };
+    return defined({
+      sdkVersion,
+      specVersion: findSpecVersion(resolve(root), env),
+      nodeVersion: process.versions.node,
+      format,
+      queueNamespace: env['WORKFLOW_QUEUE_NAMESPACE'] || undefined,
+    });
   } catch (error) {
     throw new CliError('build_failed', `${messageOf(error)}.`);
   }

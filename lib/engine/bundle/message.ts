@@ -23,7 +23,12 @@ export function parseQueueName(queueName: string): { readonly lane: Lane; readon
 
 export const laneOf = (queueName: string): Lane | undefined => parseQueueName(queueName)?.lane;
 
-export const workflowQueue = (workflow: string): string => `__wkf_workflow_${workflow}`;
+/** Of the variable WORKFLOW_QUEUE_NAMESPACE of an app. Its code takes messages of queues with its namespace only. */
+export const queueNamespacePattern = /^[a-z][a-z0-9]{0,63}$/;
+
+/** @param namespace of the app; undefined: none */
+export const workflowQueue = (workflow: string, namespace?: string): string =>
+  `__${namespace === undefined ? '' : `${namespace}_`}wkf_workflow_${workflow}`;
 export const stepQueue = (step: string): string => `__wkf_step_${step}`;
 
 export interface Message {

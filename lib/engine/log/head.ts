@@ -60,6 +60,8 @@ export interface DevKitCreation extends RunCreationBase {
   /** as the DevKit names it: `workflow//./workflows/order//processOrder` */
   readonly workflow: { readonly name: string };
   readonly deploymentId: DeploymentId;
+  /** in the names of the queues whose messages its code takes */
+  readonly queueNamespace?: string;
 }
 
 export type RunCreation = GraphCreation | BundleCreation | CodeCreation | DevKitCreation;

@@ -7,6 +7,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { noOrigins } from '../http/caller-guard.ts';
 import { guardedServer } from '../http/guarded-server.ts';
 import { requestUrl, listen, readBody, type Listening } from '../http/listen.ts';
+import { maxUploadBytes } from '../limits.ts';
 import type { Recorder } from '../recorder.ts';
 import { hasValidExpiry, isExpired, isPresigned, isSignatureValid, missingSignedHeaders, readCredential } from './signature.ts';
 import type { Principals } from './principals.ts';
@@ -19,9 +20,6 @@ interface GatewayParts {
   /** Prints denials and unknown operations at the terminal: they are errors of the template or of a handler. */
   readonly warn: (line: string) => void;
 }
-
-/** The largest upload that the gateway accepts. The emulator accepts 11 MiB, and no handler sends that much. */
-const maxBodyBytes = 64 * 1024 * 1024;
 
 const missingToken: ServiceError = {
   code: 'MissingAuthenticationTokenException',
@@ -97,7 +95,7 @@ async function handleRequest(parts: GatewayParts, request: WireRequest): Promise
 }
 
 async function serve(parts: GatewayParts, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const body = await readBody(incoming, maxBodyBytes);
+  const body = await readBody(incoming, maxUploadBytes);
   if (body === 'too large') {
     outgoing.writeHead(413).end();
     return;

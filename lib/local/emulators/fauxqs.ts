@@ -1,6 +1,7 @@
 /** SQS and S3 by fauxqs, inside this process and without a port. SQLite stores their data. */
 import { mkdirSync } from 'node:fs';
 import { arns, awsEnvironment, queueUrl } from '../aws-environment.ts';
+import { maxUploadBytes } from '../limits.ts';
 import { loadFauxqsClasses, patchFauxqs } from './fauxqs-patch.ts';
 import { openQueues } from './fauxqs-queues.ts';
 import type { Forward } from './forward.ts';
@@ -73,6 +74,8 @@ const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'] as const;
 /** Headers of the connection, which are not copied to the response. */
 const connectionHeaders = new Set(['connection', 'transfer-encoding', 'content-length']);
 
+const bodyType = 'application/octet-stream';
+
 interface Bucket {
   readonly forward: Forward;
   stop(): Promise<void>;
@@ -83,6 +86,10 @@ function openBucket(options: BuildOptions): Bucket {
   const open = async (): Promise<ReturnType<typeof build>> => {
     const { buildApp } = await import('fauxqs');
     const app = buildApp(options);
+    // The emulator's own limit is 11 MiB, for parts of uploads. S3 takes 5 GB in one put; the gateway limits what comes here.
+    app.addContentTypeParser(bodyType, { parseAs: 'buffer', bodyLimit: maxUploadBytes }, (_request, body, done) =>
+      done(null, body),
+    );
     await app.ready();
     return app;
   };
@@ -98,7 +105,7 @@ function openBucket(options: BuildOptions): Bucket {
           method,
           url: request.url,
           // The emulator's server parses some content types as SQS and SNS messages and refuses unknown ones. For S3 a body is bytes.
-          headers: { ...headers, host: '127.0.0.1', 'content-type': 'application/octet-stream' },
+          headers: { ...headers, host: '127.0.0.1', 'content-type': bodyType },
           payload: request.body.length > 0 || method === 'PUT' || method === 'POST' ? request.body : undefined,
         }),
       );

@@ -5,7 +5,8 @@
 import { defined } from '../../base/defined.ts';
 import type { KeyId, Scope } from '../../engine/ids.ts';
 import { after, minutes } from '../../engine/time.ts';
-import { type PresignedUpload, type Manifest, activeDeploymentsIn } from '../../ports/deployments.ts';
+import { type Manifest, activeDeploymentsIn } from '../../ports/deployments.ts';
+import type { PresignedUpload } from '../../ports/uploads.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import { type DeploymentView, deploymentViewOf } from './deployment-status.ts';

@@ -1,6 +1,7 @@
 /** What code runs and bundle runs share: each is pinned to a deployment. */
 import type { BundleHead, CodeHead } from '../../engine/log/head.ts';
 import { rerunSystemValues } from '../../engine/log/lineage.ts';
+import type { Deployment } from '../../ports/deployments.ts';
 import { findReadyDeployment } from '../deployments/find-ready-deployment.ts';
 import type { NotPrepared, PrepareTerms, ResolvedCode } from '../new-run.ts';
 import type { Decider } from '../decider.ts';
@@ -9,17 +10,17 @@ import type { RerunRefusal, RerunRequest } from '../runs/rerun-run.ts';
 
 /**
  * Pins the deployment of a new run, so that it is not removed while the run is open.
- * @returns why the run cannot be created; undefined if the deployment is pinned
+ * @returns the deployment, or why the run cannot be created
  */
 export async function pinDeployment(
   { deps: { deployments } }: Decider,
   { deploymentId }: Pick<ResolvedCode, 'deploymentId'>,
   { address, now, expiresAt }: PrepareTerms,
-): Promise<NotPrepared | undefined> {
+): Promise<Deployment | NotPrepared> {
   // Pins first, then reads the deployment again. A removal marks first, then reads the pins. So one of them sees the other.
   await deployments.pin(address, deploymentId, address.runId, { since: now, expiresAt });
   const deployment = await deployments.deployment(address, deploymentId);
-  if (deployment !== undefined && deployment.removingSince === undefined) return undefined;
+  if (deployment !== undefined && deployment.removingSince === undefined) return deployment;
   await deployments.unpin(address, deploymentId, address.runId);
   return { kind: 'deployment_not_found', deploymentId };
 }

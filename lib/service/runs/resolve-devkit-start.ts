@@ -3,9 +3,10 @@
  * any other value the only one. Runs that an application starts do not come here, because the application serializes them.
  */
 import type { DeploymentId, DevKitName, Scope } from '../../engine/ids.ts';
-import { type JsonValue, inline, isJsonObject } from '../../engine/json.ts';
+import { type JsonValue, inline } from '../../engine/json.ts';
 import type { NotReady } from '../deployments/find-ready-deployment.ts';
 import type { Deps } from '../deps.ts';
+import { serializeArguments } from './devkit-values.ts';
 import type { ResolvedDevKit } from '../new-run.ts';
 
 export interface DevKitStart {
@@ -38,29 +39,4 @@ export async function resolveDevKitStart(
     },
     sendsFirst: true,
   };
-}
-
-/** The DevKit's format of plain values: these letters, and JSON of https://github.com/sveltejs/devalue. Every version reads it. */
-const formatMark = 'devl';
-
-/** @returns the bytes in base64 */
-export function serializeArguments(input: JsonValue | undefined): string {
-  const list = input === undefined ? [] : Array.isArray(input) ? input : [input];
-  const table: JsonValue[] = [];
-  place(table, list);
-  return Buffer.from(formatMark + JSON.stringify(table)).toString('base64');
-}
-
-/** Each value has a place in the table, and lists and objects refer to the places of theirs. */
-function place(table: JsonValue[], value: JsonValue): number {
-  const index = table.length;
-  table.push(null);
-  table[index] = entryOf(table, value);
-  return index;
-}
-
-function entryOf(table: JsonValue[], value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map((each: JsonValue) => place(table, each));
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, place(table, each)]));
 }

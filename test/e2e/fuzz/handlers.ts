@@ -15,6 +15,7 @@ import { newKey } from '../../../lib/api/auth.ts';
 import { S3Artifacts } from '../../../lib/aws/artifacts.ts';
 import { DynamoAudit } from '../../../lib/aws/audit.ts';
 import { S3Blobs } from '../../../lib/aws/blobs.ts';
+import { S3Uploads } from '../../../lib/aws/uploads.ts';
 import { DynamoDeletions } from '../../../lib/aws/deletions.ts';
 import { DynamoDevKitStreams, DynamoHookTokens, DynamoRegisteredApps } from '../../../lib/aws/devkit.ts';
 import { DynamoDeployments } from '../../../lib/aws/deployments.ts';
@@ -88,6 +89,7 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     schedules: new DynamoSchedules(control),
     notices,
     blobs: new S3Blobs(services.s3, bucket, clock),
+    uploads: new S3Uploads(services.s3, bucket, clock),
     artifacts: new S3Artifacts(services.s3, bucket, clock),
     workflows: dynamoWorkflows(control),
     queries: dynamoQueries(control),

@@ -24,8 +24,10 @@ export interface Handled {
   readonly timeoutSeconds?: number;
 }
 
-export const flowQueue = '__wkf_workflow_workflow//./workflows/order//processOrder';
-const stepQueue = '__wkf_step_step//./workflows/order//charge';
+/** The app has a namespace, so a message without it reaches no code. */
+export const queueNamespace = 'shop';
+export const flowQueue = '__shop_wkf_workflow_workflow//./workflows/order//processOrder';
+const stepQueue = '__shop_wkf_step_step//./workflows/order//charge';
 const stepName = 'step//./workflows/order//charge';
 
 /** Steps of one suspension that a flow message of the 5.x line executes itself. */

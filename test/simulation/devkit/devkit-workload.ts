@@ -16,7 +16,7 @@ import { Process } from '../process.ts';
 import { sweepEachMinute } from '../sweep-each-minute.ts';
 import { runInvariant } from '../violation.ts';
 import type { Workload, WorkloadParts } from '../workload.ts';
-import { AppInvocation } from './app.ts';
+import { AppInvocation, queueNamespace } from './app.ts';
 import { DevKitClients } from './devkit-clients.ts';
 import type { DevKitChecker } from './devkit-checker.ts';
 import type { Commit } from '../../../lib/engine/log/commit.ts';
@@ -78,6 +78,7 @@ export class DevKitWorkload implements Workload {
     const { judge, runs } = this.#options;
     const registered = await registerApp({ ...world.memory, clock: this.#clock }, scope, {
       baseUrl: 'https://app.example.com',
+      queueNamespace,
     });
     if (registered.kind === 'refused') throw new Error(registered.message);
     this.#app = deploymentId(registered.value.deploymentId);
@@ -122,6 +123,7 @@ export class DevKitWorkload implements Workload {
     process.onDeath = () => (dies(), over());
     const app = new AppInvocation(client, process, run, plan);
     const queueName = headers['x-vqs-queue-name'] ?? '';
+    runInvariant(5, queueName.startsWith(`__${queueNamespace}_wkf_`), `a message of ${run.runId} reaches no code: ${queueName}`);
     return new Promise((resolve) => {
       const answer = (response: AppResponse): void => {
         over();

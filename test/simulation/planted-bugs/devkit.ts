@@ -186,6 +186,13 @@ const bugs: readonly DevKitBug[] = [
     within: 60,
   },
   {
+    name: 'the sweep sends a message of the DevKit to a queue without the namespace of the app',
+    file: 'lib/service/kinds/devkit/jobs.ts',
+    find: 'queueName: workflowQueue(workflow.name, queueNamespace),',
+    replace: 'queueName: workflowQueue(workflow.name),',
+    within: 60,
+  },
+  {
     name: 'the sweep plans its checks of a DevKit run by its open nodes alone',
     file: nextCheckFile,
     find: 'if (state.devkit === undefined) return nextCheck(state, deadlineAt, now);',

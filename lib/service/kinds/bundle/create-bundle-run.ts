@@ -15,8 +15,8 @@ export async function createBundleRun(
   const { deps } = decider;
   const { deploymentId, workflowName, input, system = {} } = resolved;
   const { address, now, deadline, expiresAt, startsAt } = terms;
-  const refused = await pinDeployment(decider, resolved, terms);
-  if (refused !== undefined) return refused;
+  const pinned = await pinDeployment(decider, resolved, terms);
+  if ('kind' in pinned) return pinned;
   const payload = await offloadInput(deps, { address, expiresAt, kind: 'bundle' }, input);
   const body = { runId: address.runId, input };
   // The message id follows from the run id, so that every repeated request writes the same commit.

@@ -16,8 +16,8 @@ export async function createCodeRun(
 ): Promise<PreparedRun | NotPrepared> {
   const { deploymentId, workflowName, codeVersion, input, system = {}, copied } = resolved;
   const { address, now, deadline, expiresAt, startsAt } = terms;
-  const refused = await pinDeployment(decider, resolved, terms);
-  if (refused !== undefined) return refused;
+  const pinned = await pinDeployment(decider, resolved, terms);
+  if ('kind' in pinned) return pinned;
   const payload = await offloadInput(decider.deps, { address, expiresAt, kind: 'code' }, input);
   const systemValues = { ...system, [replayVersionKey]: replayVersion };
   const copiedBatches = copied === undefined ? undefined : await copyLog(decider.deps, copied, { address, expiresAt });

@@ -10,7 +10,7 @@ import { sendHealthCheck } from './send-health-check.ts';
 import { healthCheckPrefix, readChunks } from './streams.ts';
 import type { Deps } from '../../deps.ts';
 
-type Needs = Pick<Deps, 'blobs' | 'clock' | 'deployments' | 'devKitStreams' | 'ids' | 'jobs' | 'log'>;
+type Needs = Pick<Deps, 'blobs' | 'clock' | 'deployments' | 'devKitStreams' | 'ids' | 'jobs' | 'log' | 'uploads'>;
 
 export type Health =
   | {
@@ -30,12 +30,13 @@ const pause = durationMs(200);
 export async function checkHealth(deps: Needs, scope: Scope, deploymentId: DeploymentId): Promise<Health> {
   const deployment = await deps.deployments.deployment(scope, deploymentId);
   if (deployment === undefined) return { kind: 'not_found' };
-  if (deployment.manifest.devkit === undefined) return { kind: 'no_devkit' };
+  const { devkit } = deployment.manifest;
+  if (devkit === undefined) return { kind: 'no_devkit' };
   if (deployment.verifiedAt === undefined) return { kind: 'deployment_not_verified' };
   const startedAt = deps.clock.now();
   const correlationId = deps.ids.runId(startedAt).slice('wrun_'.length);
   const message = { __healthCheck: true, correlationId };
-  await sendHealthCheck(deps, { scope, deploymentId, queueName: workflowQueue('health_check'), message });
+  await sendHealthCheck(deps, { scope, deploymentId, queueName: workflowQueue('health_check', devkit.queueNamespace), message });
   const endsAt = after(startedAt, healthTimeout);
   while (deps.clock.now() < endsAt) {
     const read = await readChunks(deps, { scope, name: `${healthCheckPrefix}${correlationId}` }, {});

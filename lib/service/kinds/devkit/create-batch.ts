@@ -10,6 +10,7 @@ import { recordDecided } from './record-decided.ts';
 import { runOf } from './entities.ts';
 import { entityOf } from './event-result.ts';
 import { placedIn, viewsOf } from './read-events.ts';
+import { inlineLimitOf } from './uploads.ts';
 import { type DevKitFold, type ResolveData, type World, withRun } from './world.ts';
 import { type WorldResult, answer, noRun, refused } from './world-error.ts';
 
@@ -44,10 +45,11 @@ export async function createBatch(
     const decide = (draft: Parameters<typeof decideRequest>[0]): readonly Decided[] =>
       requests.map((request) => decideRequest(draft, request));
     const { decided, commit } = await recordDecided(world, fold, decide, isFresh);
+    const limitBytes = inlineLimitOf(requests.length);
     const results: JsonObject[] = [];
     for (const [index, request] of requests.entries()) {
       const each = decided[index];
-      if (each !== undefined) results.push(await itemOf(world, fold, request, each, resolveData, commit));
+      if (each !== undefined) results.push(await itemOf(world, fold, request, each, resolveData, commit, limitBytes));
     }
     return results;
   });
@@ -73,12 +75,13 @@ async function itemOf(
   decided: Decided,
   resolveData: ResolveData,
   commit: Commit | undefined,
+  limitBytes: number,
 ): Promise<JsonObject> {
   if (decided.kind === 'refused')
     return { status: statuses[decided.code] ?? otherStatus, error: decided.code, message: decided.message };
   const placed = commit === undefined ? [] : placedIn(commit).filter(({ id }) => id === decided.eventId);
-  const [event] = await viewsOf(world.deps, fold, placed, resolveData);
-  const run = request.event.startsWith('run_') ? await runOf(world.deps, fold, resolveData) : undefined;
-  const { step, wait } = await entityOf(world, fold, request, resolveData);
+  const [event] = await viewsOf(world.deps, fold, placed, resolveData, limitBytes);
+  const run = request.event.startsWith('run_') ? await runOf(world.deps, fold, resolveData, limitBytes) : undefined;
+  const { step, wait } = await entityOf(world, fold, request, resolveData, limitBytes);
   return defined({ status: 200, event, run, step, wait });
 }

@@ -2,13 +2,16 @@
 import { openDecision } from '../../../engine/decision.ts';
 import { decideCreation } from '../../../engine/devkit/decide.ts';
 import { runIdError } from '../../../engine/devkit/run-id.ts';
+import type { DeploymentId, RunAddress } from '../../../engine/ids.ts';
+import type { JsonObject } from '../../../engine/json.ts';
 import { emptyState } from '../../../engine/log/fold.ts';
 import { defaultDeadline } from '../../../engine/log/head.ts';
 import { after } from '../../../engine/time.ts';
 import { createRun, isCreated } from '../../runs/create-run.ts';
 import type { CreateEventRequest } from './create-event.ts';
 import { type EventResult, resultOf } from './event-result.ts';
-import { hashOf, resolvedOf } from './resolve-world-run.ts';
+import { creationIn, hashOf, resolvedOf } from './resolve-world-run.ts';
+import { withUpload } from './uploads.ts';
 import { type World, withRun } from './world.ts';
 import { type WorldResult, errorOf, noRun, refused } from './world-error.ts';
 
@@ -38,4 +41,15 @@ export async function createRunOf(
   }
   const result = await withRun(world, run, true, (fold) => resultOf(world, fold, request, params, decided, created.commit));
   return result ?? noRun;
+}
+
+/** Creates the run of a message that carries what its run is created from. */
+export async function createRunOfMessage(
+  world: World,
+  run: RunAddress,
+  runInput: JsonObject,
+  deploymentId: DeploymentId | undefined,
+): Promise<WorldResult<EventResult> | { readonly kind: 'exists' }> {
+  const request = await withUpload(world.deps, run, creationIn(runInput, deploymentId), '/message/runInput/input');
+  return 'code' in request ? request : createRunOf(world, { run, request, params: { resolveData: 'none' } });
 }

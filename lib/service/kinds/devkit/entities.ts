@@ -11,17 +11,22 @@ import { keptOf } from './latest-commits.ts';
 import { hookView, runView, stepView } from './views.ts';
 import { type DevKitFold, type ResolveData, devKitOf } from './world.ts';
 
-type ReadDeps = Pick<Deps, 'blobs' | 'clock' | 'log'>;
+type ReadDeps = Pick<Deps, 'blobs' | 'clock' | 'log' | 'uploads'>;
 
-export async function runOf(deps: ReadDeps, fold: DevKitFold, resolveData: ResolveData): Promise<JsonObject> {
+export async function runOf(
+  deps: ReadDeps,
+  fold: DevKitFold,
+  resolveData: ResolveData,
+  limitBytes?: number,
+): Promise<JsonObject> {
   const { head, state } = fold;
   const { run } = devKitOf(fold);
-  const error = await valueOf(deps, head, run.error);
+  const error = await valueOf(deps, head, run.error, limitBytes);
   if (resolveData === 'none') return runView(fold, defined({ error }));
   const [creation] = head.commit.events;
-  const input = creation?.type === 'DEVKIT' ? await valueOf(deps, head, creation.payload) : undefined;
+  const input = creation?.type === 'DEVKIT' ? await valueOf(deps, head, creation.payload, limitBytes) : undefined;
   const { progress } = state;
-  const output = progress.status === 'completed' ? await valueOf(deps, head, progress.output) : undefined;
+  const output = progress.status === 'completed' ? await valueOf(deps, head, progress.output, limitBytes) : undefined;
   return runView(fold, defined({ input, output, error }));
 }
 
@@ -33,6 +38,7 @@ export async function stepsOf(
   fold: DevKitFold,
   steps: readonly DevKitStep[],
   resolveData: ResolveData,
+  limitBytes?: number,
 ): Promise<readonly JsonObject[]> {
   const { address } = fold.head;
   if (resolveData === 'none') return steps.map((step) => stepView(address, step, {}));
@@ -51,13 +57,13 @@ export async function stepsOf(
   ): Promise<JsonValue | undefined> => {
     const found = number === undefined ? undefined : events.get(number);
     const placed = found?.findLast(({ event }) => event.correlationId === stepId && isWanted(event.event));
-    return valueOf(deps, fold.head, placed?.event.payload);
+    return valueOf(deps, fold.head, placed?.event.payload, limitBytes);
   };
   return Promise.all(
     steps.map(async (step) => {
       const input = await (step.input === undefined
         ? valueIn(step.createdIn, step.stepId, (event) => event === 'step_created')
-        : valueOf(deps, fold.head, step.input));
+        : valueOf(deps, fold.head, step.input, limitBytes));
       const outcome = await valueIn(step.outcomeIn, step.stepId, (event) => outcomes.has(event));
       const isCompleted = step.status === 'completed';
       return stepView(
@@ -78,6 +84,7 @@ export async function hookOf(
   { head }: DevKitFold,
   hook: { readonly metadata?: Payload } & DevKitHook,
   resolveData: ResolveData,
+  limitBytes?: number,
 ): Promise<JsonObject> {
-  return hookView(head.address, hook, resolveData === 'none' ? undefined : await valueOf(deps, head, hook.metadata));
+  return hookView(head.address, hook, resolveData === 'none' ? undefined : await valueOf(deps, head, hook.metadata, limitBytes));
 }

@@ -87,16 +87,17 @@ export async function entityOf(
   fold: DevKitFold,
   { event, correlationId = '' }: Pick<WorldRequest, 'event' | 'correlationId'>,
   resolveData: ResolveData,
+  limitBytes?: number,
 ): Promise<Pick<EventResult, 'step' | 'hook' | 'wait'>> {
   const { steps, hooks, waits } = devKitOf(fold);
   if (event.startsWith('step_')) {
     const step = steps.get(correlationId);
-    const [view] = step === undefined ? [] : await stepsOf(deps, fold, [step], resolveData);
+    const [view] = step === undefined ? [] : await stepsOf(deps, fold, [step], resolveData, limitBytes);
     return defined({ step: view });
   }
   // A conflict has no hook.
   const hook = event === 'hook_created' ? hooks.get(correlationId) : undefined;
-  if (hook !== undefined) return { hook: await hookOf(deps, fold, hook, resolveData) };
+  if (hook !== undefined) return { hook: await hookOf(deps, fold, hook, resolveData, limitBytes) };
   const wait = event.startsWith('wait_') ? waits.get(correlationId) : undefined;
   return wait === undefined ? {} : { wait: waitView(fold.head.address, wait) };
 }

@@ -23,13 +23,13 @@ export const flowJobOf = (
   creation: DevKitCreation | DevKitHead,
   reason: string,
 ): DevKitJob => {
-  const { address, deploymentId, workflow, trace } = creation;
+  const { address, deploymentId, workflow, queueNamespace, trace } = creation;
   return defined({
     kind: 'devkit',
     run: address,
     creation: 'projection' in creation ? creationOf(creation) : creation,
     deploymentId,
-    queueName: workflowQueue(workflow.name),
+    queueName: workflowQueue(workflow.name, queueNamespace),
     messageId: newMessageId(deps),
     deduplication: `.${reason}`,
     attempt: firstAttempt,

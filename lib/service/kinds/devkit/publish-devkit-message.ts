@@ -4,17 +4,17 @@
  */
 import { defined } from '../../../base/defined.ts';
 import { parseQueueName } from '../../../engine/bundle/message.ts';
-import type { WorldRequest } from '../../../engine/devkit/decide.ts';
 import { type DeploymentId, type Scope, firstAttempt, runId, runIdPattern } from '../../../engine/ids.ts';
-import { type JsonObject, inline, isJsonObject } from '../../../engine/json.ts';
+import { type JsonObject, isJsonObject } from '../../../engine/json.ts';
 import { type DevKitHead, creationOf } from '../../../engine/log/head.ts';
 import type { DurationMs } from '../../../engine/time.ts';
 import type { DevKitJob } from '../../../ports/jobs.ts';
 import type { Deps } from '../../deps.ts';
-import { createRunOf } from './create-run-event.ts';
+import { createRunOfMessage } from './create-run-event.ts';
 import { newMessageId } from './jobs.ts';
 import { sendHealthCheck } from './send-health-check.ts';
 import { offloadMessage, sendMessage } from './queued-message.ts';
+import { refuseUploads } from './uploads.ts';
 import type { World } from './world.ts';
 import { type WorldResult, answer, noRun, refused } from './world-error.ts';
 
@@ -44,10 +44,12 @@ export async function publishDevKitMessage(
   const runName = runIdIn(message);
   if (runName === undefined) return refused('invalid_request', 'the message contains no run id');
   const { runInput, ...rest } = message;
+  const wrong = refuseUploads(rest, '/message');
+  if (wrong !== undefined) return wrong;
   if (head !== undefined) return send(deps, head, request, rest);
   const run = { ...scope, runId: runId(runName) };
   if (!isJsonObject(runInput)) return noRun;
-  const created = await createRunOf(world, { run, request: creationIn(runInput, deploymentId), params: { resolveData: 'none' } });
+  const created = await createRunOfMessage(world, run, runInput, deploymentId);
   if (created.kind === 'refused') return created;
   const written = await deps.log.head(run);
   return written?.kind === 'devkit' ? send(deps, written, request, rest) : noRun;
@@ -58,19 +60,6 @@ export const runIdIn = ({ runId: flowRunId, workflowRunId }: JsonObject): string
   const candidate = flowRunId ?? workflowRunId;
   return typeof candidate === 'string' && runIdPattern.test(candidate) ? candidate : undefined;
 };
-
-function creationIn(runInput: JsonObject, deploymentId: DeploymentId | undefined): WorldRequest {
-  const { input, specVersion, workflowName, executionContext, attributes, allowReservedAttributes, encryptionPublicKey } =
-    runInput;
-  const ownDeployment = runInput['deploymentId'] ?? deploymentId;
-  const fields = { workflowName, executionContext, attributes, allowReservedAttributes, encryptionPublicKey };
-  return defined({
-    event: 'run_created',
-    specVersion: typeof specVersion === 'number' ? specVersion : undefined,
-    data: defined({ ...fields, deploymentId: ownDeployment }),
-    payload: inline(input ?? null),
-  });
-}
 
 async function send(deps: Deps, head: DevKitHead, request: PublishRequest, message: JsonObject): Promise<WorldResult<Published>> {
   const { queueName, deploymentId = head.deploymentId, idempotencyKey, delay } = request;

@@ -4,10 +4,10 @@ import { slotId, slotOf } from '../../../engine/devkit/events.ts';
 import type { JsonObject, JsonValue, Payload } from '../../../engine/json.ts';
 import type { Commit } from '../../../engine/log/commit.ts';
 import type { Deps } from '../../deps.ts';
-import { loadPayload } from '../../run-log/payloads.ts';
 import { readCommits } from '../../run-log/read-run-fold.ts';
 import { findCommitBefore, readWindows } from '../../run-log/read-windows.ts';
 import { keptAfter } from './latest-commits.ts';
+import { answerBytesOf, valueInAnswer } from './uploads.ts';
 import { type PlacedEvent, eventView } from './views.ts';
 import type { DevKitFold, ResolveData } from './world.ts';
 import { type WorldResult, answer, refused } from './world-error.ts';
@@ -26,12 +26,12 @@ export interface Page {
 
 /** The largest page of the Workflow DevKit. */
 export const maxPageSize = 1_000;
-/** A Lambda response has at most 6 MB. */
-const maxPageBytes = 4_194_304;
+/** A Lambda response has at most 6 MB, and a page can come with three values. */
+const maxPageBytes = 3_145_728;
 /** Up to this distance from the end, one query reads all commits since the event: each of them has at least one event. */
 const maxSuffix = 1_000;
 
-type ReadDeps = Pick<Deps, 'blobs' | 'clock' | 'log'>;
+type ReadDeps = Pick<Deps, 'blobs' | 'clock' | 'log' | 'uploads'>;
 
 export async function listEvents(
   deps: ReadDeps,
@@ -112,7 +112,7 @@ function withinBytes(found: readonly PlacedEvent[]): readonly PlacedEvent[] {
   let bytes = 0;
   const first = found.findIndex(({ event }, index) => {
     const { payload } = event;
-    bytes += Buffer.byteLength(JSON.stringify(event)) + (payload !== undefined && 'ref' in payload ? payload.bytes : 0);
+    bytes += Buffer.byteLength(JSON.stringify(event)) + (payload !== undefined && 'ref' in payload ? answerBytesOf(payload) : 0);
     return index > 0 && bytes > maxPageBytes;
   });
   return first === -1 ? found : found.slice(0, first);
@@ -126,11 +126,12 @@ export async function viewsOf(
   { head }: DevKitFold,
   found: readonly PlacedEvent[],
   resolveData: ResolveData,
+  limitBytes?: number,
 ): Promise<readonly JsonObject[]> {
   const views: JsonObject[] = [];
   for (let start = 0; start < found.length; start += maxLoads) {
     const batch = found.slice(start, start + maxLoads).map(async (placed) => {
-      const value = resolveData === 'none' ? undefined : await valueOf(deps, head, placed.event.payload);
+      const value = resolveData === 'none' ? undefined : await valueOf(deps, head, placed.event.payload, limitBytes);
       return eventView(head.address, placed, value);
     });
     views.push(...(await Promise.all(batch)));
@@ -138,14 +139,13 @@ export async function viewsOf(
   return views;
 }
 
+/** @param limitBytes above it the answer has the address of the value */
 export const valueOf = async (
   deps: ReadDeps,
   { address }: DevKitFold['head'],
   payload: Payload | undefined,
-): Promise<JsonValue | undefined> => {
-  if (payload === undefined) return undefined;
-  return 'ref' in payload ? loadPayload(deps, address, payload.ref) : payload.value;
-};
+  limitBytes?: number,
+): Promise<JsonValue | undefined> => (payload === undefined ? undefined : valueInAnswer(deps, address, payload, limitBytes));
 
 /** The events of one step, hook or wait. */
 export async function listByCorrelation(

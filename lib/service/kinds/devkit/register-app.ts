@@ -11,6 +11,7 @@ export interface AppRegistration {
   readonly app?: string;
   readonly sdk?: string;
   readonly specVersion?: number;
+  readonly queueNamespace?: string;
 }
 
 /** Longer than the longest run: each start of the application registers it again. */
@@ -19,7 +20,7 @@ const registrationLifetime = days(400);
 export async function registerApp(
   { registeredApps, clock }: Pick<Deps, 'registeredApps' | 'clock'>,
   scope: Scope,
-  { baseUrl, app, sdk, specVersion }: AppRegistration,
+  { baseUrl, app, sdk, specVersion, queueNamespace }: AppRegistration,
 ): Promise<WorldResult<{ readonly deploymentId: DeploymentId; readonly secret: string }>> {
   const url = URL.parse(baseUrl);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.username !== '' || url.password !== '')
@@ -36,6 +37,7 @@ export async function registerApp(
       app,
       sdk,
       specVersion,
+      queueNamespace,
     }),
     after(now, registrationLifetime),
   );

@@ -5,10 +5,9 @@ import type { DevKitHead } from '../../../engine/log/head.ts';
 import type { Decider } from '../../decider.ts';
 import type { ResolvedDevKit } from '../../new-run.ts';
 import type { RerunRefusal, RerunRequest } from '../../runs/rerun-run.ts';
-import { valueOf } from './read-events.ts';
 
 export async function resolveDevKitRerun(
-  { deps }: Decider,
+  _decider: Decider,
   head: DevKitHead,
   { input, version, deploymentId = head.deploymentId, from, results, sourceRun }: RerunRequest,
 ): Promise<ResolvedDevKit | RerunRefusal> {
@@ -19,7 +18,6 @@ export async function resolveDevKitRerun(
   const [creation] = head.commit.events;
   if (creation?.type !== 'DEVKIT') return { kind: 'not_found' };
   const { specVersion, data = {} } = creation;
-  const value = await valueOf(deps, head, creation.payload);
   return {
     kind: 'found',
     runtime: 'devkit',
@@ -31,7 +29,7 @@ export async function resolveDevKitRerun(
       event: 'run_created',
       specVersion,
       data: { ...data, deploymentId },
-      payload: value === undefined ? undefined : { value },
+      payload: creation.payload,
     }),
     sendsFirst: true,
   };

@@ -1,9 +1,10 @@
 /** What the first event of a run creates. */
 import { createHash } from 'node:crypto';
+import { defined } from '../../../base/defined.ts';
 import type { WorldRequest } from '../../../engine/devkit/decide.ts';
 import { textIn } from '../../../engine/devkit/fold.ts';
-import { deploymentId, deploymentIdPattern } from '../../../engine/ids.ts';
-import { inline } from '../../../engine/json.ts';
+import { type DeploymentId, deploymentId as toDeploymentId, deploymentIdPattern } from '../../../engine/ids.ts';
+import { type JsonObject, inline } from '../../../engine/json.ts';
 import type { ResolvedDevKit } from '../../new-run.ts';
 import { type WorldError, refused } from './world-error.ts';
 
@@ -16,7 +17,7 @@ export function resolvedOf(request: WorldRequest): ResolvedDevKit | WorldError {
     kind: 'found',
     runtime: 'devkit',
     workflowName,
-    deploymentId: deploymentId(deployment),
+    deploymentId: toDeploymentId(deployment),
     input: null,
     request: { ...request, payload: request.payload ?? inline(null) },
   };
@@ -27,3 +28,17 @@ export const hashOf = ({ data, payload }: WorldRequest): string =>
   createHash('sha256')
     .update(JSON.stringify([data ?? null, payload ?? null]))
     .digest('hex');
+
+/** The event of a start, from what its message carries. */
+export function creationIn(runInput: JsonObject, deploymentId: DeploymentId | undefined): WorldRequest {
+  const { input, specVersion, workflowName, executionContext, attributes, allowReservedAttributes, encryptionPublicKey } =
+    runInput;
+  const ownDeployment = runInput['deploymentId'] ?? deploymentId;
+  const fields = { workflowName, executionContext, attributes, allowReservedAttributes, encryptionPublicKey };
+  return defined({
+    event: 'run_created',
+    specVersion: typeof specVersion === 'number' ? specVersion : undefined,
+    data: defined({ ...fields, deploymentId: ownDeployment }),
+    payload: inline(input ?? null),
+  });
+}

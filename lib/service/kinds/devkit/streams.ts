@@ -3,12 +3,13 @@
  * chunk, so that two writers never take the same index. A health check writes to a stream that belongs to no run.
  */
 import { createHash } from 'node:crypto';
-import { type RunId, type Scope, runIdPattern, runId as toRunId } from '../../../engine/ids.ts';
+import { type RunAddress, type RunId, type Scope, runIdPattern, runId as toRunId } from '../../../engine/ids.ts';
 import { type JsonObject, type JsonValue, type Payload, inline, isJsonArray } from '../../../engine/json.ts';
 import { type Instant, after, days } from '../../../engine/time.ts';
 import type { StreamFlush, StreamName } from '../../../ports/devkit.ts';
 import type { Deps } from '../../deps.ts';
 import { blobPrefixOf } from '../../run-log/payloads.ts';
+import { chunkInAnswer, keepChunks } from './uploads.ts';
 import { type WorldResult, answer, noRun, refused } from './world-error.ts';
 
 /** Streams with this beginning belong to no run. */
@@ -29,7 +30,8 @@ export interface StreamRequest {
   readonly name: string;
 }
 
-type StreamDeps = Pick<Deps, 'blobs' | 'clock' | 'devKitStreams' | 'log'>;
+type ReadDeps = Pick<Deps, 'blobs' | 'clock' | 'devKitStreams' | 'log' | 'uploads'>;
+type WriteDeps = Pick<Deps, 'blobs' | 'clock' | 'devKitStreams' | 'log' | 'settings'>;
 
 interface Stream {
   readonly stream: StreamName;
@@ -37,7 +39,7 @@ interface Stream {
 }
 
 export async function writeStream(
-  deps: StreamDeps,
+  deps: WriteDeps,
   request: StreamRequest,
   chunks: readonly JsonValue[],
   isLast = false,
@@ -45,6 +47,8 @@ export async function writeStream(
   const found = await writableStream(deps, request);
   if ('code' in found) return found;
   const { stream, expiresAt } = found;
+  const wrong = await keepChunks(deps, ownerOf(stream), chunks);
+  if (wrong !== undefined) return wrong;
   const stored = await offloadChunks(deps, found, chunks);
   for (let collisions = 0; collisions < maxCollisions; collisions += 1) {
     const last = await deps.devKitStreams.last(stream);
@@ -59,12 +63,15 @@ export async function writeStream(
   return refused('unavailable', `too many writers of the stream ${request.name}`);
 }
 
+const ownerOf = ({ runId, ...scope }: StreamName): RunAddress | undefined =>
+  runId === undefined ? undefined : { projectId: scope.projectId, environment: scope.environment, runId };
+
 /** The end of a stream is a flush without chunks. Its index is that of the chunk that never comes. */
-export const closeStream = (deps: StreamDeps, request: StreamRequest): Promise<WorldResult<JsonObject>> =>
+export const closeStream = (deps: WriteDeps, request: StreamRequest): Promise<WorldResult<JsonObject>> =>
   writeStream(deps, request, [], true);
 
 async function writableStream(
-  deps: StreamDeps,
+  deps: WriteDeps,
   { scope, runId, name }: StreamRequest,
 ): Promise<Stream | ReturnType<typeof refused>> {
   const detached = { stream: { ...scope, name }, expiresAt: after(deps.clock.now(), detachedLifetime) };
@@ -76,7 +83,7 @@ async function writableStream(
   return { stream: { ...run, name }, expiresAt: head.expiresAt };
 }
 
-async function offloadChunks(deps: StreamDeps, { stream, expiresAt }: Stream, chunks: readonly JsonValue[]): Promise<Payload> {
+async function offloadChunks(deps: WriteDeps, { stream, expiresAt }: Stream, chunks: readonly JsonValue[]): Promise<Payload> {
   const text = JSON.stringify(chunks);
   if (Buffer.byteLength(text) <= maxFlushBytes || stream.runId === undefined) return inline(chunks);
   const prefix = blobPrefixOf({ address: { ...stream, runId: stream.runId }, kind: 'devkit' });
@@ -95,7 +102,7 @@ export interface ChunkPage {
 
 /** A stream that was not written yet is empty: its reader comes again. */
 export async function readChunks(
-  deps: StreamDeps,
+  deps: ReadDeps,
   request: StreamRequest,
   { limit = defaultPage, cursor }: { readonly limit?: number; readonly cursor?: string },
 ): Promise<WorldResult<ChunkPage>> {
@@ -105,15 +112,19 @@ export async function readChunks(
   const flushes = stream === undefined ? [] : await deps.devKitStreams.flushes(stream, from, limit + 1);
   const data: { readonly index: number; readonly data: JsonValue }[] = [];
   let bytes = 0;
+  let isFull = false;
   for (const flush of flushes) {
-    const room = limit - data.length;
-    if (room <= 0 || bytes > maxPageBytes) break;
+    if (isFull) break;
     const chunks = await chunksOf(deps, request.scope, flush);
-    const placed = chunks
-      .map((chunk, index) => ({ index: flush.first + index, data: chunk }))
-      .filter(({ index }) => index >= from);
-    bytes += Buffer.byteLength(JSON.stringify(placed));
-    data.push(...placed.slice(0, room));
+    for (const [offset, chunk] of chunks.entries()) {
+      const index = flush.first + offset;
+      if (index < from) continue;
+      const found = await chunkInAnswer(deps, stream === undefined ? undefined : ownerOf(stream), chunk);
+      bytes += Buffer.byteLength(JSON.stringify(found));
+      isFull = data.length >= limit || (data.length > 0 && bytes > maxPageBytes);
+      if (isFull) break;
+      data.push({ index, data: found });
+    }
   }
   const next = (data.at(-1)?.index ?? from - 1) + 1;
   const end = flushes.find(({ isLast }) => isLast === true);
@@ -122,12 +133,27 @@ export async function readChunks(
   return answer({ data, cursor: String(next), hasMore, done: end !== undefined && next >= end.first });
 }
 
-async function chunksOf(deps: StreamDeps, scope: Scope, { chunks }: StreamFlush): Promise<readonly JsonValue[]> {
+/** @param startIndex a negative one counts from the present end, as the Workflow DevKit has it */
+export async function readFrom(
+  deps: ReadDeps,
+  request: StreamRequest,
+  { startIndex = 0, limit }: { readonly startIndex?: number | undefined; readonly limit?: number | undefined },
+): Promise<WorldResult<ChunkPage>> {
+  let from = startIndex;
+  if (startIndex < 0) {
+    const info = await streamInfo(deps, request);
+    if (info.kind === 'refused') return info;
+    from = Math.max(0, info.value.tailIndex + 1 + startIndex);
+  }
+  return readChunks(deps, request, { cursor: String(from), ...(limit === undefined ? {} : { limit }) });
+}
+
+async function chunksOf(deps: ReadDeps, scope: Scope, { chunks }: StreamFlush): Promise<readonly JsonValue[]> {
   const value = 'ref' in chunks ? await deps.blobs.get(scope, chunks.ref.slice('blob:'.length)) : chunks.value;
   return isJsonArray(value) ? value : [];
 }
 
-async function readableStream(deps: StreamDeps, { scope, runId, name }: StreamRequest): Promise<StreamName | undefined> {
+async function readableStream(deps: ReadDeps, { scope, runId, name }: StreamRequest): Promise<StreamName | undefined> {
   if (name.startsWith(healthCheckPrefix)) return { ...scope, name };
   const given: RunId | undefined = runId !== undefined && runIdPattern.test(runId) ? toRunId(runId) : undefined;
   const owner = given ?? (await deps.devKitStreams.runOf(scope, name));
@@ -135,7 +161,7 @@ async function readableStream(deps: StreamDeps, { scope, runId, name }: StreamRe
 }
 
 export async function streamInfo(
-  deps: StreamDeps,
+  deps: ReadDeps,
   request: StreamRequest,
 ): Promise<WorldResult<{ readonly tailIndex: number; readonly done: boolean }>> {
   const stream = await readableStream(deps, request);

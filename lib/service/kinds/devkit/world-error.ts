@@ -9,6 +9,7 @@ export type WorldErrorCode =
   | 'invalid_request'
   | 'deployment_not_found'
   | 'payload_too_large'
+  | 'upload_not_found'
   | 'not_found'
   | 'unavailable';
 

@@ -8,8 +8,11 @@ import type { ListPosition } from '../../../ports/run-index.ts';
 import { listRuns } from '../../runs/list-runs.ts';
 import { hookOf, hooksIn, runOf, stepsOf } from './entities.ts';
 import type { Page, Pagination } from './read-events.ts';
+import { inlineLimitOf } from './uploads.ts';
 import { type DevKitFold, type ResolveData, type World, devKitOf, withRun } from './world.ts';
 import { type WorldResult, answer, noRun, refused } from './world-error.ts';
+
+export { encryptionKey } from './encryption-key.ts';
 
 /** Reads the run to the end of its log. */
 export async function onRun<Result>(
@@ -23,8 +26,14 @@ export async function onRun<Result>(
   return (await withRun(world, run, true, use)) ?? noRun;
 }
 
-export const getRun = (world: World, scope: Scope, id: string, resolveData: ResolveData): Promise<WorldResult<JsonObject>> =>
-  onRun(world, scope, id, async (fold) => answer(await runOf(world.deps, fold, resolveData)));
+export const getRun = (
+  world: World,
+  scope: Scope,
+  id: string,
+  resolveData: ResolveData,
+  limitBytes?: number,
+): Promise<WorldResult<JsonObject>> =>
+  onRun(world, scope, id, async (fold) => answer(await runOf(world.deps, fold, resolveData, limitBytes)));
 
 export const getStep = (
   world: World,
@@ -52,7 +61,7 @@ export const listSteps = (
     const ordered = pagination.sortOrder === 'asc' ? steps : steps.toReversed();
     const page = pageOf(ordered, ({ stepId }) => stepId, pagination);
     if (page === undefined) return refused('cursor_invalid', 'the cursor is not from this list');
-    return answer({ ...page, data: await stepsOf(world.deps, fold, page.data, resolveData) });
+    return answer({ ...page, data: await stepsOf(world.deps, fold, page.data, resolveData, inlineLimitOf(page.data.length)) });
   });
 
 const defaultPageSize = 100;
@@ -116,7 +125,11 @@ export async function listHooks(
     const ordered = pagination.sortOrder === 'asc' ? hooks : hooks.toReversed();
     const page = pageOf(ordered, ({ hookId }) => hookId, pagination);
     if (page === undefined) return refused('cursor_invalid', 'the cursor is not from this list');
-    return answer({ ...page, data: await Promise.all(page.data.map((hook) => hookOf(world.deps, fold, hook, resolveData))) });
+    const limitBytes = inlineLimitOf(page.data.length);
+    return answer({
+      ...page,
+      data: await Promise.all(page.data.map((hook) => hookOf(world.deps, fold, hook, resolveData, limitBytes))),
+    });
   });
 }
 
@@ -162,7 +175,9 @@ export async function listWorldRuns(
   const wanted = runs.flatMap((run) => ('head' in run && statuses.includes(run.status) ? [run.head.address] : []));
   const data: JsonObject[] = [];
   for (let first = 0; first < wanted.length; first += readsAtOnce) {
-    const read = wanted.slice(first, first + readsAtOnce).map((run) => getRun(world, scope, run.runId, resolveData));
+    const read = wanted
+      .slice(first, first + readsAtOnce)
+      .map((run) => getRun(world, scope, run.runId, resolveData, inlineLimitOf(wanted.length)));
     for (const each of await Promise.all(read)) if (each.kind === 'answered') data.push(each.value);
   }
   return answer({ data, cursor: next === undefined ? null : cursorOf(next), hasMore: next !== undefined });
