@@ -45,7 +45,7 @@ export const projects: readonly Project[] = [
   [
     'unit',
     [
-      'test/{artifact,base,egress,engine,event-stream,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,world,ownership,webhooks,lens,models,sdk,program,histories,testing,openworkflow,mutants}/**/*.test.ts',
+      'test/{artifact,base,egress,engine,event-stream,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,world,ownership,webhooks,lens,models,sdk,program,histories,testing,openworkflow,mutants,console}/**/*.test.ts',
       'examples/*/tests/**/*.test.ts',
     ],
     { ...together, ...withoutThose, testTimeout: 30_000, hookTimeout: 30_000 },
@@ -61,7 +61,7 @@ export const projects: readonly Project[] = [
   ['bench', ['test/bench/**/*.test.ts'], { ...together, ...withoutThose, testTimeout: 300_000, hookTimeout: 300_000 }],
   [
     'e2e',
-    ['test/e2e/**/*.test.ts', 'test/devkit/**/*.test.ts', ...onTheProduct],
+    ['test/e2e/**/*.test.ts', 'test/devkit/**/*.test.ts', 'test/browser/**/*.test.ts', ...onTheProduct],
     {
       globalSetup: './test/e2e/synthesize-once.ts',
       testTimeout: 300_000,

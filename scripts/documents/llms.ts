@@ -77,6 +77,7 @@ const sections: readonly Section[] = [
   {
     title: 'Calling Stepwell',
     pages: [
+      page('docs/CONSOLE.md', 'Console', 'runs in the browser: why each one waits or failed, and its repair'),
       page('docs/API.md', 'HTTP API', 'every route with an example, its response and its error codes'),
       page('docs/CLIENT.md', 'Typed client', 'the client for Node: types, retries, waiting for the end of a run'),
       page('docs/CLI.md', 'Command line', 'every command of `stepwell`, as one session'),

@@ -33,6 +33,8 @@ export interface LocalStart {
   readonly url: string;
   readonly apiKey: string;
   readonly pid: number;
+  /** what it has printed so far */
+  printed(): string;
   /** `body` is sent as JSON; text is sent unchanged. */
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Sends the signal and waits until the process has exited. */
@@ -72,6 +74,7 @@ export async function startLocal(directory: string): Promise<LocalStart> {
     url,
     apiKey,
     pid,
+    printed: () => printed,
     async call(method, path, body, headers = {}) {
       const response = await fetch(`${url}${path}`, {
         method,

@@ -4,7 +4,7 @@ import { importsOf, moduleOf, violationsOf } from './imports.ts';
 import { type ModuleName, baseModule, isModule, modules, rootModules, wiringOnly } from './module-rules.ts';
 import { type SourceFile, filesBelow, foldersIn } from './source-files.ts';
 
-const files = filesBelow(['lib', 'functions', 'bin', 'scripts'], ['.ts', '.mts', '.mjs', '.js']);
+const files = filesBelow(['lib', 'functions', 'bin', 'scripts'], ['.ts', '.tsx', '.mts', '.mjs', '.js']);
 const names = Object.keys(modules).filter(isModule);
 
 test('every import follows the module rules', () => {

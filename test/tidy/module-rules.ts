@@ -67,6 +67,12 @@ const moduleRules = {
     packages: ['@aws-sdk/*', 'zod'],
     node: ['crypto'],
   },
+  // The pages of the console, in the browser. The types of the API come from the client; no schema is bundled.
+  console: {
+    modules: ['client', 'engine'],
+    packages: ['@tanstack/react-query', '@xyflow/react', 'react', 'react-dom'],
+    node: [],
+  },
   // The guard of an application whose runs execute elsewhere. It runs inside that application, so it imports nothing else.
   'app-host': { modules: [], packages: ['zod'], node: ['crypto', 'http'] },
   // The World of the Workflow DevKit over the API. It runs inside an application, so it imports nothing else.

@@ -5,7 +5,7 @@ import { ruleViolations, textViolations, textRules } from './text-rules.ts';
 
 const all = filesBelow(
   ['lib', 'functions', 'bin', 'scripts', 'test', 'examples', 'bench', 'docs'],
-  ['.ts', '.mts', '.mjs', '.js', '.md', '.json', '.html', '.css'],
+  ['.ts', '.tsx', '.mts', '.mjs', '.js', '.md', '.json', '.html', '.css'],
 );
 // These two files contain the examples of what is forbidden.
 const files = all.filter(({ path }) => !path.startsWith('test/tidy/text-rules'));

@@ -1,0 +1,111 @@
+/**
+ * Requests of the console to the API of its own installation. The session's cookie authenticates them. The types come from the route
+ * table; no schema is loaded, because the server has checked what it sends.
+ */
+import type { ResponseBody, RequestBody, Run, RunEvent, RunSummary } from '../client/route-types.ts';
+import { defined } from '../base/defined.ts';
+
+export type { Run, RunEvent, RunSummary };
+export type RunNode = Run['nodes'][number];
+export type WorkflowDetail = ResponseBody<'getWorkflow'>;
+export type RunPage = ResponseBody<'listRuns'>;
+export type EventPage = ResponseBody<'listRunEvents'>;
+export type SignalBody = RequestBody<'sendSignal'>;
+
+export interface Session {
+  readonly id: string;
+  readonly subject: string;
+  readonly projectId: string;
+  readonly environment: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt: string;
+}
+
+/** An error response of the API, or a connection that failed (`status` 0). */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+  readonly code: string;
+  readonly recovery: string | undefined;
+  readonly correlationId: string | undefined;
+
+  constructor(status: number, body: { code: string; message: string; recovery?: string; correlationId?: string }) {
+    super(body.message);
+    this.status = status;
+    this.code = body.code;
+    this.recovery = body.recovery;
+    this.correlationId = body.correlationId;
+  }
+}
+
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+interface Call {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+const field = (body: unknown, name: string): string | undefined =>
+  typeof body === 'object' && body !== null ? text(Reflect.get(body, name)) : undefined;
+
+/** Paths are relative to the root of the stage, which the page's `<base>` names. */
+async function call(path: string, { method = 'GET', query = {}, body, idempotencyKey, signal }: Call = {}): Promise<unknown> {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  const headers = defined({
+    'Content-Type': body === undefined ? undefined : 'application/json',
+    'Idempotency-Key': idempotencyKey,
+  });
+  let response: Response;
+  try {
+    response = await fetch(`v1/${path}${search.size === 0 ? '' : `?${search.toString()}`}`, {
+      method,
+      headers,
+      ...defined({ body: body === undefined ? undefined : JSON.stringify(body), signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError(0, {
+      code: 'unreachable',
+      message: 'The service did not respond.',
+      recovery: 'Check the connection. The page tries again by itself.',
+    });
+  }
+  const received: unknown = response.status === 204 ? undefined : await response.json().catch(() => undefined);
+  if (response.ok) return received;
+  throw new ApiError(response.status, {
+    code: field(received, 'code') ?? `http_${response.status}`,
+    message: field(received, 'message') ?? `The service responded with status ${response.status}.`,
+    ...defined({ recovery: field(received, 'recovery'), correlationId: field(received, 'correlationId') }),
+  });
+}
+
+/** The one place that gives a response its type: the route table defines both sides. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server's schemas have checked the response
+const ask = async <Result>(path: string, options?: Call): Promise<Result> => (await call(path, options)) as Result;
+
+const segment = encodeURIComponent;
+
+export const api = {
+  session: (signal: AbortSignal): Promise<Session> => ask('session', { signal }),
+  signInByLink: (link: string): Promise<Session> => ask('sessions/exchange', { method: 'POST', body: { link } }),
+  signInByKey: (key: string): Promise<Session> => ask('sessions', { method: 'POST', body: { key } }),
+  signOut: (): Promise<void> => ask('session', { method: 'DELETE' }),
+  runs: (query: Query, signal: AbortSignal): Promise<RunPage> => ask('runs', { query, signal }),
+  run: (runId: string, query: Query, signal: AbortSignal): Promise<Run> => ask(`runs/${segment(runId)}`, { query, signal }),
+  events: (runId: string, query: Query, signal: AbortSignal): Promise<EventPage> =>
+    ask(`runs/${segment(runId)}/events`, { query, signal }),
+  workflow: (name: string, version: number, signal: AbortSignal): Promise<WorkflowDetail> =>
+    ask(`workflows/${segment(name)}`, { query: { version }, signal }),
+  cancel: (runId: string, reason: string): Promise<unknown> =>
+    ask(`runs/${segment(runId)}/cancel`, { method: 'POST', body: reason === '' ? {} : { reason } }),
+  rerun: (runId: string, body: RequestBody<'rerunRun'>, idempotencyKey: string): Promise<{ readonly runId: string }> =>
+    ask(`runs/${segment(runId)}/rerun`, { method: 'POST', body, idempotencyKey }),
+  wake: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
+    ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds } }),
+  sendSignal: (body: SignalBody): Promise<unknown> => ask('signals', { method: 'POST', body }),
+};

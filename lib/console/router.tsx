@@ -1,0 +1,75 @@
+/** Routes of the console below `<stage>/console`. The address has all state that a reader would want to share. */
+import { type AnchorHTMLAttributes, type ReactNode, useSyncExternalStore } from 'react';
+
+/** The path of the stage, with a slash at the end: the page's `<base>` leads there. */
+const root = new URL(document.baseURI).pathname;
+const prefix = `${root}console`;
+
+const listeners = new Set<() => void>();
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  addEventListener('popstate', listener);
+  return () => {
+    listeners.delete(listener);
+    removeEventListener('popstate', listener);
+  };
+};
+
+const addressOf = (path: string): string => `${prefix}${path}`;
+
+export function go(path: string, how: 'push' | 'replace' = 'push'): void {
+  if (how === 'push') history.pushState(null, '', addressOf(path));
+  else history.replaceState(null, '', addressOf(path));
+  for (const listener of listeners) listener();
+}
+
+/** The segments of the path below the console, decoded. */
+export function usePath(): readonly string[] {
+  const path = useSyncExternalStore(subscribe, () => location.pathname);
+  return path
+    .slice(prefix.length)
+    .split('/')
+    .filter((each) => each !== '')
+    .map(decoded);
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+export function useSearch(): URLSearchParams {
+  return new URLSearchParams(useSyncExternalStore(subscribe, () => location.search));
+}
+
+/** Replaces the given parameters; undefined removes one. */
+export function setSearch(change: Readonly<Record<string, string | undefined>>): void {
+  const search = new URLSearchParams(location.search);
+  for (const [name, value] of Object.entries(change))
+    if (value === undefined || value === '') search.delete(name);
+    else search.set(name, value);
+  const path = location.pathname.slice(prefix.length);
+  go(`${path}${search.size === 0 ? '' : `?${search.toString()}`}`, 'replace');
+}
+
+interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
+  readonly to: string;
+  readonly children: ReactNode;
+}
+
+export const Link = ({ to, children, ...rest }: LinkProps): ReactNode => (
+  <a
+    {...rest}
+    href={addressOf(to)}
+    onClick={(event) => {
+      if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+      event.preventDefault();
+      go(to);
+    }}
+  >
+    {children}
+  </a>
+);

@@ -1,0 +1,92 @@
+/** What a person can do with a node: send the signal for which it waits, wake it, or run again from it. */
+import { type ReactNode, useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { type Run, type RunNode, api } from '../api.ts';
+import { Dialog } from '../primitives/dialog.tsx';
+import { formJson } from '../primitives/form-text.ts';
+import { isOpenRun } from '../runs/open-run.ts';
+import { RerunDialog } from './rerun-dialog.tsx';
+
+interface NodeActionsProps {
+  readonly run: Run;
+  readonly nodeId: string;
+  /** undefined: the run has not reached it */
+  readonly node: RunNode | undefined;
+}
+
+export function NodeActions({ run, nodeId, node }: NodeActionsProps): ReactNode {
+  const queries = useQueryClient();
+  const [open, setOpen] = useState<'rerun' | 'signal' | 'wake' | undefined>();
+  const close = (): void => setOpen(undefined);
+  const read = (): Promise<void> => queries.invalidateQueries({ queryKey: ['run', run.runId] });
+  const { waitingFor } = node ?? {};
+  const canWake = node?.wakeAt !== undefined && node.status === 'waiting' && waitingFor === undefined;
+  const canRerun = !isOpenRun(run) && node !== undefined && node.iteration === undefined && run.workflowVersion !== null;
+  if (waitingFor === undefined && !canWake && !canRerun) return null;
+  return (
+    <span className="actions">
+      {waitingFor === undefined ? null : (
+        <button type="button" className="primary" onClick={() => setOpen('signal')}>
+          Send signal…
+        </button>
+      )}
+      {canWake ? (
+        <button type="button" onClick={() => setOpen('wake')}>
+          Wake now…
+        </button>
+      ) : null}
+      {canRerun ? (
+        <button type="button" onClick={() => setOpen('rerun')}>
+          Run again from here…
+        </button>
+      ) : null}
+      {open === 'rerun' ? <RerunDialog run={run} fromNode={nodeId} onClose={close} /> : null}
+      {open === 'wake' ? (
+        <Dialog
+          title={`Wake ${nodeId}?`}
+          action="Wake it"
+          onClose={close}
+          onConfirm={async () => {
+            await api.wake(run.runId, [nodeId]);
+            await read();
+          }}
+        >
+          <p>The node ends its sleep now, and the run continues.</p>
+        </Dialog>
+      ) : null}
+      {open === 'signal' && waitingFor !== undefined ? (
+        <SignalDialog waitingFor={waitingFor} onSent={read} onClose={close} />
+      ) : null}
+    </span>
+  );
+}
+
+interface SignalDialogProps {
+  readonly waitingFor: NonNullable<RunNode['waitingFor']>;
+  readonly onSent: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+function SignalDialog({ waitingFor: { signal, correlation }, onSent, onClose }: SignalDialogProps): ReactNode {
+  // One id for the dialog: a signal that is sent again after a lost response counts once.
+  const [signalId] = useState(() => crypto.randomUUID());
+  return (
+    <Dialog
+      title={`Send the signal ${signal}`}
+      action="Send"
+      onClose={onClose}
+      onConfirm={async (form) => {
+        await api.sendSignal({ name: signal, correlation, signalId, payload: formJson(form, 'payload') });
+        await onSent();
+      }}
+    >
+      <p>
+        It continues the run that waits for the correlation <code>{correlation}</code>.
+      </p>
+      <label>
+        Payload, as JSON
+        <textarea name="payload" rows={6} defaultValue="{}" spellCheck={false} />
+      </label>
+    </Dialog>
+  );
+}

@@ -1,0 +1,43 @@
+/** The input and the output of a run, and the outputs of its nodes. */
+import { type ReactNode, useState } from 'react';
+import type { Run } from '../api.ts';
+import { JsonTree } from '../primitives/json-tree.tsx';
+import { isOpenRun } from '../runs/open-run.ts';
+
+export function RunData({ run }: { readonly run: Run }): ReactNode {
+  const [hasNodes, setHasNodes] = useState(false);
+  return (
+    <div className="columns">
+      <section className="card">
+        <h2>Input</h2>
+        <Value value={run.input} omitted={run.inputOmitted} />
+      </section>
+      <section className="card">
+        <h2>Output</h2>
+        {isOpenRun(run) ? (
+          <p className="dim">The run has not ended.</p>
+        ) : (
+          <Value value={run.output} omitted={run.outputOmitted} />
+        )}
+      </section>
+      <section className="card wide">
+        <h2>Outputs of nodes</h2>
+        <button type="button" onClick={() => setHasNodes(!hasNodes)} aria-expanded={hasNodes}>
+          {hasNodes ? 'Hide' : 'Show'}
+        </button>
+        {hasNodes ? <JsonTree value={Object.fromEntries(run.nodes.map(({ nodeId, output }) => [nodeId, output]))} /> : null}
+      </section>
+    </div>
+  );
+}
+
+interface ValueProps {
+  readonly value: unknown;
+  readonly omitted: { readonly bytes: number } | undefined;
+}
+
+export const Value = ({ value, omitted }: ValueProps): ReactNode => {
+  if (omitted !== undefined)
+    return <p className="dim">{omitted.bytes.toLocaleString()} bytes: too large for a response of the API.</p>;
+  return value === undefined ? <p className="dim">None.</p> : <JsonTree value={value} />;
+};

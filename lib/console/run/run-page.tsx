@@ -1,0 +1,120 @@
+/** A run: why it waits or failed, its graph or steps, its waterfall, events and data, and what a person can do about it. */
+import { type KeyboardEvent, type ReactNode, Suspense, lazy } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type Run, api } from '../api.ts';
+import { ErrorText } from '../primitives/error-text.tsx';
+import { Loading } from '../primitives/loading.tsx';
+import { setSearch, useSearch } from '../router.tsx';
+import { isOpenRun } from '../runs/open-run.ts';
+import { EventList } from './event-list.tsx';
+import { NodePanel } from './node-panel.tsx';
+import { RunData } from './run-data.tsx';
+import { type RunEvents, useRunEvents } from './run-events.ts';
+import { RunHead } from './run-head.tsx';
+import { Waterfall } from './waterfall.tsx';
+
+const RunGraph = lazy(() => import('./run-graph.tsx').then(({ RunGraph: component }) => ({ default: component })));
+
+const tabs = ['Graph', 'Waterfall', 'Events', 'Data'] as const;
+type Tab = (typeof tabs)[number];
+
+export function RunView({ runId }: { readonly runId: string }): ReactNode {
+  const queries = useQueryClient();
+  const run = useQuery({
+    queryKey: ['run', runId, 'all'],
+    queryFn: ({ signal }) => api.run(runId, {}, signal),
+    // The event stream says when something changed; this finds what a broken stream missed.
+    refetchInterval: (query) => (query.state.data === undefined || isOpenRun(query.state.data) ? 10_000 : false),
+  });
+  const events = useRunEvents(runId, () => void queries.invalidateQueries({ queryKey: ['run', runId] }));
+  if (run.data !== undefined) return <RunContent run={run.data} events={events} />;
+  return run.error === null ? <Loading /> : <ErrorText error={run.error} onRetry={() => void run.refetch()} />;
+}
+
+function RunContent({ run, events }: { readonly run: Run; readonly events: RunEvents }): ReactNode {
+  const search = useSearch();
+  const shown = run.workflowVersion === null ? tabs.filter((each) => each !== 'Graph') : tabs;
+  const tab = shown.find((each) => each.toLowerCase() === search.get('tab')) ?? shown[0] ?? 'Data';
+  const node = search.get('node') ?? undefined;
+  const iteration = search.get('iteration') ?? undefined;
+  const select = (nodeId: string, inIteration?: string): void => setSearch({ node: nodeId, iteration: inIteration });
+  return (
+    <article aria-labelledby="run-title">
+      <RunHead run={run} />
+      <div className={node === undefined ? 'split' : 'split open'}>
+        <div className="main">
+          <Tabs shown={shown} tab={tab} events={events.events.length} />
+          <div role="tabpanel" id="view" aria-labelledby={`tab-${tab}`}>
+            <View tab={tab} run={run} events={events} node={node} onSelect={select} />
+          </div>
+        </div>
+        {node === undefined ? null : (
+          <NodePanel
+            run={run}
+            nodeId={node}
+            iteration={iteration}
+            events={events.events}
+            onClose={() => setSearch({ node: undefined, iteration: undefined })}
+          />
+        )}
+      </div>
+    </article>
+  );
+}
+
+const steps: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 };
+
+interface TabsProps {
+  readonly shown: readonly Tab[];
+  readonly tab: Tab;
+  readonly events: number;
+}
+
+function Tabs({ shown, tab, events }: TabsProps): ReactNode {
+  const move = ({ key }: KeyboardEvent): void => {
+    const step = steps[key];
+    const next = step === undefined ? undefined : shown[(shown.indexOf(tab) + step + shown.length) % shown.length];
+    if (next === undefined) return;
+    setSearch({ tab: next.toLowerCase() });
+    document.getElementById(`tab-${next}`)?.focus();
+  };
+  return (
+    <div role="tablist" aria-label="Views of the run">
+      {shown.map((each) => (
+        <button
+          key={each}
+          type="button"
+          role="tab"
+          id={`tab-${each}`}
+          aria-controls="view"
+          aria-selected={each === tab}
+          tabIndex={each === tab ? 0 : -1}
+          onClick={() => setSearch({ tab: each.toLowerCase() })}
+          onKeyDown={move}
+        >
+          {each}
+          {each === 'Events' ? <span className="count">{events}</span> : null}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface ViewProps {
+  readonly tab: Tab;
+  readonly run: Run;
+  readonly events: RunEvents;
+  readonly node: string | undefined;
+  readonly onSelect: (nodeId: string, iteration?: string) => void;
+}
+
+function View({ tab, run, events, node, onSelect }: ViewProps): ReactNode {
+  if (tab === 'Graph')
+    return (
+      <Suspense fallback={<Loading />}>
+        <RunGraph run={run} selected={node} onSelect={onSelect} />
+      </Suspense>
+    );
+  if (tab === 'Waterfall') return <Waterfall run={run} events={events} onSelect={onSelect} />;
+  return tab === 'Events' ? <EventList events={events} /> : <RunData run={run} />;
+}

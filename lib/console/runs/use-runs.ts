@@ -1,0 +1,36 @@
+/** The pages of the list of runs, by the filters of the address. It is read again every three seconds while the page is visible. */
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { defined } from '../../base/defined.ts';
+import { type RunPage, api } from '../api.ts';
+
+const pollMs = 3_000;
+const pageSize = 50;
+const hourMs = 3_600_000;
+
+const textOf = (search: URLSearchParams, name: string): string | undefined => search.get(name) ?? undefined;
+
+const createdAfter = (hours: string | undefined): string | undefined => {
+  const count = Number(hours);
+  return hours === undefined || Number.isNaN(count) ? undefined : new Date(Date.now() - count * hourMs).toISOString();
+};
+
+export function useRuns(search: URLSearchParams) {
+  const given = (name: string): string | undefined => textOf(search, name);
+  const filters = defined({
+    status: given('status'),
+    attention: given('attention'),
+    workflowName: given('workflow'),
+    includeChildren: given('children'),
+  });
+  const hours = given('hours');
+  const first: string | undefined = undefined;
+  return useInfiniteQuery({
+    queryKey: ['runs', filters, hours],
+    initialPageParam: first,
+    queryFn: ({ pageParam, signal }: { pageParam: string | undefined; signal: AbortSignal }) =>
+      api.runs({ ...filters, ...defined({ cursor: pageParam, createdAfter: createdAfter(hours) }), limit: pageSize }, signal),
+    getNextPageParam: ({ cursor }: RunPage) => cursor ?? undefined,
+    placeholderData: keepPreviousData,
+    refetchInterval: pollMs,
+  });
+}

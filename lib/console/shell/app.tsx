@@ -1,0 +1,104 @@
+/** The frame of all pages: who is signed in, where to go, and the page of the address. */
+import { type ReactNode, Suspense, lazy, useEffect, useState } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { ApiError, type Session, api } from '../api.ts';
+import { ErrorText } from '../primitives/error-text.tsx';
+import { Loading } from '../primitives/loading.tsx';
+import { Link, usePath } from '../router.tsx';
+import { Attention } from '../runs/attention.tsx';
+import { RunList } from '../runs/run-list.tsx';
+import { Header } from './header.tsx';
+import { ReplaceSession } from './replace-session.tsx';
+import { SignIn } from './sign-in.tsx';
+import { takeLink } from './take-link.ts';
+
+const RunView = lazy(() => import('../run/run-page.tsx').then(({ RunView: component }) => ({ default: component })));
+
+/** A sign-in link works once, so it is taken from the address before anything else. */
+const link = takeLink();
+
+const isSignedOut = (error: unknown): boolean => error instanceof ApiError && [401, 403].includes(error.status);
+
+/**
+ * A link signs in only a browser that has no session. Otherwise another person's link could replace the session unnoticed, and what
+ * its reader does next would happen in the project of that person.
+ */
+async function readSession(signal: AbortSignal): Promise<Session> {
+  try {
+    return await api.session(signal);
+  } catch (error) {
+    const secret = isSignedOut(error) ? link.take() : undefined;
+    if (secret === undefined) throw error;
+    return api.signInByLink(secret);
+  }
+}
+
+export function App(): ReactNode {
+  const queries = useQueryClient();
+  const [isLinkPending, setLinkPending] = useState(() => link.isPending());
+  const session = useQuery({
+    queryKey: ['session'],
+    queryFn: ({ signal }) => readSession(signal),
+    staleTime: 60_000,
+    retry: (failures, error) => failures < 3 && !isSignedOut(error),
+  });
+  const signedIn = (fresh: Session): void => {
+    queries.setQueryData(['session'], fresh);
+    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+  };
+  if (session.data === undefined && session.isPending) return <Centered>{<Loading />}</Centered>;
+  if (session.data === undefined || isSignedOut(session.error))
+    return (
+      <Centered>
+        {isSignedOut(session.error) ? (
+          <SignIn reason={session.error} onSignedIn={signedIn} />
+        ) : (
+          <ErrorText error={session.error} onRetry={() => void session.refetch()} />
+        )}
+      </Centered>
+    );
+  if (isLinkPending && link.isPending())
+    return (
+      <Centered>
+        <ReplaceSession
+          session={session.data}
+          link={link}
+          onDone={(fresh) => {
+            setLinkPending(false);
+            if (fresh !== undefined) signedIn(fresh);
+          }}
+        />
+      </Centered>
+    );
+  return (
+    <>
+      <Header session={session.data} onSignedOut={() => void queries.resetQueries({ queryKey: ['session'] })} />
+      <main id="page" tabIndex={-1}>
+        <Suspense fallback={<Loading />}>
+          <Page />
+        </Suspense>
+      </main>
+    </>
+  );
+}
+
+const Centered = ({ children }: { readonly children: ReactNode }): ReactNode => <main className="center">{children}</main>;
+
+const titles: Readonly<Record<string, string>> = { runs: 'Runs', attention: 'Attention' };
+
+function Page(): ReactNode {
+  const [area = 'runs', id] = usePath();
+  useEffect(() => {
+    document.title = `${id ?? titles[area] ?? 'Console'} · Stepwell`;
+  }, [area, id]);
+  if (area === 'runs') return id === undefined ? <RunList /> : <RunView key={id} runId={id} />;
+  if (area === 'attention' && id === undefined) return <Attention />;
+  return (
+    <section className="empty">
+      <h1>There is no such page</h1>
+      <p>
+        <Link to="/runs">Go to the runs</Link>
+      </p>
+    </section>
+  );
+}

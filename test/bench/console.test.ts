@@ -1,0 +1,13 @@
+/** What a browser loads before the console shows something. */
+import { expect, test } from 'vitest';
+import { measureConsole } from '../../scripts/build-console.ts';
+
+const kilobyte = 1_024;
+
+test('the first script has at most 110 KB with gzip, and the style at most 12', async () => {
+  const { script, style } = await measureConsole();
+  expect(script).toBeGreaterThan(40 * kilobyte);
+  expect(script).toBeLessThanOrEqual(110 * kilobyte);
+  expect(style).toBeGreaterThan(1 * kilobyte);
+  expect(style).toBeLessThanOrEqual(12 * kilobyte);
+});
