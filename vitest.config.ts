@@ -34,8 +34,8 @@ const together = { isolate: false, setupFiles: './test/nothing-left-behind.ts' }
 /** They run the whole product as those of `test/e2e` do, and so have its synthesis from there. */
 const onTheProduct = [
   'test/scripts/{build-packages,trial}.deep.test.ts',
-  'test/bench/golden-{counts,devkit,loops}.test.ts',
-  'test/bench/golden-{counts,devkit,lists,loops}.deep.test.ts',
+  'test/bench/golden-counts.test.ts',
+  'test/bench/golden-{counts,devkit,lists,loops,short-loops}.deep.test.ts',
   'test/bench/peers.deep.test.ts',
 ];
 const withoutThose = { exclude: onTheProduct };

@@ -28,7 +28,7 @@ export const longFiles: readonly string[] = [
   'test/bench/golden-lists.deep.test.ts',
   'test/e2e/stored-settings.test.ts',
   'test/e2e/sockets.test.ts',
-  'test/bench/golden-loops.test.ts',
+  'test/bench/golden-devkit.deep.test.ts',
   'test/simulation/planted-bugs/planted-bugs.deep.test.ts',
   'test/simulation/crash-matrix-1.deep.test.ts',
   'test/simulation/crash-matrix-2.deep.test.ts',

@@ -115,6 +115,7 @@ test.each(rotatingItem(sdkVersions))('an app of workflow %s survives the end of 
 
   const plain = `RUN=${(await paste(startPlain, 'echo "$RUN"')).trim()}`;
   await expect.poll(() => paste(plain, explain), { timeout: 60_000 }).toMatch(/^Node \S+ \(hook\) waits for /);
-  const printed = await paste(variables, plain, finishPlain);
-  expect(JSON.parse(printed)).toEqual({ item: 'coffee', price: 60, receipt: 'receipt-60-2', by: 'ada' });
+  const [resume = '', read = ''] = finishPlain.split('\n');
+  expect(await paste(variables, plain, resume)).toMatch(/^Hook hook_\w+ of wrun_\w+ is resumed\.$/m);
+  expect(JSON.parse(await paste(plain, read))).toEqual({ item: 'coffee', price: 60, receipt: 'receipt-60-2', by: 'ada' });
 });

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { type LocalStart, freshFolder, startLocal } from './local-start.ts';
+import { type LocalStart, preparedFolder, startLocal } from './local-start.ts';
 
 const planted = 'planted-7c4a8d09ca3762af61e5';
-const directory = freshFolder();
+const directory = preparedFolder();
 let local: LocalStart;
 beforeAll(async () => {
   writeFileSync(join(directory, 'secrets.json'), JSON.stringify({ token: planted }), { mode: 0o600 });

@@ -340,6 +340,7 @@ it('the command line brings the worker, which needs no package beside it', async
   const values = {
     STEPWELL_CODE_VARIABLES: '{}',
     STEPWELL_CODE_ROLE_ARN: '',
+    STEPWELL_ENCRYPTS_RUNS: 'false',
     STEPWELL_RETENTION_DAYS: '30',
     STEPWELL_METRICS: 'false',
   };

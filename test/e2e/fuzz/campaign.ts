@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { packedDeployment } from '../../artifact/packed.ts';
 import { readDocument } from './document.ts';
 import { type FuzzResponse, violationOf } from './check-response.ts';
-import { type RequestBodies, type FuzzRequest, type ExistingIds, confirmsName, requestsOf } from './requests.ts';
+import { type RequestBodies, type FuzzRequest, type ExistingIds, confirmsName, newLink, requestsOf } from './requests.ts';
 
 /** A client of an installation. */
 export interface FuzzTarget {
@@ -44,16 +44,18 @@ const made = z.looseObject({ runId: z.string().optional(), keyId: z.string().opt
 
 const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
   let asked = 0;
-  const send = async (method: string, target: string, body?: string | Uint8Array, contentType = 'application/json') => {
+  const request = async (method: string, target: string, body?: string | Uint8Array, contentType = 'application/json') => {
     const headers = [
       ['Authorization', `Bearer ${door.apiKey}`],
       ['Content-Type', contentType],
       ['Idempotency-Key', `furnish-${(asked += 1)}`],
+      ['Sec-Fetch-Site', 'same-origin'],
     ] as const;
-    const { status, text } = await door.send({ method, target, headers, body, operationId: '' });
-    if (status >= 300) throw new Error(`${method} ${target}: ${status} ${text}`);
-    return made.parse(JSON.parse(text));
+    const response = await door.send({ method, target, headers, body, operationId: '' });
+    if (response.status >= 300) throw new Error(`${method} ${target}: ${response.status} ${response.text}`);
+    return response;
   };
+  const send = async (...given: Parameters<typeof request>) => made.parse(JSON.parse((await request(...given)).text));
   const numbers = Array.from({ length: pieces }, (_, at) => at);
   const names = numbers.map((at) => `flow-${at}`);
   // They have no schedules, so they can be deleted.
@@ -88,6 +90,11 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
     codeRuns.push((await send('POST', '/v1/runs', body)).runId ?? '');
   }
   const worldRuns = await furnishWorld(send);
+  const cookies: string[] = [];
+  for (let session = 0; session < pieces; session += 1) {
+    const { headers } = await request('POST', '/v1/sessions', JSON.stringify({ key: door.apiKey }));
+    cookies.push(String(headers['set-cookie'] ?? headers['Set-Cookie']).split(';')[0] ?? '');
+  }
   for (const list of ['runs', 'workflows', 'keys', 'audit', 'deployments']) {
     cursors?.push((await send('GET', `/v1/${list}?limit=2`)).cursor ?? '');
   }
@@ -102,22 +109,32 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
     cursor: cursors ?? [],
     codeRun: codeRuns,
     worldRun: worldRuns,
+    'getWorldRun.runId': worldRuns,
+    'getWorldHookByToken.token': worldRuns.map(tokenOf),
+    cookie: cookies,
     provider: ['git', 'jobs', 'paid'],
   };
 };
 
+const tokenOf = (runId: string): string => `token-${runId}`;
 const application = { baseUrl: 'https://app.example.com' };
 const bytes = { $bytes: 'ZGV2bFsxXQ==' };
 const firstStep = { eventType: 'step_created', correlationId: 'step_1', eventData: { stepName: 'step//./a//b', input: bytes } };
 
-/** Runs of the Workflow DevKit, each with a step. */
+const hookOf = (runId: string) => ({
+  eventType: 'hook_created',
+  correlationId: 'hook_1',
+  eventData: { token: tokenOf(runId) },
+});
+
+/** Runs of the Workflow DevKit, each with a step and a hook. */
 async function furnishWorld(send: (method: string, target: string, body: string) => Promise<object>): Promise<string[]> {
   const app = z.object({ deploymentId: z.string() });
   const { deploymentId } = app.parse(await send('POST', '/v1/world/apps', JSON.stringify(application)));
   const eventData = { deploymentId, workflowName: 'workflow//./a//b', input: bytes };
   const runs = Array.from({ length: pieces / 4 }, () => `wrun_${ulid()}`);
   for (const runId of runs)
-    for (const data of [{ eventType: 'run_created', specVersion: 5, eventData }, firstStep])
+    for (const data of [{ eventType: 'run_created', specVersion: 5, eventData }, firstStep, hookOf(runId)])
       await send('POST', '/v1/world/events/create', JSON.stringify({ runId, data }));
   return runs;
 }
@@ -144,14 +161,17 @@ const worldBodies = (runIds: readonly string[]): RequestBodies => {
     listWorldSteps: fc.record({ runId }),
     writeWorldStream: fc.record({ ...stream, chunks: fc.array(fc.string(), { minLength: 1, maxLength: 3 }) }),
     closeWorldStream: fc.record(stream),
+    resumeHook: fc.record({ token: runId.map(tokenOf), payload: fc.jsonValue() }),
   };
 };
 
-const bodiesFor = (known: ExistingIds): RequestBodies => {
+const bodiesFor = (known: ExistingIds, apiKey: string): RequestBodies => {
   const graphs = fc.constantFrom(graph(), graph(60));
   const names = fc.constantFrom(...(known['name'] ?? []));
   return {
     ...worldBodies(known['worldRun'] ?? []),
+    createSession: fc.constant({ key: apiKey }),
+    exchangeSessionLink: fc.constant({ link: newLink }),
     createWorkflow: fc.tuple(fc.uuid(), graphs).map(([id, one]) => ({ name: `made-${id}`, ...one })),
     publishVersion: graphs,
     validateWorkflow: graphs,
@@ -179,7 +199,7 @@ export const campaign = async (door: FuzzTarget, seed: number, count: number): P
   const described = await door.send({ method: 'GET', target: '/v1/openapi.json', headers: [], body: undefined, operationId: '' });
   const document = readDocument(JSON.parse(described.text));
   const madeAt = performance.now();
-  const requests = fc.sample(requestsOf(document, known, bodiesFor(known), door.apiKey), { seed, numRuns: count });
+  const requests = fc.sample(requestsOf(document, known, bodiesFor(known, door.apiKey), door.apiKey), { seed, numRuns: count });
 
   const statuses = new Map<number, number>();
   const answeredWell = new Set<string>();
@@ -189,8 +209,9 @@ export const campaign = async (door: FuzzTarget, seed: number, count: number): P
   let next = 0;
   const sender = async (): Promise<void> => {
     for (let at = next++; at < requests.length; at = next++) {
-      const request = requests[at];
-      if (request === undefined) return;
+      const planned = requests[at];
+      if (planned === undefined) return;
+      const request = await withNewLink(door, planned);
       const answer = await door.send(request);
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
       if (answer.status < 300) answeredWell.add(request.operationId);
@@ -211,6 +232,18 @@ export const campaign = async (door: FuzzTarget, seed: number, count: number): P
   const neverSucceeded = document.operations.map(({ operationId }) => operationId).filter((id) => !answeredWell.has(id));
   return { violations, succeeded, neverSucceeded };
 };
+
+const linkShape = z.object({ link: z.string() });
+
+async function withNewLink(door: FuzzTarget, request: FuzzRequest): Promise<FuzzRequest> {
+  const { body } = request;
+  if (typeof body !== 'string' || !body.includes(newLink)) return request;
+  const headers = [['Authorization', `Bearer ${door.apiKey}`]] as const;
+  const target = '/v1/sessions/links';
+  const { text } = await door.send({ method: 'POST', target, headers, body: undefined, operationId: 'createSessionLink' });
+  const { data } = linkShape.safeParse(JSON.parse(text));
+  return { ...request, body: body.replaceAll(newLink, data?.link ?? '') };
+}
 
 /** The request without the key, shortened. */
 const shown = ({ method, target, headers, body }: FuzzRequest): string =>

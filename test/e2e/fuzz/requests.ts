@@ -23,6 +23,11 @@ export type RequestBodies = Readonly<Record<string, fc.Arbitrary<unknown>>>;
 
 /** A placeholder in a body for the path's id. */
 export const confirmsName = '{the name in the path}';
+/** A placeholder in a body for a new link, which works once and for a minute. */
+export const newLink = '{a new link}';
+
+/** Requests of a browser. A session ends with the request that signs out, so there are several. */
+const ofBrowsers: ReadonlySet<string> = new Set(['exchangeSessionLink', 'createSession', 'getSession', 'deleteSession']);
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'SEARCH'];
 const tricks = [
@@ -70,6 +75,9 @@ const headerNames = [
   ...inherited,
 ];
 
+/** An existing id, mostly. Those of an operation come before those of the name. */
+type KnownOr = (name: string, schema: Schema, operationId?: string) => fc.Arbitrary<unknown>;
+
 /** A rare request: with filters that match nothing it reads a year of days. */
 const slow = ['listAudit'];
 
@@ -79,8 +87,8 @@ export const requestsOf = (
   bodies: RequestBodies,
   apiKey: string,
 ): fc.Arbitrary<FuzzRequest> => {
-  const knownOr = (name: string, schema: Schema): fc.Arbitrary<unknown> => {
-    const there = known[name] ?? [];
+  const knownOr: KnownOr = (name, schema, operationId) => {
+    const there = known[`${operationId}.${name}`] ?? known[name] ?? [];
     const made = matchingValue(document, schema);
     return there.length === 0
       ? made
@@ -141,7 +149,7 @@ const spoiled = ([request, at, value]: [FuzzRequest, number, unknown]): FuzzRequ
 const goodRequest = (
   document: ApiDocument,
   operation: Operation,
-  knownOr: (name: string, schema: Schema) => fc.Arbitrary<unknown>,
+  knownOr: KnownOr,
   bodies: RequestBodies,
   apiKey: string,
 ): fc.Arbitrary<FuzzRequest> => {
@@ -150,11 +158,12 @@ const goodRequest = (
   const body = json === undefined ? fc.constant(undefined) : (bodies[operationId] ?? bodyOf(document, json, knownOr));
   const values = fc.tuple(
     ...parameters.map((parameter) =>
-      fc.tuple(fc.constant(parameter), knownOr(parameter.name, parameter.schema), fc.integer({ min: 0, max: 3 })),
+      fc.tuple(fc.constant(parameter), knownOr(parameter.name, parameter.schema, operationId), fc.integer({ min: 0, max: 3 })),
     ),
   );
   const idempotencyKey = fc.tuple(fc.integer({ min: 0, max: 9 }), fc.uuid()).map(([one, fresh]) => (one === 0 ? 'again' : fresh));
-  return fc.tuple(values, body, idempotencyKey).map(([given, content, key]) => {
+  const cookies = ofBrowsers.has(operationId) ? knownOr('cookie', { type: 'string' }, operationId) : fc.constant(undefined);
+  return fc.tuple(values, body, idempotencyKey, cookies).map(([given, content, key, cookie]) => {
     let target = path;
     const named = given.find(([parameter]) => parameter.in === 'path')?.[1];
     const query: (readonly [string, string])[] = [];
@@ -169,6 +178,12 @@ const goodRequest = (
         ['Authorization', `Bearer ${apiKey}`],
         ['Content-Type', 'application/json'],
         ['Idempotency-Key', key],
+        ...(typeof cookie !== 'string'
+          ? []
+          : ([
+              ['Sec-Fetch-Site', 'same-origin'],
+              ['Cookie', cookie.replaceAll(/[^\x21-\x7e]/g, '')],
+            ] as const)),
       ],
       body: content === undefined ? undefined : JSON.stringify(content).replaceAll(confirmsName, String(named)),
       operationId,
@@ -177,7 +192,7 @@ const goodRequest = (
 };
 
 /** A value of the schema, with ids of existing objects. */
-const bodyOf = (document: ApiDocument, schema: Schema, knownOr: (name: string, schema: Schema) => fc.Arbitrary<unknown>) => {
+const bodyOf = (document: ApiDocument, schema: Schema, knownOr: KnownOr) => {
   const { properties = {}, required = [] } = document.resolve(schema);
   const named = Object.fromEntries(
     Object.entries(properties).map(([name, member]) => [
