@@ -3,8 +3,9 @@
  * the routes of the build, and the World sends its messages there. It is copied into the folder of the app.
  * Arguments: how many steps, how many runs. It prints the milliseconds of each run, in JSON.
  */
-import { copyFileSync, existsSync } from 'node:fs';
+import { copyFileSync, existsSync, realpathSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
@@ -40,6 +41,11 @@ const server = createServer((request, response) => {
 await new Promise((resolve) => server.listen(0, 'localhost', () => resolve(undefined)));
 process.env['PORT'] = String(server.address().port);
 
+// The World is a dependency of the SDK, and not of the app.
+const sdk = join(process.cwd(), 'node_modules', 'workflow', 'package.json');
+const worldModule = await import(pathToFileURL(createRequire(realpathSync(sdk)).resolve('@workflow/world-local')).href);
+const { setWorld } = await import('workflow/runtime');
+setWorld((worldModule.createLocalWorld ?? worldModule.createWorld)());
 const { start } = await import('workflow/api');
 /** @param {number} count */
 const runOf = async (count) => {
