@@ -20,14 +20,14 @@ afterAll(async () => {
 });
 
 const runShape = z.object({ runId: z.string() });
-const start = async (workflow: { readonly name: string }, input: unknown): Promise<string> => {
+const start = async (workflow: { readonly name: string }, input: unknown, key = workflow.name): Promise<string> => {
   const published = await local.call('POST', '/v1/workflows', workflow);
   if (published.status !== 409) expect([200, 201], JSON.stringify(published.body)).toContain(published.status);
   const started = await local.call(
     'POST',
     '/v1/runs',
     { workflowName: workflow.name, input },
-    { 'idempotency-key': workflow.name },
+    { 'idempotency-key': key },
   );
   expect([200, 201, 202], JSON.stringify(started.body)).toContain(started.status);
   return runShape.parse(started.body).runId;
@@ -120,6 +120,16 @@ test('a sleeping run is cancelled from its page, which shows it at once', async 
   await isReachable(page, 'run-cancelled');
 });
 
+test('a sleeping node is woken from the page of its run, which completes', async () => {
+  const { page } = watched;
+  const runId = await start(nap, {}, 'to be woken');
+  await page.goto(`${local.url}/console/runs/${runId}`);
+  const reason = page.getByRole('status').filter({ hasText: 'sleeps and wakes in' });
+  await reason.getByRole('button', { name: 'Wake now…' }).click();
+  await page.getByRole('dialog', { name: 'Wake pause?' }).getByRole('button', { name: 'Wake it' }).click();
+  await page.locator('.pill', { hasText: 'completed' }).waitFor();
+});
+
 test('a waiting run gets its signal from its page, and completes', async () => {
   const { page } = watched;
   await page.getByRole('link', { name: 'Runs' }).first().click();
@@ -146,9 +156,13 @@ test('a failed run runs again from a node, with another input', async () => {
   const reason = page.getByRole('status').filter({ hasText: 'the card ending in 4242 was declined' });
   await reason.getByRole('button', { name: 'Run again from here…' }).click();
   await isReachable(page, 'run-rerun');
-  await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: 'Input' }).fill('{"orderId": "order-18", "quantity": 4}');
+  await dialog.getByRole('button', { name: 'Start' }).click();
   await page.getByText('Rerun of').waitFor();
   await page.getByText('from charge').waitFor();
+  await page.getByRole('tab', { name: 'Data' }).click();
+  await page.getByText('"order-18"').first().waitFor();
 });
 
 test('a link does not replace a session unasked', async () => {

@@ -1,4 +1,4 @@
-/** The layout of a graph, what of a definition can be drawn, and which edges a run took. */
+/** The layout of a graph, the parts of a definition that can be drawn, and the edges that a run took. */
 import { describe, expect, test } from 'vitest';
 import { definitionGraph } from '../../lib/console/layout/definition-graph.ts';
 import { layered } from '../../lib/console/layout/layered.ts';

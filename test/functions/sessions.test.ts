@@ -199,7 +199,7 @@ describe('attacks on a link', () => {
     ['a sandboxed page', { Origin: 'null' }],
     ['a typed address', { 'Sec-Fetch-Site': 'none' }],
     ['no page', {}],
-  ])('a page of %s signs nobody in as somebody else', async (_name, headers) => {
+  ])('a page of %s cannot sign a user in to another session', async (_name, headers) => {
     const api = http();
     const key = await api.key(['admin']);
     const link = textIn(await api.call('POST', '/v1/sessions/links', { key }), 'link');
@@ -304,7 +304,7 @@ describe('attacks on a session', () => {
     expect(cookie).not.toBe('');
   });
 
-  test('signing in gives a new secret and ends the session that the browser had, also if somebody else planted it', async () => {
+  test('signing in gives a new secret and ends the session that the browser had, also one that an attacker set', async () => {
     const planted = await signedIn();
     const { api } = planted;
     const key = await api.key(['runs:read']);
@@ -320,7 +320,7 @@ describe('attacks on a session', () => {
     ['an empty secret', () => '__Host-stepwell='],
     ['quotes around it', (cookie: string) => cookie.replace(/=(.*)/, '="$1"')],
     ['9 KB of secret', () => `__Host-stepwell=ss_${'x'.repeat(9_000)}`],
-    ['a valid form that nobody has', () => `__Host-stepwell=ss_${'x'.repeat(43)}`],
+    ['a valid form of no session', () => `__Host-stepwell=ss_${'x'.repeat(43)}`],
   ])('%s: refused', async (_name, change) => {
     const { ask, cookie } = await signedIn();
     expect(outcome(await ask('GET', '/v1/runs', { Cookie: change(cookie) }))).toEqual([401, 'session_invalid']);

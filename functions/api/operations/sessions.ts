@@ -1,4 +1,4 @@
-/** The session routes. Only a page of this API signs in or out: the page of another site could sign a person in as somebody else. */
+/** The session routes. Only a page of this API signs in or out: a page of another site could sign a user in to the attacker's session. */
 import { randomBytes } from 'node:crypto';
 import { allows, linkPattern, newLink, newSession, parseKey, secretDigest } from '../../../lib/api/auth.ts';
 import { endedSessionCookie, isSameOrigin, readSessionCookie, sessionCookie } from '../../../lib/api/session-cookie.ts';

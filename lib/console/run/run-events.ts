@@ -31,7 +31,7 @@ export function useRunEvents(runId: string, onNews: () => void): RunEvents {
   return state.current;
 }
 
-/** Reads the pages, then follows the stream until the run ends or nobody looks. */
+/** Reads the pages, then follows the stream until the run ends or the page no longer shows it. */
 class EventReader {
   readonly #events: RunEvent[] = [];
   readonly #runId: string;
