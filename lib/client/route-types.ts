@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import { type OperationId, routes } from '../api/routes.ts';
 import type { runDelta } from '../api/schemas/runs.ts';
-import { deltaEventName } from '../engine/log/event-names.ts';
+import { deltaEventName, finalEventNames } from '../engine/log/event-names.ts';
 import { type TerminalStatus, terminalStatuses } from '../engine/log/head.ts';
 import type { Tolerant } from './tolerant-schema.ts';
 
@@ -53,5 +53,5 @@ export type EndedRun = Omit<Run, 'status'> & { readonly status: TerminalStatus }
 export const isEnded = (run: Run): run is EndedRun => terminalStatuses.some((status) => status === run.status);
 
 /** Event types that end a run. */
-const finalEventTypes: readonly RunEvent['type'][] = ['run.completed', 'run.failed', 'run.timed_out', 'run.cancelled'];
-export const isFinalEvent = ({ type }: RunEvent): boolean => finalEventTypes.includes(type);
+export const isFinalEvent = ({ type }: RunEvent): boolean => finalNames.has(type);
+const finalNames: ReadonlySet<string> = new Set(finalEventNames);

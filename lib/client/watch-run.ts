@@ -6,6 +6,7 @@ import { EventStreamParser, EventTooLong, type ServerSentEvent, type StreamPart 
 import { type RequestContext, correlationHeader, errorFromResponse, readRetryAfterMs } from './parse-response.ts';
 import { type CallOptions, resolvePath } from './send-request.ts';
 import { TransportComputeClientError } from './errors.ts';
+import { derivedEventKey } from './derived-event-key.ts';
 import { matchesSchema } from './tolerant-schema.ts';
 import type { ClientConfig } from './options.ts';
 import { type FailedAttempt, isRetryable, retryLimits } from './retry-policy.ts';
@@ -115,9 +116,8 @@ class WatchProgress {
     return 'new';
   }
 
-  /** An attempt has one derived event of each type. */
-  #acceptDerived({ type, payload: { nodeId, iteration, attempt } }: RunEvent): 'new' | 'repeated' {
-    const name = JSON.stringify([type, nodeId, iteration, attempt]);
+  #acceptDerived(event: RunEvent): 'new' | 'repeated' {
+    const name = derivedEventKey(event);
     if (this.#derivedEvents.has(name)) return 'repeated';
     this.#derivedEvents.add(name);
     return 'new';

@@ -1,5 +1,7 @@
 /** The events of a run: those that exist, in pages, and then the stream, from which a lost connection resumes without a gap. */
 import { useEffect, useReducer, useRef } from 'react';
+import { derivedEventKey } from '../../client/derived-event-key.ts';
+import { derivedEventNames, finalEventNames, publicEventNames } from '../../engine/log/event-names.ts';
 import { type RunEvent, api } from '../api.ts';
 
 export interface RunEvents {
@@ -12,7 +14,7 @@ export interface RunEvents {
 const flushMs = 100;
 const pageSize = 1_000;
 
-const finalTypes: readonly string[] = ['run.completed', 'run.failed', 'run.timed_out', 'run.cancelled'];
+const finalNames: ReadonlySet<string> = new Set(finalEventNames);
 
 /** @param onNews after events arrived over the stream */
 export function useRunEvents(runId: string, onNews: () => void): RunEvents {
@@ -68,7 +70,7 @@ class EventReader {
   }
 
   #isComplete(): boolean {
-    return this.#events.some(({ type }) => finalTypes.includes(type));
+    return this.#events.some(({ type }) => finalNames.has(type));
   }
 
   /** The browser reconnects by itself, with the id of the last event. A second event with an id is dropped. */
@@ -83,11 +85,11 @@ class EventReader {
     const receive = ({ data }: MessageEvent<string>): void => {
       const event: RunEvent = JSON.parse(data);
       if (this.#take(event)) this.#flushSoon('live', true);
-      if (!finalTypes.includes(event.type)) return;
+      if (!finalNames.has(event.type)) return;
       stream.close();
       this.#flushSoon('complete', true);
     };
-    for (const type of eventTypes) stream.addEventListener(type, receive);
+    for (const type of streamedNames) stream.addEventListener(type, receive);
   }
 
   /** @returns whether the event is new. Derived events have the id of the event before them. */
@@ -98,8 +100,7 @@ class EventReader {
       return true;
     }
     if (event.type !== 'node.log' && event.type !== 'node.cancelled' && event.type !== 'node.started') return false;
-    const { nodeId, iteration, attempt } = event.payload;
-    const name = JSON.stringify([event.type, nodeId, iteration, attempt]);
+    const name = derivedEventKey(event);
     if (this.#derived.has(name)) return false;
     this.#derived.add(name);
     this.#events.push(event);
@@ -112,44 +113,5 @@ class EventReader {
   }
 }
 
-/** An event of a newer service that is not in this list appears when the page is loaded again. */
-const eventTypes = [
-  'input.set',
-  'system.set',
-  'run.started',
-  'slot.awaited',
-  'slot.taken',
-  'run.status.changed',
-  ...finalTypes,
-  'run.resumed',
-  'run.recovered',
-  'run.retried',
-  'deadline.extended',
-  'rollback.started',
-  'node.queued',
-  'node.started',
-  'node.waiting',
-  'node.woken',
-  'signal.awaited',
-  'signal.received',
-  'subflow.called',
-  'contract.violated',
-  'moderation.flagged',
-  'node.completed',
-  'node.retried',
-  'node.failed',
-  'node.skipped',
-  'loop.started',
-  'loop.paused',
-  'loop.results.stored',
-  'iteration.started',
-  'iteration.ended',
-  'node.timed_out',
-  'node.blocked',
-  'node.invalidated',
-  'node.log',
-  'node.cancelled',
-  'attributes.set',
-  'hook.disposed',
-  'hook.conflict',
-];
+/** `EventSource` needs each name. An event that only a newer service has appears when the page is loaded again. */
+const streamedNames: readonly string[] = [...publicEventNames, ...Object.values(derivedEventNames)];

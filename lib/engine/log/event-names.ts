@@ -85,6 +85,14 @@ export const publicEventNames: readonly PublicEventName[] = [
   ...new Set([...Object.values(publicNames), ...Object.values(failedNames), ...Object.values(devKitNames)]),
 ];
 
+/** The last event of a run. */
+export const finalEventNames: readonly PublicEventName[] = [
+  publicNames.RUN_COMPLETED,
+  publicNames.RUN_FAILED,
+  publicNames.RUN_TIMED_OUT,
+  publicNames.RUN_CANCELLED,
+];
+
 /** Events of a stream that follow from an event of the log (`derived-events.ts`). */
 export const derivedEventNames = { log: 'node.log', cancelled: 'node.cancelled' } as const;
 export type DerivedEventName = (typeof derivedEventNames)[keyof typeof derivedEventNames];
