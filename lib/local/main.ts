@@ -128,8 +128,6 @@ async function announce(
   const hasExamples = existsSync(join(process.cwd(), firstWorkflow));
   const { url, socketUrl } = started;
   printLine(greeting({ url, socketUrl, apiKey, directory, offsetMs: clock.offsetMs(), hasExamples }));
-  const { consoleLine } = await import('./console-line.ts');
-  printLine(await consoleLine(url, apiKey));
 }
 
 try {

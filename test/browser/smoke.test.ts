@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { type LocalStart, preparedFolder, startLocal } from '../e2e/local-start.ts';
+import { type LocalStart, npmStart, preparedFolder, startLocal } from '../e2e/local-start.ts';
 import { launchBrowser } from './chromium.ts';
 import { type WatchedPage, isReachable, watchedPage } from './signed-in.ts';
 import { approval, invoice, nap } from './workflows.ts';
@@ -11,32 +11,28 @@ let local: LocalStart;
 let browser: Browser;
 let watched: WatchedPage;
 beforeAll(async () => {
-  [local, browser] = await Promise.all([startLocal(preparedFolder()), launchBrowser()]);
+  [local, browser] = await Promise.all([startLocal(preparedFolder(), npmStart), launchBrowser()]);
   watched = await watchedPage(browser);
 });
 afterAll(async () => {
   await browser.close();
-  await local.end('SIGKILL');
+  await local.end('SIGTERM');
 });
 
 const runShape = z.object({ runId: z.string() });
 const start = async (workflow: { readonly name: string }, input: unknown, key = workflow.name): Promise<string> => {
   const published = await local.call('POST', '/v1/workflows', workflow);
   if (published.status !== 409) expect([200, 201], JSON.stringify(published.body)).toContain(published.status);
-  const started = await local.call(
-    'POST',
-    '/v1/runs',
-    { workflowName: workflow.name, input },
-    { 'idempotency-key': key },
-  );
+  const started = await local.call('POST', '/v1/runs', { workflowName: workflow.name, input }, { 'idempotency-key': key });
   expect([200, 201, 202], JSON.stringify(started.body)).toContain(started.status);
   return runShape.parse(started.body).runId;
 };
 
 test('the printed link signs in once, and runs appear in the list while one looks', async () => {
   const { page } = watched;
-  await expect.poll(() => local.printed(), { timeout: 20_000 }).toMatch(/Console {2}\S+#link=/);
-  const link = /Console {2}(\S+)/.exec(local.printed())?.[1] ?? '';
+  await expect.poll(() => local.printed(), { timeout: 20_000 }).toMatch(/Console \S+#link=/);
+  const link = /Console (\S+)/.exec(local.printed())?.[1] ?? '';
+  expect(local.printed().split('#link=')).toHaveLength(2);
   await page.goto(link);
   await page.getByRole('heading', { name: 'No run exists yet' }).waitFor();
   expect(page.url()).not.toContain('link');

@@ -41,9 +41,13 @@ export interface LocalStart {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
+const cloud = ['lib/local/main.ts'] as const;
+/** What `npm start` runs. It has the cloud in a process of its own, so the folder must be new: its old address is not told apart. */
+export const npmStart = ['lib/cli/main.ts', 'start'] as const;
+
 /** Starts and waits for the URL. Rejects with the output when the process exits before. */
-export async function startLocal(directory: string): Promise<LocalStart> {
-  const child = spawn(process.execPath, ['lib/local/main.ts'], {
+export async function startLocal(directory: string, program: typeof cloud | typeof npmStart = cloud): Promise<LocalStart> {
+  const child = spawn(process.execPath, program, {
     cwd: root,
     env: { ...process.env, STEPWELL_DIR: directory, STEPWELL_PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -62,7 +66,7 @@ export async function startLocal(directory: string): Promise<LocalStart> {
       return undefined;
     }
     const info = infoShape.parse(JSON.parse(text));
-    return info.pid === child.pid ? info : undefined;
+    return program === npmStart || info.pid === child.pid ? info : undefined;
   };
   let info = said();
   for (; info === undefined; info = said()) {
