@@ -8,6 +8,7 @@ import * as z from 'zod';
 import { application } from '../../examples/app-host.ts';
 import { cli } from '../e2e/code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from '../e2e/in-process-cloud.ts';
+import { rotatingItem } from '../tier.ts';
 import { type BuiltApp, sdkVersions } from './built-app.ts';
 import { orderExample, ordersApp } from './orders-app.ts';
 
@@ -34,7 +35,7 @@ const workflowNames = [
   ...['byDefault', 'withManual', 'withStatic'].map((name) => `webhooks//${name}`),
 ];
 
-describe.each(sdkVersions)('an app of workflow %s', (sdkVersion) => {
+describe.each(rotatingItem(sdkVersions))('an app of workflow %s', (sdkVersion) => {
   const build = builds[sdkVersion];
   let app: BuiltApp;
   let deploymentId: string;

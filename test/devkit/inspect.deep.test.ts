@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { cli } from '../e2e/code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from '../e2e/in-process-cloud.ts';
+import { rotatingItem } from '../tier.ts';
 import { type BuiltApp, installedSdk, sdkVersions } from './built-app.ts';
 import { ordersApp } from './orders-app.ts';
 
@@ -17,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.stop());
 
-describe.each(sdkVersions)('workflow %s', (sdkVersion) => {
+describe.each(rotatingItem(sdkVersions))('workflow %s', (sdkVersion) => {
   let app: BuiltApp;
   let program: string;
   let runId: string;

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { rotatingPart } from '../tier.ts';
 import { registerSuite, suite } from './run-suite.ts';
 
-const { count: rounds } = rotatingPart(20, 4);
+const { count: rounds } = rotatingPart(20, 10);
 const testsOfSuite = 12;
 
 const counts = { passed: 0, failed: 0 };

@@ -1,12 +1,12 @@
 /**
- * Random requests from the OpenAPI document: none gets a 5xx, and the table of routes allows each response. Ten
- * thousand go to the handlers over the AWS adapters and the emulators, and four thousand over HTTP to the whole
- * product in the embedded cloud, with a seed that changes with the day and the commit. `STEPWELL_FUZZ_SEED` sets the seed of both; `STEPWELL_FUZZ_REQUESTS` and
- * `STEPWELL_FUZZ_HTTP_REQUESTS` set the numbers.
+ * Random requests from the OpenAPI document: none gets a 5xx, and the table of routes allows each response. Ten thousand go to the
+ * handlers over the AWS adapters and the emulators. Four thousand go over HTTP to the whole product in the embedded cloud, with a seed
+ * that changes with the day and the commit; CI's share is a thousand. `STEPWELL_FUZZ_SEED` sets the seed of both;
+ * `STEPWELL_FUZZ_REQUESTS` and `STEPWELL_FUZZ_HTTP_REQUESTS` set the numbers.
  */
 import { availableParallelism } from 'node:os';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { firstRotatingSeed } from '../tier.ts';
+import { firstRotatingSeed, rotatingPart } from '../tier.ts';
 import { startInProcessCloud } from './in-process-cloud.ts';
 import { createRequestSender } from './fuzz/request-sender.ts';
 import { campaign } from './fuzz/campaign.ts';
@@ -17,7 +17,7 @@ const givenSeed = process.env['STEPWELL_FUZZ_SEED'];
 const seed = Number(givenSeed ?? 20_261_121);
 const httpSeed = Number(givenSeed ?? firstRotatingSeed(1));
 const count = Number(process.env['STEPWELL_FUZZ_REQUESTS'] ?? 10_000);
-const overHttp = Number(process.env['STEPWELL_FUZZ_HTTP_REQUESTS'] ?? 4_000);
+const overHttp = Number(process.env['STEPWELL_FUZZ_HTTP_REQUESTS'] ?? rotatingPart(4_000, 4).count);
 /** Threads per function. Every thread loads its bundle, and more threads than cores slow each other down. */
 const threads = Math.min(8, Math.max(2, availableParallelism()));
 /** Below this share of successes the requests reach too little of the product. */

@@ -14,6 +14,7 @@ import * as z from 'zod';
 import { functionNames } from '../../lib/contract/environment.ts';
 import { environmentNames } from '../../lib/contract/environment.ts';
 import { codeWorkerEnvironment } from '../../lib/contract/worker-program.ts';
+import { rotatingItem } from '../tier.ts';
 import { type Application, type Packed, createApplication, packAll, packageNames, readJson, root } from './packed.ts';
 
 /** An installation, a synthesis or a fetched Node, on a busy machine. */
@@ -26,10 +27,11 @@ let library: Application;
 let project: Application;
 /** with `stepwell-cdk` and its peers */
 let infrastructure: Application;
-const olderMajors = ['20', '22'] as const;
+const olderMajors = rotatingItem(['20', '22']);
+const [oldestMajor = ''] = olderMajors;
 /** the folders of older versions of Node, from the npm registry */
 const olderNodes = new Map<string, string>();
-/** what npm printed while it installed `stepwell` on Node 20 */
+/** what npm printed while it installed `stepwell` on the oldest of them */
 let installation: string;
 
 const write = ({ folder }: Application, file: string, text: string): void => writeFileSync(join(folder, file), text);
@@ -50,7 +52,7 @@ async function installOnOlderNodes(): Promise<void> {
   await Promise.all(olderMajors.map(install));
   library = await createApplication(packed.folder, 'library');
   const installed = await library.run('npm', ['install', packed.archive('stepwell')], {
-    nodeFolder: olderNodes.get('20') ?? '',
+    nodeFolder: olderNodes.get(oldestMajor) ?? '',
   });
   installation = installed.stdout + installed.stderr;
 }
@@ -141,7 +143,7 @@ it.each(['stepwell', 'stepwell-cdk'] as const)('%s has types that resolve in eve
   expect(Object.keys(problems).filter((kind) => kind !== allowedTypeProblem)).toEqual([]);
 });
 
-it('an application that only starts runs installs at most 15 MB, without a warning on Node 20', () => {
+it('an application that only starts runs installs at most 15 MB, without a warning on an older Node', () => {
   const bytes = globSync('node_modules/**', { cwd: library.folder, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .reduce((sum, entry) => sum + readFileSync(join(entry.parentPath, entry.name)).length, 0);
@@ -191,7 +193,7 @@ const inside = await import('stepwell/client/send-request.js').catch((error) => 
 console.log(JSON.stringify([healthy, key.length > 0, Object.keys(appHost).length > 0, await run.result(), bench.now(), await replay(later, await run.history()), await (await new WorkflowTest({ workflows: [moved] }).start(moved)).result(), inside]));
 `;
 
-it('the library works on Node 20, 22 and 24', async () => {
+it('the library works on each supported Node', async () => {
   write(library, 'use.mjs', useOfLibrary);
   for (const [major, nodeFolder] of nodeFolders()) {
     const { stdout } = await library.run('node', ['use.mjs'], { nodeFolder });
@@ -218,7 +220,7 @@ console.log(JSON.stringify([world.specVersion, refused.status, error.name, error
 it.each([
   ['import', 'world.mjs', `import { createWorld } from 'stepwell/world';\n${useOfWorld}`],
   ['require', 'world.cjs', `const { createWorld } = require('stepwell/world');\n(async () => {\n${useOfWorld}})();\n`],
-])('the World loads by %s on Node 20, 22 and 24, without settings', async (_how, file, program) => {
+])('the World loads by %s on each supported Node, without settings', async (_how, file, program) => {
   write(library, file, program);
   const env = { STEPWELL_SPEC_VERSION: '5' };
   for (const [major, nodeFolder] of nodeFolders()) {
@@ -261,7 +263,7 @@ it.each([
     'app.cjs',
     `const { App, Stack } = require('aws-cdk-lib');\nconst { Stepwell } = require('stepwell-cdk');`,
   ],
-])('the construct synthesizes from %s, on Node 20, 22 and 24', async (_what, file, imports) => {
+])('the construct synthesizes from %s, on each supported Node', async (_what, file, imports) => {
   const program = `${imports}
 const app = new App({ outdir: process.argv[2] });
 new Stepwell(new Stack(app, 'Mine'), 'Stepwell');
@@ -280,7 +282,7 @@ app.synth();
   }
 });
 
-it('npx stepwell is the command line where it is installed, on Node 20, 22 and 24', async () => {
+it('npx stepwell is the command line where it is installed, on each supported Node', async () => {
   for (const [, nodeFolder] of nodeFolders()) {
     expect((await project.run('npx', ['--no-install', 'stepwell', '--help'], { nodeFolder })).stdout).toMatch(
       /^Usage: stepwell /,

@@ -25,8 +25,8 @@ const leastOf: Partial<Record<string, number>> = {
 /** How many seeds a part of the whole has; there are four parts, which run beside each other. */
 export const seedsInPart = plainSeeds / 4;
 
-/** CI's share is two of the parts. Less than a part has too few seeds for the counts of rare faults. */
-export const isInShare = (number: number): boolean => rotatingItem([0, 1]).includes(number % 2);
+/** CI's share is one of the parts. Less than a part has too few seeds for the counts of rare faults. */
+export const isInShare = (number: number): boolean => rotatingItem([1, 2, 3, 4]).includes(number);
 
 interface SeedRange {
   /** the first seed */

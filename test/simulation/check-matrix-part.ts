@@ -1,10 +1,14 @@
 /** Runs the crash matrix for one part of the corpus. The parts run concurrently. */
 import { expect } from 'vitest';
+import { rotatingItem } from '../tier.ts';
 import { corpus } from './corpus.ts';
 import { RequestThread } from './request-thread.ts';
 import { addMatrixRow, emptyMatrixRow, matrixRowSchema } from './crash-matrix.ts';
 
 const parts = 2;
+
+/** CI's share is one of the parts. */
+export const isInShare = (part: number): boolean => rotatingItem([1, 2]).includes(part);
 
 /** Every second workflow, so that the parts are about as long. @throws an assertion with all violations */
 export async function checkMatrixPart(part: number): Promise<void> {

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { rotatingItem } from '../../tier.ts';
 import { seeds } from '../seeds.ts';
 import type { PlantedBug } from './bug.ts';
 import { type Found, findBug } from './find-bug.ts';
@@ -46,8 +47,10 @@ const fewSeeds = 1;
 
 describe('is caught:', () => {
   const quick = plantedBugs.filter((bug) => !(bug.isSlow ?? false) && seedOf(bug) <= fewSeeds);
+  const halves = rotatingItem([0, 1]);
+  const searched = quick.filter((_bug, at) => halves.includes(at % 2));
 
-  it.each(quick.map((bug) => [bug.name, bug] as const))('%s', (_name, bug) => tellsApart(bug, 1, bug.within));
+  it.each(searched.map((bug) => [bug.name, bug] as const))('%s', (_name, bug) => tellsApart(bug, 1, bug.within));
 });
 
 describe('is still caught at the seed of the report:', () => {
