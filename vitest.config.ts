@@ -72,8 +72,8 @@ export const projects: readonly Project[] = [
 
 export default defineConfig({
   test: {
-    // One more than there are cores: a quarter of the time of a run is tests that wait for timers, processes and answers.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than there are cores: a third of the time of a run is tests that wait for timers, processes and answers.
+    maxWorkers: availableParallelism() + 2,
     globalSetup: ['./test/temporary-folder.ts', './test/compile-cache.ts'],
     // Node loads what is tested as it loads the product: through vitest's own runner it takes up to a third longer.
     experimental: { viteModuleRunner: false, nodeLoader: false },
