@@ -16,6 +16,7 @@ import {
   aRetentionMessageThatIsLost,
 } from './long-wait-scenarios.ts';
 import { aRerunFromAStep } from './rerun-scenarios.ts';
+import { devKitScenarios } from './devkit/devkit-scenarios.ts';
 import { manyUncollectableChildResults, redeliveriesDuringLongWork } from './message-flood-scenarios.ts';
 import { simulate } from './simulation.ts';
 import { runInvariant } from './violation.ts';
@@ -347,6 +348,7 @@ export const scenarios = {
   'a crash while a deadline is extended': aCrashWhileADeadlineIsExtended,
   'a retention message that is lost': aRetentionMessageThatIsLost,
   'a rerun from a step': aRerunFromAStep,
+  ...devKitScenarios,
 } as const;
 
 export type ScenarioName = keyof typeof scenarios;

@@ -82,7 +82,11 @@ export class DevKitChecker {
       must(has('step_created'), 'the step was not created');
       must(!has('step_completed', 'step_failed'), 'the step has ended');
     }
-    if (run.endedBy !== undefined) must(event.event.startsWith('step_') && has('step_started'), 'the run has ended');
+    const last = run.events.findLast(({ id }) => id === event.id);
+    if (run.endedBy !== undefined)
+      must(event.event.startsWith('step_') && last?.event === 'step_started', 'the run has ended, and no such step runs');
+    if (event.event === 'step_started' && last?.event === 'step_retrying' && this.areClocksRight)
+      must((last.until ?? 0) <= event.at, 'the step is retried later');
     switch (event.event) {
       case 'run_started':
         return must(!run.events.some((each) => each.event === 'run_started'), 'the run has started');

@@ -1,7 +1,7 @@
 /** Bugs of runs of the Workflow DevKit. */
 import type { PlantedBug } from './bug.ts';
 
-type DevKitBug = Omit<PlantedBug, 'kind' | 'faultProfile' | 'options'> & Pick<PlantedBug, 'faultProfile'>;
+type DevKitBug = Omit<PlantedBug, 'kind' | 'options'>;
 
 const decide = 'lib/engine/devkit/decide.ts';
 const nextCheckFile = 'lib/engine/devkit/next-check.ts';
@@ -27,7 +27,8 @@ const bugs: readonly DevKitBug[] = [
     file: decide,
     find: 'if (step !== undefined) return conflict(`step ${id} is created already`);',
     replace: 'if (step !== undefined && !isLazy) return conflict(`step ${id} is created already`);',
-    within: 100,
+    scenario: 'two lazy starts of a step',
+    within: 1,
   },
   {
     name: 'an ended run of the DevKit accepts another end',
@@ -41,14 +42,16 @@ const bugs: readonly DevKitBug[] = [
     file: decide,
     find: "if (isTerminal(state.progress) && step.status !== 'running')",
     replace: "if (isTerminal(state.progress) && step.status === 'completed')",
-    within: 40,
+    scenario: 'a step that starts after the end of its run',
+    within: 1,
   },
   {
     name: 'a wait of the DevKit is created twice',
     file: decide,
     find: 'if (wait !== undefined) return conflict(`wait ${id} exists already`);',
     replace: '',
-    within: 40,
+    scenario: 'two creations of a wait',
+    within: 1,
   },
   {
     name: 'a repeated resumption of a hook is recorded twice',
@@ -62,21 +65,24 @@ const bugs: readonly DevKitBug[] = [
     file: decide,
     find: 'if (hook.isDisposed === true)\n',
     replace: "if (hook.isDisposed === true && request.event === 'hook_disposed')\n",
-    within: 60,
+    scenario: 'a resumption of a disposed hook',
+    within: 1,
   },
   {
     name: 'a hook that was refused for its token is created later',
     file: decide,
     find: "if (refusedBy !== undefined) return { kind: 'known', eventId: refusedBy };",
     replace: '',
-    within: 60,
+    scenario: 'a token that is freed later',
+    within: 1,
   },
   {
     name: 'a step of the DevKit that is retried later can start at once',
     file: decide,
     find: "if (event !== 'step_started' || step.retryAfter === undefined || step.retryAfter <= now) return undefined;",
     replace: "if (event !== 'step_started' || step.retryAfter === undefined || step.retryAfter > now) return undefined;",
-    within: 20,
+    scenario: 'a step that is retried later',
+    within: 1,
   },
   {
     name: 'each hook gets the token that it asks for',
@@ -90,14 +96,24 @@ const bugs: readonly DevKitBug[] = [
     file: hookTokens,
     find: "if (claim.commitNo <= state.asOf) return 'dead';",
     replace: "if (looks > 0) return 'dead';",
-    within: 100,
+    scenario: 'a claim whose event comes late',
+    within: 1,
+  },
+  {
+    name: 'a claim without its event is never dead',
+    file: hookTokens,
+    find: "if (claim.commitNo <= state.asOf) return 'dead';\n",
+    replace: '',
+    scenario: 'a claim without its event',
+    within: 1,
   },
   {
     name: 'a hook that lost its commit number keeps its claim',
     file: hookTokens,
     find: 'commitNo === undefined || commitNo === nextCommitOf(state);',
     replace: 'commitNo === undefined || state.asOf !== 0;',
-    within: 300,
+    scenario: 'a claim whose event comes late',
+    within: 1,
   },
   {
     name: 'the claim of an ended run keeps its token',
@@ -127,21 +143,24 @@ const bugs: readonly DevKitBug[] = [
         replace: "if (request.event !== 'hook_disposed') await releaseTokens(world, fold, request);",
       },
     ],
-    within: 60,
+    scenario: 'a token that is freed later',
+    within: 1,
   },
   {
     name: 'a refusal of the DevKit is decided on an old fold',
     file: record,
     find: "if (appended.kind === 'nothing' && !isFresh && (await readTail(deps, fold)) > 0)",
     replace: "if (appended.kind === 'nothing' && !isFresh && (await readTail(deps, fold)) > 1_000)",
-    within: 60,
+    scenario: 'a function with an old fold',
+    within: 1,
   },
   {
     name: 'a cached fold of the DevKit is believed to be new',
     file: createEvent,
     find: 'withRun(world, run, !isFirst, (fold, isFresh) => recordIn(world, fold, call, isFresh));',
     replace: 'withRun(world, run, !isFirst, (fold) => recordIn(world, fold, call, true));',
-    within: 60,
+    scenario: 'a function with an old fold',
+    within: 1,
   },
   {
     name: 'a page of events has a hole',
@@ -162,14 +181,16 @@ const bugs: readonly DevKitBug[] = [
     file: 'lib/service/kinds/devkit/latest-commits.ts',
     find: 'const contiguous = latest.slice(first);',
     replace: 'const contiguous = first >= 0 ? latest : [];',
-    within: 60,
+    scenario: 'a function with an old fold',
+    within: 1,
   },
   {
     name: 'events are read from an old fold',
     file: 'lib/service/kinds/devkit/world-reads.ts',
     find: 'return (await withRun(world, run, true, use)) ?? noRun;',
     replace: 'return (await withRun(world, run, false, use)) ?? noRun;',
-    within: 20,
+    scenario: 'a function with an old fold',
+    within: 1,
   },
   {
     name: 'a repeated resumption is answered with another event',
@@ -197,7 +218,8 @@ const bugs: readonly DevKitBug[] = [
     file: nextCheckFile,
     find: 'if (state.devkit === undefined) return nextCheck(state, deadlineAt, now);',
     replace: 'if (now > 0) return nextCheck(state, deadlineAt, now);',
-    within: 60,
+    scenario: 'messages of the DevKit that are lost',
+    within: 1,
   },
   {
     name: 'the sweep does not check waits of the DevKit',

@@ -42,11 +42,12 @@ async function tellsApart(bug: PlantedBug, from: number, to: number): Promise<vo
   expect(await withoutBug(bug, came.seed), 'without the bug').toEqual({ kind: 'survived', seed: came.seed });
 }
 
-/** Only the command searches further, because it takes long. */
+/** Only the command searches further, because it takes long. A seed of the DevKit is quick: there the whole search is repeated. */
 const fewSeeds = 1;
+const isSearched = (bug: PlantedBug): boolean => bug.kind === 'devkit' || seedOf(bug) <= fewSeeds;
 
 describe('is caught:', () => {
-  const quick = plantedBugs.filter((bug) => !(bug.isSlow ?? false) && seedOf(bug) <= fewSeeds);
+  const quick = plantedBugs.filter((bug) => !(bug.isSlow ?? false) && isSearched(bug));
   const halves = rotatingItem([0, 1]);
   const searched = quick.filter((_bug, at) => halves.includes(at % 2));
 
@@ -63,7 +64,7 @@ describe('is still caught at the seed of the report:', () => {
   const drawn = sources.digest('hex');
   const lotOf = ({ name }: PlantedBug): string => createHash('sha256').update(drawn).update(name).digest('hex');
   const sample = plantedBugs
-    .filter((bug) => seedOf(bug) > fewSeeds)
+    .filter((bug) => !isSearched(bug))
     .toSorted((one, other) => (lotOf(one) < lotOf(other) ? -1 : 1))
     .slice(0, sampled);
 
