@@ -15,10 +15,11 @@ export async function consoleLine(
   client: Pick<StepwellClient, 'createSessionLink'>,
   url: string,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<{ readonly line: string; /** with a link */ readonly address?: string }> {
   try {
-    return `Console ${await createConsoleAddress(client, url, signal)} (works once, within a minute; then: npx stepwell open)`;
+    const address = await createConsoleAddress(client, url, signal);
+    return { line: `Console ${address} (works once, within a minute; then: npx stepwell open)`, address };
   } catch {
-    return `Console ${url}/console/`;
+    return { line: `Console ${url}/console/` };
   }
 }

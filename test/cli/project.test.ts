@@ -220,9 +220,16 @@ const changed = activatedResponse.extend({
 });
 
 /** A key for the in-memory service, which accepts uploads too. */
-const admin = async (here: CliEnvironment, given: Parameters<CliEnvironment['cliWithScopes']>[1] = {}): Promise<TestCli> => {
+const admin = (here: CliEnvironment, given: Parameters<CliEnvironment['cliWithScopes']>[1] = {}): Promise<TestCli> =>
+  withScopes(here, ['admin'], given);
+
+const withScopes = async (
+  here: CliEnvironment,
+  scopes: Parameters<CliEnvironment['cliWithScopes']>[0],
+  given: Parameters<CliEnvironment['cliWithScopes']>[1] = {},
+): Promise<TestCli> => {
   const fetchHere = fetchOf(here.api);
-  return here.cliWithScopes(['admin'], {
+  return here.cliWithScopes(scopes, {
     cwd: root,
     ...given,
     fetch: async (target, init = {}) => {
@@ -412,6 +419,23 @@ if (readFileSync(path, 'utf8') !== ${JSON.stringify(other)}) writeFileSync(path,
       expect((await devBelow({ allowsLocalhost: true }, '--allow-localhost')).err).not.toContain('without --allow');
       expect((await devBelow({ allowsLocalhost: false })).err).not.toContain('without --allow');
     });
+  });
+
+  test.each([
+    ['opens the console of an interactive terminal with a link', { isInteractive: true }, [], 1],
+    ['opens nothing with --no-browser', { isInteractive: true }, ['--no-browser'], 0],
+    ['opens nothing where the terminal is not interactive', {}, [], 0],
+  ])('%s', async (_name, given, args, opened) => {
+    project({ 'flows/a.ts': sdk + workflow('a') });
+    const here = createCliEnvironment();
+    const projectCli = await withScopes(here, ['admin', 'runs:read'], { sleep: hasStarted, ...given });
+    const watching = projectCli.type('dev', ...args);
+    await expect.poll(() => here.api.world.notices.activations.length, { timeout: 30_000 }).toBe(1);
+    projectCli.interrupt();
+    const { out } = await watching;
+    const [, address = ''] = /^Console (\S+) /m.exec(out) ?? [];
+    expect(address).toContain(`${url}/console/#link=`);
+    expect(projectCli.openedUrls).toEqual(opened === 1 ? [address] : []);
   });
 
   test('does not use the current profile', async () => {

@@ -1,4 +1,5 @@
 /** The HTTP functions over a world in memory. Every answer is held against the table of routes as it comes. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
@@ -57,11 +58,17 @@ export interface CallOptions {
 const record = z.record(z.string(), z.custom<JsonObject[string]>());
 const logged = z.looseObject({ operation: z.string().exactOptional() });
 
+interface LogLine {
+  readonly level: string;
+  readonly message: string;
+  readonly facts: unknown;
+}
+
 export interface Http {
   readonly world: MemoryPorts;
   /** those of the providers of webhooks */
   readonly secrets: MemorySecrets;
-  readonly logs: readonly { readonly level: string; readonly message: string; readonly facts: unknown }[];
+  readonly logs: readonly LogLine[];
   readonly call: (method: string, path: string, options?: CallOptions) => Promise<Answered>;
   /** the text of a new key */
   readonly key: (
@@ -88,11 +95,16 @@ export const http = (
     ...world,
     settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps, maxStreams, corsOrigins },
   };
-  const logs: { level: string; message: string; facts: unknown }[] = [];
+  const logs: LogLine[] = [];
+  // Several calls may be open at once.
+  const linesOfCall = new AsyncLocalStorage<LogLine[]>();
   const log =
     (level: string) =>
-    (message: unknown, ...facts: readonly unknown[]): void =>
-      void logs.push({ level, message: String(message), facts: facts[0] });
+    (message: unknown, ...facts: readonly unknown[]): void => {
+      const line = { level, message: String(message), facts: facts[0] };
+      logs.push(line);
+      linesOfCall.getStore()?.push(line);
+    };
   const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
   const logger = { info: log('info'), warn: log('warn'), error: log('error') };
   const tools = toolsOf({
@@ -131,9 +143,11 @@ export const http = (
     secrets,
     logs,
     call: async (method, path, options = {}) => {
-      const before = logs.length;
-      const answer = await functions[functionOf(method, path)](eventOf(method, path, options), context);
-      const facts = logged.safeParse(logs.slice(before).find(({ message }) => message === 'request handled')?.facts);
+      const lines: LogLine[] = [];
+      const answer = await linesOfCall.run(lines, () =>
+        functions[functionOf(method, path)](eventOf(method, path, options), context),
+      );
+      const facts = logged.safeParse(lines.find(({ message }) => message === 'request handled')?.facts);
       const parsed: unknown = typeof answer.body === 'string' && answer.body !== '' ? JSON.parse(answer.body) : {};
       const answered = {
         status: answer.statusCode,

@@ -21,11 +21,12 @@ export const registerProject: Register = (program, createHandler) => {
   program
     .command('dev')
     .description(
-      'start the embedded cloud if none runs, deploy this project on every change, and print what runs do, until Ctrl-C',
+      'start the embedded cloud if none runs, open the console, deploy this project on every change, and print what runs do, until Ctrl-C',
     )
     .option('--allow-localhost', 'let nodes and models of a cloud that this command starts send requests to this machine')
     .option('--port <n>', 'first port to try for the API of a cloud that this command starts; 0: any free one')
     .option('--no-start', 'fail if no embedded cloud runs')
+    .option('--no-browser', 'print the link of the console only')
     .option('--yes', 'with --url or --profile: remove workflows without asking, also if open runs or schedules use them')
     .action(createHandler(async () => (await import('../project/build.ts')).dev));
 };

@@ -55,6 +55,7 @@ const devOptions = z.object({
   allowLocalhost: z.boolean().default(false),
   start: z.boolean().default(true),
   yes: z.boolean().default(false),
+  browser: z.boolean().default(true),
   url: z.string().optional(),
   profile: z.string().optional(),
 });
@@ -80,7 +81,7 @@ export const dev: Action = async (commandLine, context) => {
     const working = Promise.all([
       deployChanges(context, client, project, isEmbedded || options.yes),
       printRunLines(context, client),
-      consoleLine(client, url, context.signal).then((line) => context.print(line)),
+      showConsole(context, client, options.browser),
     ]);
     await Promise.race([working, ...(cloud === undefined ? [] : [cloud.ended])]);
   } finally {
@@ -89,6 +90,14 @@ export const dev: Action = async (commandLine, context) => {
   context.signal.throwIfAborted();
   return { data: {}, text: '' };
 };
+
+/** Prints the link of the console, and opens it in the browser of an interactive terminal. */
+async function showConsole(context: CommandContext, client: StepwellClient, opens: boolean): Promise<void> {
+  const { url } = await context.connection();
+  const { line, address } = await consoleLine(client, url, context.signal);
+  context.print(line);
+  if (opens && address !== undefined && !context.isJson) context.openInBrowser?.(address);
+}
 
 /**
  * Builds and deploys the project at every change, until the signal is aborted.

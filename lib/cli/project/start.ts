@@ -31,6 +31,6 @@ async function printLinesOf(context: CommandContext, cloud: ChildProcess): Promi
   const [{ StepwellClient }, { printRunLines }] = await Promise.all([import('../../client/index.ts'), import('./run-lines.ts')]);
   const { fetch, sleep } = context;
   const client = new StepwellClient({ baseUrl: local.url, apiKey: local.apiKey, fetchImpl: fetch, sleep });
-  context.print(await consoleLine(client, local.url, context.signal));
+  context.print((await consoleLine(client, local.url, context.signal)).line);
   await printRunLines(context, client);
 }
