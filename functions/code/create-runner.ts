@@ -9,8 +9,10 @@ import { encryptsRuns, worldFunction } from './world-wiring.ts';
 export function createRunner(
   decider: Omit<CodeRunner, 'bundles' | 'programs' | 'apps'>,
   logger: Logger,
-  options: Omit<CodeHostOptions, 'world'>,
+  options: Omit<CodeHostOptions, 'world' | 'reportRefusedMessage'>,
 ): CodeRunner {
   const world = codeWorldOf(decider, logger, worldFunction(), encryptsRuns());
-  return { ...decider, ...createCodeRuntimes(decider.deps, { ...options, world }) };
+  const reportRefusedMessage: CodeHostOptions['reportRefusedMessage'] = (fields) =>
+    logger.warn('an application did not take a message: the queue delivers it again', fields);
+  return { ...decider, ...createCodeRuntimes(decider.deps, { ...options, world, reportRefusedMessage }) };
 }

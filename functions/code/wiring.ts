@@ -12,7 +12,7 @@ import type { AppCalls } from '../../lib/ports/devkit.ts';
 import type { WorldCalls } from '../../lib/ports/world-calls.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { storedSetting } from '../settings-wiring.ts';
-import { createAppCalls } from './app-wiring.ts';
+import { type ReportRefusedMessage, createAppCalls } from './app-wiring.ts';
 
 export interface CodeHostOptions {
   /** of the process */
@@ -23,12 +23,13 @@ export interface CodeHostOptions {
   readonly print: (line: object) => void;
   /** serves apps of the Workflow DevKit */
   readonly world: WorldCalls;
+  readonly reportRefusedMessage: ReportRefusedMessage;
 }
 
 /** Both runtimes share the thread slots and the artifact directories. */
 export function createCodeRuntimes(
   ports: Pick<Deps, 'artifacts' | 'clock'>,
-  { memoryMb, folder, print, world }: CodeHostOptions,
+  { memoryMb, folder, print, world, reportRefusedMessage }: CodeHostOptions,
 ): { readonly bundles: LocalBundles; readonly programs: ThreadPrograms; readonly apps: AppCalls } {
   const { codeRoleArn, apiAddress } = settingsFrom(process.env);
   const role = codeRoleArn === undefined ? undefined : new AssumedRole(sessionClient(), codeRoleArn, ports.clock);
@@ -42,6 +43,6 @@ export function createCodeRuntimes(
     variables: storedSetting('codeVariables', codeVariables),
     readCredentialVariables: role === undefined ? undefined : (deploymentId: DeploymentId) => role.variables(deploymentId),
   });
-  const apps = createAppCalls(ports.clock);
+  const apps = createAppCalls(ports.clock, reportRefusedMessage);
   return { bundles: new LocalBundles(host), programs: new ThreadPrograms(host), apps };
 }

@@ -8,11 +8,17 @@ import { servedByWorld } from '../api/operations/world.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
 import { makeUploads } from '../uploads-wiring.ts';
 import { deciderOf, depsOf, loggerOf } from '../wiring.ts';
-import { runKeysOf } from './run-keys-wiring.ts';
+import { appAddressRule } from './app-address-wiring.ts';
 import { handleWorldCall, isWorldCall } from './handle-call.ts';
+import { runKeysOf } from './run-keys-wiring.ts';
 
 const decider = deciderOf('world', depsOf({ makeUploads }));
-const world = { ...decider, foldCache: new FoldCache(), runKeys: runKeysOf(decider.deps.clock) };
+const world = {
+  ...decider,
+  foldCache: new FoldCache(),
+  runKeys: runKeysOf(decider.deps.clock),
+  refuseAppAddress: appAddressRule(),
+};
 const tools = {
   ...toolsOf({ decider: world, inspect: inspectNode, logger: loggerOf('world') }),
   rates: new RateLimiter(decider.deps, 'world'),

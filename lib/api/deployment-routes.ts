@@ -100,7 +100,8 @@ export const deploymentRoutes = [
     method: 'GET',
     path: '/v1/deployments/{deploymentId}/health',
     operationId: 'checkDeploymentHealth',
-    summary: 'Sends a health check through the queue to the code of a DevKit deployment, and waits for its answer',
+    summary:
+      'Sends a health check through the queue to the code of a DevKit deployment or to a registered app, and waits for its answer',
     servedBy: 'deployments',
     scope: 'deploy:read',
     params: deployments.deploymentParams,

@@ -107,6 +107,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'find uses of workflows',
       'store artifacts',
       // Health checks of apps, and their answers.
+      'find registered applications',
       'send code messages',
       'read health checks',
       'publish events',
@@ -250,7 +251,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
   world: {
     description: 'Serves the World of the Workflow DevKit',
     isInvokedByCode: true,
-    extraEnvironment: ['corsOrigins'],
+    extraEnvironment: ['corsOrigins', 'privateDestinations'],
     memoryMb: 1024,
     timeoutSeconds: 29,
     permissions: [

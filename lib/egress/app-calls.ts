@@ -1,14 +1,16 @@
 /** Sends messages to applications, behind the guard of the http node. The whole URL is fixed, so no redirect is followed. */
 import { type RequestInit, type Response, fetch } from 'undici';
 import type { JsonValue } from '../engine/json.ts';
-import { type NetworkAccess, destinationOf, forbiddenMessage, pinnedAgent, publicInternet } from './destination.ts';
+import { appDestinationOf } from './app-address.ts';
+import type { NetworkAccess } from './destination.ts';
+import { pinnedAgent } from './pinned-agent.ts';
 import { type Instant, between } from '../engine/time.ts';
 import { type WebhookRequest, maxWebhookResponseBytes } from '../ports/bundles.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AppCalls, AppRequest, AppResponse } from '../ports/devkit.ts';
 
 /** The answer to a message is a few fields. */
-const maxAnswerLength = 65_536;
+const maxAnswerBytes = 65_536;
 
 export class HttpAppCalls implements AppCalls {
   readonly #access: () => NetworkAccess;
@@ -21,8 +23,9 @@ export class HttpAppCalls implements AppCalls {
 
   async post({ url, headers, body }: AppRequest, limits: Parameters<AppCalls['post']>[1]): Promise<AppResponse> {
     return this.#send(url, { method: 'POST', headers, body }, limits, async (response): Promise<AppResponse> => {
-      const text = await response.text();
-      return { kind: 'responded', status: response.status, body: text.length > maxAnswerLength ? undefined : jsonIn(text) };
+      const bytes = await bytesOf(response, maxAnswerBytes);
+      const body = bytes === undefined ? undefined : jsonIn(Buffer.from(bytes).toString());
+      return { kind: 'responded', status: response.status, body };
     });
   }
 
@@ -31,7 +34,7 @@ export class HttpAppCalls implements AppCalls {
     const hasBody = body.byteLength > 0 && method !== 'GET' && method !== 'HEAD';
     const sent = { method, headers, ...(hasBody ? { body } : {}) };
     return this.#send(url, sent, limits, async (response): ReturnType<AppCalls['forward']> => {
-      const bytes = await bytesOf(response);
+      const bytes = await bytesOf(response, maxWebhookResponseBytes);
       if (bytes === undefined) return failed(`the response is larger than ${maxWebhookResponseBytes} bytes`);
       return {
         kind: 'answered',
@@ -47,13 +50,8 @@ export class HttpAppCalls implements AppCalls {
     read: (response: Response) => Promise<Result>,
   ): Promise<Result | Extract<AppResponse, { readonly kind: 'failed' }>> {
     const url = new URL(address);
-    const destination = await destinationOf(url.hostname, this.#access());
-    if ('refused' in destination)
-      return failed(
-        destination.refused === 'forbidden' ? forbiddenMessage(url.hostname) : `the name ${url.hostname} has no address`,
-      );
-    const isPublic = destination.addresses.some(({ address: each }) => publicInternet.isAllowed(each, url.hostname));
-    if (url.protocol === 'http:' && isPublic) return failed(`${url.origin} is on the internet, so its address begins with https`);
+    const destination = await appDestinationOf(url, this.#access());
+    if ('refused' in destination) return failed(destination.refused);
     const agent = pinnedAgent(destination.addresses);
     try {
       const signal = AbortSignal.timeout(Math.max(1, between(this.#clock.now(), endsAt)));
@@ -66,14 +64,14 @@ export class HttpAppCalls implements AppCalls {
   }
 }
 
-/** undefined: it is too large */
-async function bytesOf({ body }: Response): Promise<Uint8Array | undefined> {
+/** Reads no more than the limit. @returns undefined: the body is larger */
+async function bytesOf({ body }: Response, maxBytes: number): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body ?? []) {
     if (!(chunk instanceof Uint8Array)) continue;
     bytes += chunk.byteLength;
-    if (bytes > maxWebhookResponseBytes) return undefined;
+    if (bytes > maxBytes) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

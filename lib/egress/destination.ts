@@ -3,9 +3,8 @@
  * pinned to them. A name that resolves differently later (DNS rebinding) has no effect. Numeric addresses are checked the same way.
  */
 import { lookup } from 'node:dns/promises';
-import { type LookupFunction, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { Agent } from 'undici';
 
 export interface Address {
   readonly address: string;
@@ -49,28 +48,14 @@ const addressesOf = async (host: string, networkAccess: NetworkAccess): Promise<
   }
 };
 
-/** The message of a refused destination, with both ways out. */
-export const forbiddenMessage = (host: string): string =>
+/** Why a destination is refused, with both ways out. */
+export const forbiddenAddress = (host: string): string =>
   `${host} is not an address of the public internet. The setting privateDestinations allows hosts and networks of your own, ` +
-  `and stepwell start --allow-localhost allows this machine; a test can pin the node's output with --pin`;
+  'and stepwell start --allow-localhost allows this machine';
 
-/** An agent for one request that connects only to these addresses. It ignores proxy settings of the environment. */
-export const pinnedAgent = (addresses: readonly Address[]): Agent =>
-  new Agent({
-    connect: { lookup: pinnedLookup(addresses) },
-    // The node's time limit covers the whole request.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connectTimeout: 0,
-  });
-
-const pinnedLookup =
-  (addresses: readonly Address[]): LookupFunction =>
-  (_name, options, done) => {
-    const [first] = addresses;
-    if (options.all === true || first === undefined) done(null, [...addresses]);
-    else done(null, first.address, first.family);
-  };
+/** The message of a node whose destination is refused. */
+export const forbiddenMessage = (host: string): string =>
+  `${forbiddenAddress(host)}; a test can pin the node's output with --pin`;
 
 /** All global unicast IPv6 addresses (RFC 4291, 2.4); other IPv6 addresses are forbidden. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');

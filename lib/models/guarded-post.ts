@@ -1,7 +1,8 @@
 /** Posts JSON to a configured URL. The rules of `http` nodes apply: public addresses, and the owner's private destinations. */
 import { type Response, fetch } from 'undici';
 import type { JsonObject } from '../engine/json.ts';
-import { type NetworkAccess, destinationOf, forbiddenMessage, isPublicAddress, pinnedAgent } from '../egress/destination.ts';
+import { type NetworkAccess, destinationOf, forbiddenMessage, isPublicAddress } from '../egress/destination.ts';
+import { pinnedAgent } from '../egress/pinned-agent.ts';
 
 export interface JsonRequest {
   readonly url: string;

@@ -5,11 +5,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
-import * as z from 'zod';
 import { blocksIn } from '../e2e/documents.ts';
+import { freePort } from '../e2e/listening.ts';
 import { type Application, type Packed, createApplication, packAll, root } from '../scripts/packed.ts';
 import { rotatingItem } from '../tier.ts';
 import { sdkVersions } from './built-app.ts';
@@ -49,15 +48,6 @@ afterEach(async () => {
     await once(cloud, 'exit');
   }
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = z.object({ port: z.number() }).parse(server.address());
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** The command of the page that runs in a terminal of its own. @returns when it serves requests */
 async function runCloud(app: Application, port: number): Promise<ChildProcess> {

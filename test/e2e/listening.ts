@@ -1,5 +1,8 @@
-/** The listening sockets of a program's processes, as the kernel reports them. */
+/** The listening sockets of a program's processes, as the kernel reports them, and ports that have none. */
+import { once } from 'node:events';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+import * as z from 'zod';
 
 const read = (path: string): string => {
   try {
@@ -78,4 +81,14 @@ export function listeningOf(pids: readonly number[]): Listening {
     .filter(([, , , flags = '0', , , inode]) => (Number.parseInt(flags, 16) & accepting) !== 0 && own.has(inode ?? ''))
     .map((parts) => parts[7] ?? '');
   return { tcp, unix };
+}
+
+/** A port that nothing listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = z.object({ port: z.number() }).parse(server.address());
+  server.close();
+  await once(server, 'close');
+  return port;
 }

@@ -45,11 +45,15 @@ const cloud = ['lib/local/main.ts'] as const;
 /** What `npm start` runs. It has the cloud in a process of its own, so the folder must be new: its old address is not told apart. */
 export const npmStart = ['lib/cli/main.ts', 'start'] as const;
 
-/** Starts and waits for the URL. Rejects with the output when the process exits before. */
-export async function startLocal(directory: string, program: typeof cloud | typeof npmStart = cloud): Promise<LocalStart> {
+/** Starts and waits for the URL. Rejects with the output when the process exits before. @param settings replace those of the tests */
+export async function startLocal(
+  directory: string,
+  program: typeof cloud | typeof npmStart = cloud,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<LocalStart> {
   const child = spawn(process.execPath, program, {
     cwd: root,
-    env: { ...process.env, STEPWELL_DIR: directory, STEPWELL_PORT: '0' },
+    env: { ...process.env, STEPWELL_DIR: directory, STEPWELL_PORT: '0', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';

@@ -214,3 +214,15 @@ test('no file in the state folder is readable for others, and no process argumen
   const texts = synthesized.map((path) => [path, readFileSync(path, 'utf8')] as const);
   expect(texts.filter(([, text]) => secrets.some((secret) => text.includes(secret))).map(([path]) => path)).toEqual([]);
 });
+
+test.each([
+  'http://127.0.0.1:3000',
+  'http://localhost:3000',
+  'http://169.254.169.254',
+  'https://10.0.0.1',
+  'http://93.184.216.34',
+])('no application can register %s for its messages, and it learns what allows it', async (baseUrl) => {
+  const { status, body } = await local.call('POST', '/v1/world/apps', { baseUrl });
+  const wayOut = baseUrl.includes('93.') ? /must begin with https/ : /privateDestinations.*stepwell start --allow-localhost/;
+  expect([status, body]).toMatchObject([400, { code: 'invalid_request', message: expect.stringMatching(wayOut) }]);
+});

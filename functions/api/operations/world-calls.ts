@@ -154,8 +154,8 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
     return worldResponse(await reads.encryptionKey(world, scope, body.runId));
   },
 
-  async registerWorldApp({ decider: { deps } }, { scope, body }) {
-    const result = await registerApp(deps, scope, body);
+  async registerWorldApp({ decider: { deps, refuseAppAddress } }, { scope, body }) {
+    const result = await registerApp(deps, scope, body, refuseAppAddress);
     const audit = { resource: `world/apps/${result.kind === 'answered' ? result.value.deploymentId : ''}` };
     return { ...worldResponse(result), audit };
   },

@@ -6,14 +6,16 @@ import { checkPayload } from '../../engine/graph/payload-limits.ts';
 import { type JsonObject, inline } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import { type NodeTools, type RunResult, type Runner, failed, runner, unlessAborted } from '../runner.ts';
-import { type NetworkAccess, destinationOf, forbiddenMessage, pinnedAgent } from '../../egress/destination.ts';
+import { type NetworkAccess, destinationOf, forbiddenMessage } from '../../egress/destination.ts';
+import { pinnedAgent } from '../../egress/pinned-agent.ts';
 import { retryAfter } from '../../egress/retry-after.ts';
 import { type HttpResponse, statusFailure, readResponse } from './response.ts';
 import { type Outgoing, isRedirect, redirected, requestOf } from './request.ts';
 import { withDetail } from '../shown-input.ts';
 import { shownRequest } from './shown-request.ts';
-import type { SecretMask } from '../../egress/secret-mask.ts';
 import { type HttpConfig, http, isHttp } from './shape.ts';
+
+type Mask = NodeTools['secrets']['mask'];
 
 export const runHttp = (networkAccess: NetworkAccess): Runner =>
   runner(http, async (config, input, tools) => {
@@ -39,7 +41,7 @@ async function sendFollowingRedirects(
   config: HttpConfig,
   first: Outgoing,
   networkAccess: NetworkAccess,
-  { signal, mask }: { readonly signal: AbortSignal; readonly mask: SecretMask },
+  { signal, mask }: { readonly signal: AbortSignal; readonly mask: Mask },
 ): Promise<RunResult> {
   let request = first;
   for (let hops = 0; ; hops += 1) {
@@ -77,7 +79,7 @@ async function sendFollowingRedirects(
   }
 }
 
-function toResult(config: HttpConfig, mask: SecretMask, received: HttpResponse | undefined): RunResult {
+function toResult(config: HttpConfig, mask: Mask, received: HttpResponse | undefined): RunResult {
   if (received === undefined) {
     const message = `the response is larger than ${config.maxResponseBytes} bytes (maxResponseBytes)`;
     return failed({ cause: 'invalid', code: 'response_too_large', message });

@@ -1,5 +1,5 @@
 /**
- * Checks that the code of an app of the Workflow DevKit executes messages: it sends the SDK's health check through the queue, and reads
+ * Checks that the code of an app of the Workflow DevKit executes messages, on a thread or in a registered application: it sends the SDK's health check through the queue, and reads
  * the answer that the SDK writes to a stream.
  */
 import { workflowQueue } from '../../../engine/bundle/message.ts';
@@ -10,7 +10,10 @@ import { sendHealthCheck } from './send-health-check.ts';
 import { healthCheckPrefix, readChunks } from './streams.ts';
 import type { Deps } from '../../deps.ts';
 
-type Needs = Pick<Deps, 'blobs' | 'clock' | 'deployments' | 'devKitStreams' | 'ids' | 'jobs' | 'log' | 'uploads'>;
+type Needs = Pick<
+  Deps,
+  'blobs' | 'clock' | 'deployments' | 'devKitStreams' | 'ids' | 'jobs' | 'log' | 'registeredApps' | 'uploads'
+>;
 
 export type Health =
   | {
@@ -28,15 +31,12 @@ export const healthTimeout = seconds(20);
 const pause = durationMs(200);
 
 export async function checkHealth(deps: Needs, scope: Scope, deploymentId: DeploymentId): Promise<Health> {
-  const deployment = await deps.deployments.deployment(scope, deploymentId);
-  if (deployment === undefined) return { kind: 'not_found' };
-  const { devkit } = deployment.manifest;
-  if (devkit === undefined) return { kind: 'no_devkit' };
-  if (deployment.verifiedAt === undefined) return { kind: 'deployment_not_verified' };
+  const target = await targetOf(deps, scope, deploymentId);
+  if ('refused' in target) return { kind: target.refused };
   const startedAt = deps.clock.now();
   const correlationId = deps.ids.runId(startedAt).slice('wrun_'.length);
   const message = { __healthCheck: true, correlationId };
-  await sendHealthCheck(deps, { scope, deploymentId, queueName: workflowQueue('health_check', devkit.queueNamespace), message });
+  await sendHealthCheck(deps, { scope, deploymentId, queueName: workflowQueue('health_check', target.queueNamespace), message });
   const endsAt = after(startedAt, healthTimeout);
   while (deps.clock.now() < endsAt) {
     const read = await readChunks(deps, { scope, name: `${healthCheckPrefix}${correlationId}` }, {});
@@ -45,6 +45,23 @@ export async function checkHealth(deps: Needs, scope: Scope, deploymentId: Deplo
     await deps.clock.sleep(pause);
   }
   return { kind: 'silent', waited: between(startedAt, deps.clock.now()) };
+}
+
+interface Target {
+  readonly queueNamespace?: string;
+}
+
+/** What takes the message: the code of a deployment, or an application that has registered its address in the place of one. */
+async function targetOf(
+  { deployments, registeredApps }: Needs,
+  scope: Scope,
+  id: DeploymentId,
+): Promise<Target | { readonly refused: 'not_found' | 'deployment_not_verified' | 'no_devkit' }> {
+  const deployment = await deployments.deployment(scope, id);
+  if (deployment === undefined) return (await registeredApps.app(scope, id)) ?? { refused: 'not_found' };
+  const { devkit } = deployment.manifest;
+  if (devkit === undefined) return { refused: 'no_devkit' };
+  return deployment.verifiedAt === undefined ? { refused: 'deployment_not_verified' } : devkit;
 }
 
 function healthyOf({ workflowCoreVersion, specVersion }: JsonObject, latency: DurationMs): Health {

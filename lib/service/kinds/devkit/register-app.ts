@@ -14,17 +14,24 @@ export interface AppRegistration {
   readonly queueNamespace?: string;
 }
 
+/** Why messages to an address would be refused, so that the application learns it when it starts; undefined: they are sent. */
+export type RefuseAppAddress = (address: URL) => Promise<string | undefined>;
+
 /** Longer than the longest run: each start of the application registers it again. */
 const registrationLifetime = days(400);
 
+/** @param refuseAddress undefined: every address is registered. Each delivery checks the address in any case. */
 export async function registerApp(
   { registeredApps, clock }: Pick<Deps, 'registeredApps' | 'clock'>,
   scope: Scope,
   { baseUrl, app, sdk, specVersion, queueNamespace }: AppRegistration,
+  refuseAddress?: RefuseAppAddress,
 ): Promise<WorldResult<{ readonly deploymentId: DeploymentId; readonly secret: string }>> {
   const url = URL.parse(baseUrl);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.username !== '' || url.password !== '')
     return refused('invalid_request', 'baseUrl is not an address of an application');
+  const refusal = await refuseAddress?.(url);
+  if (refusal !== undefined) return refused('invalid_request', `messages cannot be sent to ${url.origin}: ${refusal}`);
   const now = clock.now();
   const address = `${url.origin}${url.pathname}`.replace(/\/+$/, '');
   const registered = await registeredApps.register(

@@ -3,6 +3,7 @@ import type { RunAddress } from '../../../engine/ids.ts';
 import type { DevKitState } from '../../../engine/devkit/state.ts';
 import { invariant } from '../../../engine/invariant.ts';
 import type { Decider } from '../../decider.ts';
+import type { RefuseAppAddress } from './register-app.ts';
 import type { RunKeySource } from './run-keys.ts';
 import type { FoldOf } from '../../run-kind.ts';
 import type { FoldCache } from '../../run-log/fold-cache.ts';
@@ -12,6 +13,8 @@ export interface World extends Decider {
   readonly foldCache: FoldCache;
   /** absent: the values of runs are not encrypted, or another function has the keys */
   readonly runKeys?: RunKeySource | undefined;
+  /** absent: this process registers every address */
+  readonly refuseAppAddress?: RefuseAppAddress;
 }
 
 export type DevKitFold = FoldOf<'devkit'>;

@@ -1,0 +1,17 @@
+/** Forms for the two requests of an order. */
+export default function Page() {
+  return (
+    <main>
+      <h1>Orders</h1>
+      <form action="/orders" method="post">
+        <input name="item" aria-label="Item to order" required />
+        <button type="submit">Order</button>
+      </form>
+      <form action="/orders/approve" method="post">
+        <input name="item" aria-label="Item to approve" required />
+        <input name="by" aria-label="Your name" required />
+        <button type="submit">Approve</button>
+      </form>
+    </main>
+  );
+}

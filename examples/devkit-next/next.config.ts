@@ -1,0 +1,3 @@
+import { withWorkflow } from 'workflow/next';
+
+export default withWorkflow({});
