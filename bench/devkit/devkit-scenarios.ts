@@ -1,4 +1,5 @@
 /** The counted runs of the Workflow DevKit, with bounds for counts that depend on timing. */
+import { threads } from '../bench-cloud.ts';
 import type { Bill } from '../bill.ts';
 import type { Bound } from '../golden.ts';
 import { type Scenario, between, commonBounds } from '../scenarios.ts';
@@ -20,11 +21,13 @@ export const logUnits = ({ writeUnits }: Bill): number => (writeUnits['head'] ??
 /** Units of a log of steps in sequence: the run's own three, and those of each step. */
 export const expectedLogUnits = (version: string, steps: number): number => (isStable(version) ? 3 : 2) * steps + 3;
 
+/** A start reads its deployment twice, and each thread of the code function reads it once. */
+const readsOfDeployments = (threadsOfCode: number) => ({ 'readUnits.deployments': between(2, 2 + threadsOfCode) });
+
 /** Which thread takes a message decides what it reads, and so does the time between two messages. */
-const reads = (maxDeliveries: number) => ({
-  'readUnits.apps of the DevKit': between(1, maxDeliveries + 1),
-  'readUnits.commits': between(1, 6 * maxDeliveries),
-  'readUnits.deployments': between(2, maxDeliveries + 4),
+const reads = (maxDeliveries: number, maxCommits: number) => ({
+  ...readsOfDeployments(threads),
+  'readUnits.commits': between(1, maxCommits),
   'readUnits.snapshots': between(0, maxDeliveries),
 });
 
@@ -38,16 +41,17 @@ const messages = (atLeast: number, atMost: number) =>
 
 /**
  * Parallel steps run in several functions, which lose puts to each other and decide again: the log is exact, the attempts are not.
- * A function that finds the run ended before the first one has finished its work after the end does that work again.
+ * A function that finds the run ended before the first one has shown it in the run's projection does the work after the end again.
  */
 const parallelBounds = {
   ...commonBounds,
-  ...reads(40),
+  ...reads(40, 240),
+  'readUnits.head': between(0, 40),
   ...messages(4, 50),
   'writeUnits.lost puts': between(0, 120),
-  'writeUnits.deployments': between(2, countedSteps + 2),
-  'writeUnits.end': between(1, countedSteps + 1),
-  'busEvents.PutEvents': between(1, countedSteps + 1),
+  'writeUnits.deployments': between(2, 2 + threads),
+  'writeUnits.end': between(1, 1 + threads),
+  'busEvents.PutEvents': between(1, 1 + threads),
 } as const satisfies Readonly<Record<string, Bound>>;
 
 export const scenarioName = (version: string, name: MeasuredName): string => `devkit-${version}-${name}`;
@@ -58,7 +62,10 @@ export const scenariosOf = (app: MeasuredApp): readonly Scenario[] => [
     name: scenarioName(app.version, 'sequence'),
     workflow: measuredWorkflow(app, 'sequence', countedSteps),
     ends: 'completed',
-    bounds: isStable(app.version) ? { ...commonBounds, ...reads(2 * countedSteps + 1) } : commonBounds,
+    // A thread that has the run reads only what it has not seen: a unit a message.
+    bounds: isStable(app.version)
+      ? { ...commonBounds, ...reads(2 * countedSteps + 1, 2 * (2 * countedSteps + 1)) }
+      : { ...commonBounds, ...readsOfDeployments(1) },
   },
   {
     name: scenarioName(app.version, 'together'),

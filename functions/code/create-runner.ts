@@ -1,5 +1,6 @@
 /** What runs deployed code, in the code function and in a worker process alike. */
 import type { Logger } from '@aws-lambda-powertools/logger';
+import { ManifestCache } from '../../lib/service/deployments/manifest-cache.ts';
 import { codeWorldOf } from './code-world.ts';
 import type { CodeRunner } from './handle-code-job.ts';
 import { type CodeHostOptions, createCodeRuntimes } from './wiring.ts';
@@ -7,12 +8,13 @@ import { encryptsRuns, worldFunction } from './world-wiring.ts';
 
 /** @param decider takes the heads of runs from the messages of this process */
 export function createRunner(
-  decider: Omit<CodeRunner, 'bundles' | 'programs' | 'apps'>,
+  decider: Omit<CodeRunner, 'bundles' | 'programs' | 'apps' | 'manifests'>,
   logger: Logger,
   options: Omit<CodeHostOptions, 'world' | 'reportRefusedMessage'>,
 ): CodeRunner {
   const world = codeWorldOf(decider, logger, worldFunction(), encryptsRuns());
   const reportRefusedMessage: CodeHostOptions['reportRefusedMessage'] = (fields) =>
     logger.warn('an application did not take a message: the queue delivers it again', fields);
-  return { ...decider, ...createCodeRuntimes(decider.deps, { ...options, world, reportRefusedMessage }) };
+  const runtimes = createCodeRuntimes(decider.deps, { ...options, world, reportRefusedMessage });
+  return { ...decider, manifests: new ManifestCache(), ...runtimes };
 }

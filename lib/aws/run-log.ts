@@ -16,7 +16,7 @@ import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import type { Instant } from '../engine/time.ts';
 import type { CommitKey, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
 import { deleteRunItems, extendHeadItem, extendRunItems, saveRetentionProgress } from './all-run-items.ts';
-import { projectionUpdate } from './head-item.ts';
+import { projectionPart, projectionUpdate } from './head-item.ts';
 import { number, text } from './item-schema.ts';
 import { type RunHeads, StoredHeads } from './run-heads.ts';
 import { nonceIn, commitItem, attachmentItem, heartbeatItem, snapshotItem } from './run-items.ts';
@@ -64,6 +64,14 @@ export class DynamoRunLog implements RunLog {
 
   async head(run: RunAddress): Promise<Head | undefined> {
     return this.#heads.head(run);
+  }
+
+  /** The code function has a head from a message, which shows no end, and can read the projections of its runs. */
+  async isFinalized(run: RunAddress): Promise<boolean> {
+    const side = await this.#sideOf(run);
+    const item = side === 'platform' ? undefined : await this.#table.get(projectionKey(run, side));
+    const projection = item === undefined ? (await this.head(run))?.projection : projectionPart.decode(item);
+    return terminalStatuses.some((status) => status === projection?.status);
   }
 
   async heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]> {

@@ -53,6 +53,11 @@ export class MemoryRunLog implements RunLog {
     return this.#runs.record(run).head;
   }
 
+  async isFinalized(run: RunAddress): Promise<boolean> {
+    const { head } = this.#runs.record(run);
+    return head !== undefined && isTerminal(head);
+  }
+
   async heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]> {
     return Promise.all(runs.map((run) => this.head(run)));
   }

@@ -43,6 +43,8 @@ export interface RunLog {
   prepare(run: RunAddress, commit: Commit, head: Pick<Head, 'expiresAt' | 'kind'>): Promise<PutResult>;
   /** The head; undefined if the scope has no such run. Strongly consistent. */
   head(run: RunAddress): Promise<Head | undefined>;
+  /** Whether the projection of the run shows its end, on the side of the run's own items. Strongly consistent. */
+  isFinalized(run: RunAddress): Promise<boolean>;
   /** The heads of these runs, in their order, each as `head` returns it; batched. */
   heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]>;
   /**

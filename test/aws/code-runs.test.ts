@@ -132,6 +132,12 @@ test('a deleted code run leaves only its tombstones', async () => {
   expect(await platform().create(created)).toMatchObject({ kind: 'occupied' });
 });
 
+test('the code function knows that another process has finalized a run', async () => {
+  expect(await code.isFinalized(run)).toBe(false);
+  await platform().project(run, { status: 'completed', asOf: commitNo(2), endedAt: noon });
+  expect(await code.isFinalized(run)).toBe(true);
+});
+
 test('the code function cannot create runs and knows only runs of its messages', async () => {
   expect(() => new MessageHeads().create(created)).toThrow('only platform functions create runs');
   expect(() => new MessageHeads().record(creation(run))).toThrow('is not a run of deployed code');

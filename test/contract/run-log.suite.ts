@@ -241,6 +241,20 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await now()).toEqual(ended);
       });
 
+      test('shows whether the run is finalized', async () => {
+        const { address } = await projected();
+        const code = codeCreation(freshRun());
+        await log.create(code);
+        for (const run of [address, code.address]) {
+          expect(await log.isFinalized(run)).toBe(false);
+          await log.project(run, { status: 'running', asOf: commitNo(2) });
+          expect(await log.isFinalized(run)).toBe(false);
+          await log.project(run, { status: 'failed', asOf: commitNo(3), endedAt: noon });
+          expect(await log.isFinalized(run)).toBe(true);
+        }
+        expect(await log.isFinalized(freshRun())).toBe(false);
+      });
+
       test('loses the fields that a newer one omits', async () => {
         const { address, now } = await projected();
         const error = { cause: 'error', message: 'no', details: { of: ['many', 'things'] } } as const;

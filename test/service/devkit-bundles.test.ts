@@ -3,18 +3,27 @@ import { expect, test } from 'vitest';
 import { minutes } from '../../lib/engine/time.ts';
 import { devKitBundlePaths } from '../../lib/ports/bundles.ts';
 import { createDeployment } from '../../lib/service/deployments/create-deployment.ts';
+import type { Deps } from '../../lib/service/deps.ts';
 import { createWorldEvent } from '../../lib/service/kinds/devkit/events-of-world.ts';
 import { getRun } from '../../lib/service/kinds/devkit/world-reads.ts';
 import { publishDevKitMessage } from '../../lib/service/kinds/devkit/publish-devkit-message.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { creation } from './devkit-test-env.ts';
+import { overrideMethods } from './override-methods.ts';
 import { type BundleHandler, createTestEnv, scope } from './test-env.ts';
 
 const queueName = '__wkf_workflow_workflow//./workflows/order//processOrder';
 
 async function deployedApp(code: BundleHandler) {
-  const env = createTestEnv({ code });
+  // No application has the id of a deployment: a lookup would be in vain.
+  const wrap = (deps: Deps): Deps => ({
+    ...deps,
+    registeredApps: overrideMethods(deps.registeredApps, {
+      app: () => Promise.reject(new Error('an application was looked up')),
+    }),
+  });
+  const env = createTestEnv({ code, wrap });
   const { manifest, archive } = await packedDeployment('dpl_1', {
     workflows: ['workflow//./workflows/order//processOrder'],
     files: { [devKitBundlePaths.module.workflow]: `Symbol.for("@workflow/world//cache");` },

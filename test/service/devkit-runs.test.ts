@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { slotId, slotOf } from '../../lib/engine/devkit/events.ts';
 import { commitNo, eventId } from '../../lib/engine/ids.ts';
+import { inline } from '../../lib/engine/json.ts';
 import { after, days, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import { createWorldBatch } from '../../lib/service/kinds/devkit/events-of-world.ts';
 import { listEvents } from '../../lib/service/kinds/devkit/read-events.ts';
@@ -25,6 +26,7 @@ import {
   step,
   workflowName,
 } from './devkit-test-env.ts';
+import { overrideMethods } from './override-methods.ts';
 import { scope } from './test-env.ts';
 
 /** Lets virtual time pass until the call has its answer. */
@@ -284,6 +286,55 @@ describe('values', () => {
       { stepId: 'step_2', status: 'running', input: serialized },
       { stepId: 'step_1', status: 'failed', input: serialized, error: { message: 'boom' } },
     ]);
+  });
+});
+
+describe('a replay of the code', () => {
+  /** Two functions that serve one run in turn, and the commits that each read of the log brought. */
+  async function replayed() {
+    const reads: number[] = [];
+    const wrap: NonNullable<Parameters<typeof createDevKitEnv>[0]>['wrap'] = (deps) => ({
+      ...deps,
+      log: overrideMethods(deps.log, {
+        commitsAfter: async (...range) => {
+          const found = await deps.log.commitsAfter(...range);
+          reads.push(found.length);
+          return found;
+        },
+      }),
+    });
+    const { ask, start, world, other } = await createDevKitEnv({ wrap });
+    return { ask, world, second: other(), run: await start(3), reads };
+  }
+
+  test('reads only the commits that its function has not seen', async () => {
+    const { ask, world, second, run, reads } = await replayed();
+    const seen: number[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      // As in the 4.x line: a message for the code, and one for the step, which another function receives.
+      const started = answered(await ask(run, { event: 'run_started', specVersion: 3 }, {}, world));
+      seen.push(started.events?.length ?? 0);
+      await ask(run, step(`step_${index}`), {}, world);
+      await ask(run, { event: 'step_started', correlationId: `step_${index}` }, {}, second);
+      await ask(run, completed(`step_${index}`), {}, second);
+      if (index === 0) reads.length = 0;
+    }
+    expect(seen).toEqual([2, 5, 8, 11, 14]);
+    // In turn the two commits of the step, and the one that created it with its own last two in between.
+    expect(reads).toEqual([2, 1, 2, 1, 2, 1, 2, 1]);
+  });
+
+  test('reads the log again where more was recorded than a function keeps', async () => {
+    const { ask, world, run } = await replayed();
+    const large = { ...step(), payload: inline({ $bytes: 'A'.repeat(8_000) }) };
+    for (let index = 0; index < 40; index += 1)
+      await ask(run, { ...large, correlationId: `step_${index}` }, { resolveData: 'none' }, world);
+    for (let replay = 0; replay < 2; replay += 1) {
+      const started = answered(await ask(run, { event: 'run_started', specVersion: 3 }, {}, world));
+      expect(started.events?.map(({ eventId: id }) => id)).toEqual(
+        Array.from({ length: 42 }, (_, at) => slotId(eventId(at + 1))),
+      );
+    }
   });
 });
 

@@ -7,6 +7,7 @@ import { after, seconds } from '../../lib/engine/time.ts';
 import type { WebhookRequest } from '../../lib/ports/bundles.ts';
 import type { AppCalls } from '../../lib/ports/devkit.ts';
 import { findWebhook } from '../../lib/service/kinds/devkit/find-webhook.ts';
+import { ManifestCache } from '../../lib/service/deployments/manifest-cache.ts';
 import { resumeWebhook } from '../../lib/service/kinds/devkit/resume-webhook.ts';
 import { type DevKitEnv, answered, bytes, createDevKitEnv, hook } from './devkit-test-env.ts';
 import { scope } from './test-env.ts';
@@ -71,7 +72,11 @@ test('a request for an application that executes its runs itself is forwarded wi
   };
   const { deps } = env;
   const call = { scope, deploymentId: app, token: 'a/b', request };
-  const answer = await resumeWebhook({ deps, bundles, apps }, call, after(deps.clock.now(), seconds(5)));
+  const answer = await resumeWebhook(
+    { deps, bundles, apps, manifests: new ManifestCache() },
+    call,
+    after(deps.clock.now(), seconds(5)),
+  );
   expect(answer).toEqual({ kind: 'answered', response });
   const secret = (await deps.registeredApps.app(scope, app))?.secret ?? '';
   const timestamp = String(Math.floor(deps.clock.now() / 1_000));

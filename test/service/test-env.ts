@@ -14,6 +14,7 @@ import { type RunResults, byRun, collectResults } from '../../lib/service/execut
 import { deliverMessage } from '../../lib/service/kinds/bundle/deliver-message.ts';
 import { deliverDevKitMessage } from '../../lib/service/kinds/devkit/deliver-message.ts';
 import type { Deps } from '../../lib/service/deps.ts';
+import { ManifestCache } from '../../lib/service/deployments/manifest-cache.ts';
 import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
 import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
@@ -171,7 +172,10 @@ export function createTestEnv(
         const how = { isRedelivered, mustEndAt: mustEndAt(), ...(drainSignal === undefined ? {} : { drainSignal }) };
         await runWorkflowTask({ ...taker, programs }, job, how);
       } else if (job.kind === 'devkit')
-        await deliverDevKitMessage({ ...taker, apps, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
+        await deliverDevKitMessage({ ...taker, apps, bundles, manifests: new ManifestCache() }, job, {
+          isRedelivered,
+          mustEndAt: mustEndAt(),
+        });
       else await deliverMessage({ ...taker, bundles }, job, { isRedelivered, mustEndAt: mustEndAt() });
     },
     collect: async (results, taker = newWorker()) => {

@@ -111,9 +111,8 @@ async function recheckSlot(deps: Deps, { head, state: { admission } }: RunFold):
   await sendJobAt(deps, notBefore, { ...slotJob(head, admission), isCheck: true });
 }
 
-/** Only the head shows whether the effects of the end are complete. */
+/** Only the projection shows whether the effects of the end are complete. */
 export async function finalizeUnlessDone(deps: Deps, fold: RunFold): Promise<void> {
-  const head = await deps.log.head(fold.head.address);
-  const isFinalized = head !== undefined && head.projection.status !== 'pending' && head.projection.status !== 'running';
+  const isFinalized = await deps.log.isFinalized(fold.head.address);
   if (!isFinalized) await finalizeRun(deps, fold);
 }

@@ -9,9 +9,13 @@ import { type RunFold, readRunFold, readTail } from './read-run-fold.ts';
 
 /** A fold of a short run takes a few kilobytes. */
 const maxCachedFolds = 200;
+/** Their latest commits take up to a quarter of a megabyte each, so only the most recent runs keep them. */
+const maxWithCommits = 32;
 
 export class FoldCache {
   readonly #folds = new Map<string, RunFold>();
+  /** folds that keep their latest commits, the most recent last */
+  readonly #withCommits = new Set<RunFold>();
 
   /**
    * Removes a run's fold from the cache for one message, so that two messages never share a fold.
@@ -55,6 +59,16 @@ export class FoldCache {
     this.#folds.set(keyOf(fold.head.address), fold);
     const oldest = this.#folds.keys().next();
     if (this.#folds.size > maxCachedFolds && oldest.done !== true) this.#folds.delete(oldest.value);
+    this.#limitCommits(fold);
+  }
+
+  #limitCommits(fold: RunFold): void {
+    this.#withCommits.delete(fold);
+    if (fold.latest !== undefined) this.#withCommits.add(fold);
+    const [oldest] = this.#withCommits;
+    if (this.#withCommits.size <= maxWithCommits || oldest === undefined) return;
+    oldest.latest = undefined;
+    this.#withCommits.delete(oldest);
   }
 }
 

@@ -11,6 +11,7 @@ import type { NodeState } from '../../engine/log/node-state.ts';
 import { shouldTakeSnapshot } from '../../engine/log/stored-fold.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
+import { LatestCommits } from './latest-commits.ts';
 import { readSnapshot } from './snapshots.ts';
 
 /** Reads that may return a gap before the caller's message is left to redelivery. */
@@ -28,8 +29,8 @@ export interface RunFold {
   readonly state: RunState;
   /** the commit of the last known snapshot; 0 without one */
   snapshotAt: number;
-  /** the latest commits that this process made, where the run's kind keeps them for its answers; other commits may follow */
-  latest?: readonly Commit[];
+  /** the latest commits of the fold, of a kind that answers with events; absent: not kept any more */
+  latest?: LatestCommits | undefined;
 }
 
 /**
@@ -54,7 +55,9 @@ export async function readRunFold(deps: RunReadDeps, run: RunAddress, minCommit?
 function fromFirstCommit(head: Head): RunFold {
   const state = emptyState();
   applyCommit(state, head.commit);
-  return foldOf(head, state, 0);
+  const fold = foldOf(head, state, 0);
+  fold.latest?.add(head.commit);
+  return fold;
 }
 
 const foldOf = (head: Head, state: RunState, snapshotAt: number): RunFold => ({
@@ -62,11 +65,13 @@ const foldOf = (head: Head, state: RunState, snapshotAt: number): RunFold => ({
   stored: head,
   state,
   snapshotAt,
+  ...(head.kind === 'devkit' ? { latest: new LatestCommits() } : {}),
 });
 
 /** Folds the next commit. */
 export function advanceFold(fold: RunFold, commit: Commit): void {
   applyCommit(fold.state, commit);
+  fold.latest?.add(commit);
   // From the head as it was read: a run of the DevKit that ends needs no later deadline any more.
   fold.head = withExtendedDeadline(fold.stored ?? fold.head, fold.state.deadlineExtension?.deadlineAt);
 }

@@ -6,6 +6,7 @@ import type { AppRequest, AppResponse } from '../../../lib/ports/devkit.ts';
 import { createWorldEvent } from '../../../lib/service/kinds/devkit/events-of-world.ts';
 import { deliverDevKitMessage } from '../../../lib/service/kinds/devkit/deliver-message.ts';
 import { registerApp } from '../../../lib/service/kinds/devkit/register-app.ts';
+import { ManifestCache } from '../../../lib/service/deployments/manifest-cache.ts';
 import { FoldCache } from '../../../lib/service/run-log/fold-cache.ts';
 import { runKinds } from '../../../lib/service/kinds/run-kinds.ts';
 import { Plans } from '../../../lib/service/commit/plans.ts';
@@ -86,7 +87,7 @@ export class DevKitWorkload implements Workload {
       const notSimulated = (): Promise<never> => Promise.reject(new Error('neither bundles nor webhooks are simulated'));
       const apps = { post: (request: AppRequest) => this.#post(invocation, job.run, request), forward: notSimulated };
       const bundles = { deliver: notSimulated, resumeWebhook: notSimulated };
-      return deliverDevKitMessage({ ...invocation, apps, bundles }, job, delivery);
+      return deliverDevKitMessage({ ...invocation, apps, bundles, manifests: new ManifestCache() }, job, delivery);
     };
     this.#clients = new DevKitClients({ ...this.#clientParts, checker, scope });
     const { prng } = around;

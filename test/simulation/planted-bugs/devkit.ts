@@ -7,6 +7,7 @@ const decide = 'lib/engine/devkit/decide.ts';
 const nextCheckFile = 'lib/engine/devkit/next-check.ts';
 const createEvent = 'lib/service/kinds/devkit/create-event.ts';
 const hookTokens = 'lib/service/kinds/devkit/hook-tokens.ts';
+const latestCommits = 'lib/service/run-log/latest-commits.ts';
 const readEvents = 'lib/service/kinds/devkit/read-events.ts';
 const eventResult = 'lib/service/kinds/devkit/event-result.ts';
 const deliver = 'lib/service/kinds/devkit/deliver-message.ts';
@@ -171,16 +172,16 @@ const bugs: readonly DevKitBug[] = [
   },
   {
     name: 'a delta contains only the own event',
-    file: 'lib/service/kinds/devkit/latest-commits.ts',
-    find: 'return (contiguous[0]?.firstEventId ?? Infinity) <= position + 1 ? contiguous : undefined;',
-    replace: 'return contiguous;',
+    file: latestCommits,
+    find: 'if (oldest === undefined || oldest.commit.firstEventId > position + 1) return undefined;',
+    replace: 'if (oldest === undefined) return undefined;',
     within: 20,
   },
   {
     name: 'a delta lacks what another function committed in between',
-    file: 'lib/service/kinds/devkit/latest-commits.ts',
-    find: 'const contiguous = latest.slice(first);',
-    replace: 'const contiguous = first >= 0 ? latest : [];',
+    file: 'lib/service/run-log/read-run-fold.ts',
+    find: 'onCommit(commit);\n    advanceFold(fold, commit);',
+    replace: 'onCommit(commit);\n    applyCommit(fold.state, commit);',
     scenario: 'a function with an old fold',
     within: 1,
   },

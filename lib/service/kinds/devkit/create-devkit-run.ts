@@ -10,6 +10,7 @@ import type { Decider } from '../../decider.ts';
 import { blobPrefixOf } from '../../run-log/payloads.ts';
 import { pinDeployment } from '../deployed-run.ts';
 import { flowJob } from './jobs.ts';
+import { registeredApp } from './register-app.ts';
 
 export async function createDevKitRun(
   decider: Decider,
@@ -19,7 +20,7 @@ export async function createDevKitRun(
   const { deps } = decider;
   const { address, now, deadline } = terms;
   const { deploymentId, workflowName, request, sendsFirst, system = {} } = resolved;
-  const app = await deps.registeredApps.app(address, deploymentId);
+  const app = await registeredApp(deps, address, deploymentId);
   const pinned = app === undefined ? await pinDeployment(decider, resolved, terms) : undefined;
   if (pinned !== undefined && 'kind' in pinned) return pinned;
   const queueNamespace = app === undefined ? pinned?.manifest.devkit?.queueNamespace : app.queueNamespace;

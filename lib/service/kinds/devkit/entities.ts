@@ -7,7 +7,6 @@ import type { Commit } from '../../../engine/log/commit.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
 import type { Deps } from '../../deps.ts';
 import { commitsAt, placedIn, valueOf } from './read-events.ts';
-import { keptOf } from './latest-commits.ts';
 import { hookView, runView, stepView } from './views.ts';
 import { type DevKitFold, type ResolveData, devKitOf } from './world.ts';
 
@@ -46,7 +45,7 @@ export async function stepsOf(
     ...(input === undefined ? [createdIn] : []),
     ...(outcomeIn === undefined ? [] : [outcomeIn]),
   ]);
-  const kept = keptOf(fold, wanted);
+  const kept = fold.latest?.of(wanted) ?? [];
   const missing = wanted.filter((number) => !kept.some((commit) => commit.number === number));
   const commits = [...(await commitsAt(deps, fold, missing)), ...kept];
   const events = new Map(commits.map((commit) => [commit.number, placedIn(commit)]));

@@ -6,7 +6,6 @@ import type { Commit } from '../../../engine/log/commit.ts';
 import type { Deps } from '../../deps.ts';
 import { readCommits } from '../../run-log/read-run-fold.ts';
 import { findCommitBefore, readWindows } from '../../run-log/read-windows.ts';
-import { keptAfter } from './latest-commits.ts';
 import { answerBytesOf, valueInAnswer } from './uploads.ts';
 import { type PlacedEvent, eventView } from './views.ts';
 import type { DevKitFold, ResolveData } from './world.ts';
@@ -66,14 +65,16 @@ export async function eventsBetween(
 ): Promise<readonly PlacedEvent[]> {
   if (through <= after) return [];
   const isWanted = ({ id }: PlacedEvent): boolean => id > after && id <= through;
-  const kept = keptAfter(fold, after);
+  const kept = fold.latest?.after(after);
   if (kept !== undefined) return kept.flatMap(placedIn).filter(isWanted);
   const { head, state } = fold;
   const first = placedIn(head.commit).filter(isWanted);
   const distance = lastEventOf(fold) - after;
   if (distance <= maxSuffix) {
     const from = commitNo(Math.max(firstCommit, state.asOf - distance));
-    return [...first, ...(await readCommits(deps, fold, from)).flatMap(placedIn).filter(isWanted)];
+    const read = await readCommits(deps, fold, from);
+    if (from === firstCommit) keepAll(fold, read);
+    return [...first, ...read.flatMap(placedIn).filter(isWanted)];
   }
   const found = [...first];
   const from = await findCommitBefore(deps, head.address, after);
@@ -83,6 +84,10 @@ export async function eventsBetween(
   }
   return found;
 }
+
+/** The code of the 4.x line asks for all events with each message. A read may have brought commits that the fold has not. */
+const keepAll = ({ head, state, latest }: DevKitFold, read: readonly Commit[]): void =>
+  latest?.replace([head.commit, ...read.filter(({ number }) => number <= state.asOf)]);
 
 export const placedIn = ({ number, firstEventId, at, events }: Commit): readonly PlacedEvent[] =>
   events.flatMap((event, index) =>

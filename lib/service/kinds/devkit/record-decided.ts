@@ -10,7 +10,6 @@ import { type AppendResult, append } from '../../run-log/append.ts';
 import { CommitTooLarge } from '../../run-log/payloads.ts';
 import { readTail } from '../../run-log/read-run-fold.ts';
 import { saveSnapshot } from '../../run-log/snapshots.ts';
-import { keepCommit } from './latest-commits.ts';
 import type { DevKitFold, World } from './world.ts';
 
 export interface Recorded {
@@ -34,7 +33,6 @@ export async function recordDecided(world: World, fold: DevKitFold, decide: Deci
   if (appended.kind === 'nothing' && !isFresh && (await readTail(deps, fold)) > 0)
     return recordDecided(world, fold, decide, true);
   if (appended.kind === 'nothing') return { decided, commit: undefined };
-  keepCommit(fold, appended.commit);
   measureCommit(deps, fold, appended.commit);
   await dispatchEffects(world, fold, appended.commit);
   await saveSnapshot(deps, fold);

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { defined } from '../../../base/defined.ts';
 import { type DeploymentId, type Scope, deploymentId } from '../../../engine/ids.ts';
 import { after, days } from '../../../engine/time.ts';
+import type { RegisteredApp } from '../../../ports/devkit.ts';
 import type { Deps } from '../../deps.ts';
 import { type WorldResult, answer, refused } from './world-error.ts';
 
@@ -16,6 +17,16 @@ export interface AppRegistration {
 
 /** Why messages to an address would be refused, so that the application learns it when it starts; undefined: they are sent. */
 export type RefuseAppAddress = (address: URL) => Promise<string | undefined>;
+
+/** Deployments that a client names can begin with it too. */
+const appPrefix = 'dpl_app_';
+
+/** The application that is registered under the id of a deployment. Other ids than those of applications are not looked up. */
+export const registeredApp = async (
+  { registeredApps }: Pick<Deps, 'registeredApps'>,
+  scope: Scope,
+  id: DeploymentId,
+): Promise<RegisteredApp | undefined> => (id.startsWith(appPrefix) ? registeredApps.app(scope, id) : undefined);
 
 /** Longer than the longest run: each start of the application registers it again. */
 const registrationLifetime = days(400);
@@ -57,7 +68,7 @@ const idLength = 24;
 /** The same for each registration of an address: runs that it started go on after a restart. */
 const deploymentIdOf = (address: string, app: string | undefined): DeploymentId =>
   deploymentId(
-    `dpl_app_${createHash('sha256')
+    `${appPrefix}${createHash('sha256')
       .update(JSON.stringify([address, app ?? null]))
       .digest('hex')
       .slice(0, idLength)}`,

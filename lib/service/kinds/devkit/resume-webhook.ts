@@ -3,18 +3,19 @@ import { createHmac } from 'node:crypto';
 import type { Instant } from '../../../engine/time.ts';
 import type { RegisteredApp, WebhookAnswer, WebhookCall } from '../../../ports/devkit.ts';
 import type { DevKitDeliverer } from '../../worker.ts';
+import { registeredApp } from './register-app.ts';
 
-type Resumer = Pick<DevKitDeliverer, 'deps' | 'bundles' | 'apps'>;
+type Resumer = Pick<DevKitDeliverer, 'deps' | 'bundles' | 'apps' | 'manifests'>;
 
 export async function resumeWebhook(resumer: Resumer, call: WebhookCall, endsAt: Instant): Promise<WebhookAnswer> {
   const { scope, deploymentId, token, request } = call;
-  const { deps, bundles } = resumer;
-  const app = await deps.registeredApps.app(scope, deploymentId);
+  const { deps, bundles, manifests } = resumer;
+  const app = await registeredApp(deps, scope, deploymentId);
   if (app !== undefined) return forward(resumer, app, call, endsAt);
-  const deployment = await deps.deployments.deployment(scope, deploymentId);
-  if (deployment === undefined) return { kind: 'failed', reason: `no deployment is named ${deploymentId}` };
+  const manifest = await manifests.manifest(deps.deployments, scope, deploymentId);
+  if (manifest === undefined) return { kind: 'failed', reason: `no deployment is named ${deploymentId}` };
   const limits = { endsAt, signal: new AbortController().signal };
-  const result = await bundles.resumeWebhook(scope, deployment.manifest, { token, request }, limits);
+  const result = await bundles.resumeWebhook(scope, manifest, { token, request }, limits);
   switch (result.kind) {
     case 'answered':
     case 'no_hook':

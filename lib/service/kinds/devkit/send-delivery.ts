@@ -9,6 +9,7 @@ import type { AppResponse, RegisteredApp } from '../../../ports/devkit.ts';
 import type { DevKitJob } from '../../../ports/jobs.ts';
 import { loadPayload } from '../../run-log/payloads.ts';
 import type { DevKitDeliverer } from '../../worker.ts';
+import { registeredApp } from './register-app.ts';
 
 /** Time reserved at the end of an invocation for what follows the delivery. */
 const reserve = seconds(5);
@@ -22,25 +23,25 @@ export async function sendDelivery(
   number: number,
   mustEndAt: Instant,
 ): Promise<Delivered> {
-  const app = await deliverer.deps.registeredApps.app(job.run, job.deploymentId);
+  const app = await registeredApp(deliverer.deps, job.run, job.deploymentId);
   return app === undefined ? runBundle(deliverer, job, number, mustEndAt) : post(deliverer, app, job, number, mustEndAt);
 }
 
 /** Runs the bundle of the deployment on a thread of this process. */
 async function runBundle(
-  { deps, bundles }: DevKitDeliverer,
+  { deps, bundles, manifests }: DevKitDeliverer,
   job: DevKitJob,
   number: number,
   mustEndAt: Instant,
 ): Promise<Delivered> {
   const { run, deploymentId, queueName, message } = job;
-  const deployment = await deps.deployments.deployment(run, deploymentId);
-  if (deployment === undefined)
+  const manifest = await manifests.manifest(deps.deployments, run, deploymentId);
+  if (manifest === undefined)
     return { kind: 'unloadable', message: `no deployment and no registered application is named ${deploymentId}` };
   const body: JsonValue = 'ref' in message ? await loadPayload(deps, run, message.ref) : message.value;
   const request = { queueName, headers: { ...headersOf(job, number), 'x-workflow-run-id': run.runId }, body };
   const limits = { endsAt: instant(mustEndAt - reserve), signal: new AbortController().signal };
-  const result = await bundles.deliver(run, deployment.manifest, request, limits);
+  const result = await bundles.deliver(run, manifest, request, limits);
   if (result.kind === 'crashed') return { kind: 'failed', reason: result.message };
   return result.kind === 'timed_out' ? { kind: 'failed', reason: 'the code took longer than the function may run' } : result;
 }
