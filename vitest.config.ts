@@ -48,7 +48,7 @@ export const projects: readonly Project[] = [
       'test/{artifact,base,egress,engine,event-stream,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,world,ownership,webhooks,lens,models,sdk,program,histories,testing,openworkflow,mutants,console}/**/*.test.ts',
       'examples/*/tests/**/*.test.ts',
     ],
-    { ...together, ...withoutThose, testTimeout: 30_000, hookTimeout: 30_000 },
+    { ...together, ...withoutThose, testTimeout: 60_000, hookTimeout: 60_000 },
   ],
   ['tidy', ['test/tidy/**/*.test.ts'], together],
   ['docs', ['test/docs/**/*.test.ts'], { ...together, testTimeout: 60_000, hookTimeout: 60_000 }],
