@@ -10,6 +10,11 @@ export type RunNode = Run['nodes'][number];
 export type WorkflowDetail = ResponseBody<'getWorkflow'>;
 export type RunPage = ResponseBody<'listRuns'>;
 export type EventPage = ResponseBody<'listRunEvents'>;
+export type WorkflowPage = ResponseBody<'listWorkflows'>;
+export type WorkflowSummary = WorkflowPage['data'][number];
+export type PublishBody = RequestBody<'publishVersion'>;
+export type Published = ResponseBody<'publishVersion'>;
+export type StartBody = RequestBody<'startRun'>;
 export type SignalBody = RequestBody<'sendSignal'>;
 
 export interface Session {
@@ -99,8 +104,15 @@ export const api = {
   run: (runId: string, query: Query, signal: AbortSignal): Promise<Run> => ask(`runs/${segment(runId)}`, { query, signal }),
   events: (runId: string, query: Query, signal: AbortSignal): Promise<EventPage> =>
     ask(`runs/${segment(runId)}/events`, { query, signal }),
-  workflow: (name: string, version: number, signal: AbortSignal): Promise<WorkflowDetail> =>
+  workflows: (query: Query, signal: AbortSignal): Promise<WorkflowPage> => ask('workflows', { query, signal }),
+  /** @param version undefined: the latest one */
+  workflow: (name: string, version: number | undefined, signal: AbortSignal): Promise<WorkflowDetail> =>
     ask(`workflows/${segment(name)}`, { query: { version }, signal }),
+  createWorkflow: (body: RequestBody<'createWorkflow'>): Promise<Published> => ask('workflows', { method: 'POST', body }),
+  publish: (name: string, body: PublishBody): Promise<Published> =>
+    ask(`workflows/${segment(name)}/versions`, { method: 'POST', body }),
+  startRun: (body: StartBody, idempotencyKey: string): Promise<{ readonly runId: string }> =>
+    ask('runs', { method: 'POST', body, idempotencyKey }),
   cancel: (runId: string, reason: string): Promise<unknown> =>
     ask(`runs/${segment(runId)}/cancel`, { method: 'POST', body: reason === '' ? {} : { reason } }),
   rerun: (runId: string, body: RequestBody<'rerunRun'>, idempotencyKey: string): Promise<{ readonly runId: string }> =>
