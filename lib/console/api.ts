@@ -108,6 +108,8 @@ export const api = {
   /** @param version undefined: the latest one */
   workflow: (name: string, version: number | undefined, signal: AbortSignal): Promise<WorkflowDetail> =>
     ask(`workflows/${segment(name)}`, { query: { version }, signal }),
+  validate: (body: unknown, signal: AbortSignal): Promise<ResponseBody<'validateWorkflow'>> =>
+    ask('workflows/validate', { method: 'POST', body, signal }),
   createWorkflow: (body: RequestBody<'createWorkflow'>): Promise<Published> => ask('workflows', { method: 'POST', body }),
   publish: (name: string, body: PublishBody): Promise<Published> =>
     ask(`workflows/${segment(name)}/versions`, { method: 'POST', body }),

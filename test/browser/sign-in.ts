@@ -21,6 +21,7 @@ const defined = (text: string | undefined): string => {
 export async function signIn(): Promise<SignedIn> {
   const [local, browser] = await Promise.all([startLocal(preparedFolder(), npmStart), launchBrowser()]);
   const watched = await watchedPage(browser);
+  watched.page.setDefaultTimeout(10_000);
   const link = await vi.waitFor(() => defined(/Console (\S+#link=\S+)/.exec(local.printed())?.[1]), { timeout: 20_000 });
   await watched.page.goto(link);
   await watched.page.getByRole('heading', { name: 'No run exists yet' }).waitFor();

@@ -106,7 +106,7 @@ function readCondition(value: JsonValue, pointer: string): EdgeCondition {
 }
 
 /** The server checks the options. The editor shows those that it knows, and keeps the others. */
-function readOptions(options: JsonObject): WorkflowOptions {
+export function readOptions(options: JsonObject): WorkflowOptions {
   const { args } = options;
   if (args !== undefined && (!isJsonArray(args) || !args.every(isArgument)))
     throw new NoDefinition('/options/args', 'must be an array of arguments, each with a name and a type');

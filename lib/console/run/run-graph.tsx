@@ -108,6 +108,7 @@ function Canvas({ graph, run, selected, onSelect }: CanvasProps): ReactNode {
         fitViewOptions={fit}
         minZoom={0.05}
         maxZoom={2}
+        zoomOnDoubleClick={false}
         onlyRenderVisibleElements
         nodesConnectable={false}
         edgesFocusable={false}

@@ -18,6 +18,8 @@ const WorkflowView = lazy(() =>
   import('../workflows/workflow-page.tsx').then(({ WorkflowView: component }) => ({ default: component })),
 );
 
+const EditorPage = lazy(() => import('../editor/editor-page.tsx').then(({ EditorPage: component }) => ({ default: component })));
+
 /** A sign-in link works once, so it is taken from the address before anything else. */
 const link = takeLink();
 
@@ -98,6 +100,7 @@ function Page(): ReactNode {
   if (area === 'runs') return id === undefined ? <RunList /> : <RunView key={id} runId={id} />;
   if (area === 'workflows' && view === undefined)
     return id === undefined ? <WorkflowList /> : <WorkflowView key={id} name={id} />;
+  if (area === 'workflows' && id !== undefined && view === 'edit') return <EditorPage key={id} name={id} />;
   if (area === 'attention' && id === undefined) return <Attention />;
   return (
     <section className="empty">

@@ -75,6 +75,7 @@ export function DefinitionGraph({ workflow }: { readonly workflow: WorkflowDetai
           fitViewOptions={fit}
           minZoom={0.05}
           maxZoom={2}
+          zoomOnDoubleClick={false}
           onlyRenderVisibleElements
           nodesConnectable={false}
           edgesFocusable={false}
