@@ -1,4 +1,4 @@
-/** Bundles the functions in one esbuild call: `functions/<name>/handler.ts` → `dist/functions/<name>/index.mjs`. */
+/** Bundles the functions: `functions/<name>/handler.ts` → `dist/functions/<name>/index.mjs`. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
@@ -8,6 +8,7 @@ import { bundleThreadFile, programThreadFile } from '../lib/bundles/thread-start
 import { type FunctionName, functionNames } from '../lib/contract/environment.ts';
 import { buildConsole } from './build-console.ts';
 import { sandboxFiles } from '../lib/nodes/sandbox/engine-files.ts';
+import { partsForSome, withoutScriptedHashes, withoutSignaturesForAllRegions } from './unused-parts.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -100,6 +101,26 @@ const schemasWithoutEffects: Plugin = {
   },
 };
 
+const pluginsOfFunctions = [
+  englishOnly,
+  environmentCredentials,
+  environmentRegion,
+  mapForEndpoints,
+  versionsOfClients,
+  schemasWithoutEffects,
+  withoutScriptedHashes,
+  withoutSignaturesForAllRegions,
+];
+
+/** The functions in groups that use the same parts of packages. esbuild bundles a group in one call. */
+function functionsByParts(names: readonly FunctionName[]) {
+  const groups = Map.groupBy(names, (name) => partsForSome.map(({ usedBy }) => usedBy.includes(name)).join());
+  return [...groups.values()].map((members) => ({
+    members,
+    without: partsForSome.filter(({ usedBy }) => !members.some((name) => usedBy.includes(name))).map(({ without }) => without),
+  }));
+}
+
 const bundling = {
   write: false,
   outExtension: { '.js': '.mjs' },
@@ -160,33 +181,27 @@ export async function buildFunctions(
   const names = functionsWithHandler(sources);
   for (const name of functionNames) if (!names.includes(name)) rmSync(join(outdir, name), { recursive: true, force: true });
   if (names.length === 0) return [];
-  const runsScripts = names.includes(scriptFunction);
-  const { outputFiles } = await bundle({
-    ...bundling,
-    plugins: [
-      ...(options.plugins ?? []),
-      englishOnly,
-      environmentCredentials,
-      environmentRegion,
-      mapForEndpoints,
-      versionsOfClients,
-      schemasWithoutEffects,
-    ],
-    entryPoints: [
-      ...names.map((name) => ({ in: join(sources, name, 'handler.ts'), out: join(name, 'index') })),
-      ...names.flatMap((name) =>
-        (threads[name] ?? []).map((thread) => ({
-          in: join(root, thread.source),
-          out: join(name, basename(thread.name, '.mjs')),
-        })),
-      ),
-    ],
-    outdir,
-    // Source maps are placed beside the bundle and excluded from the asset, to keep cold starts short.
-    sourcemap: options.maps === false ? false : 'external',
-  });
-  for (const { path, contents } of outputFiles) writeIfChanged(path, contents);
-  if (runsScripts) {
+  const entryPointsOf = (name: FunctionName) => [
+    { in: join(sources, name, 'handler.ts'), out: join(name, 'index') },
+    ...(threads[name] ?? []).map((thread) => ({
+      in: join(root, thread.source),
+      out: join(name, basename(thread.name, '.mjs')),
+    })),
+  ];
+  const bundled = await Promise.all(
+    functionsByParts(names).map(({ members, without }) =>
+      bundle({
+        ...bundling,
+        plugins: [...(options.plugins ?? []), ...pluginsOfFunctions, ...without],
+        entryPoints: members.flatMap(entryPointsOf),
+        outdir,
+        // Source maps are placed beside the bundle and excluded from the asset, to keep cold starts short.
+        sourcemap: options.maps === false ? false : 'external',
+      }),
+    ),
+  );
+  for (const { path, contents } of bundled.flatMap(({ outputFiles }) => outputFiles)) writeIfChanged(path, contents);
+  if (names.includes(scriptFunction)) {
     const engine = readFileSync(require.resolve(sandboxFiles.engine.source));
     writeIfChanged(join(outdir, scriptFunction, sandboxFiles.engine.name), engine);
   }

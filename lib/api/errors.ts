@@ -116,6 +116,13 @@ export const errorCatalogue = {
     message: 'A workflow with that name exists already.',
     recovery: 'Publish a new version of it: POST /v1/workflows/{name}/versions.',
   },
+  draft_not_found: { status: 404, category: 'caller', message: 'No workflow of that name has a draft.' },
+  draft_conflict: {
+    status: 409,
+    category: 'caller',
+    message: 'The draft has another revision: another author or page has saved or deleted it.',
+    recovery: 'Read the draft, add your changes to it and save it with its revision: GET /v1/workflows/{name}/draft.',
+  },
   workflow_not_found: { status: 404, category: 'caller', message: 'No workflow has that name.' },
   workflow_archived: {
     status: 409,
@@ -453,6 +460,19 @@ export interface ErrorResponseFields {
   readonly errors?: readonly ErrorDetail[];
   /** seconds after which the request may succeed */
   readonly retryAfter?: number;
+  readonly current?: CurrentState;
+}
+
+/** What a change conflicts with: the stored draft or the newest version. */
+export interface CurrentState {
+  /** of the draft; 0: there is none */
+  readonly revision?: number;
+  /** the newest version; null: the workflow has none */
+  readonly version?: number | null;
+  /** when it was saved or published */
+  readonly at?: string;
+  /** who saved or published it, if that was recorded */
+  readonly by?: string;
 }
 
 export interface ErrorEnvelope {
@@ -463,6 +483,7 @@ export interface ErrorEnvelope {
   readonly correlationId: string;
   readonly errors?: readonly ErrorDetail[];
   readonly retryAfter?: number;
+  readonly current?: CurrentState;
 }
 
 /** Maximum number of error details, so that a response stays small. */
@@ -479,5 +500,6 @@ export const createErrorEnvelope = (code: ErrorCode, correlationId: string, deta
     correlationId,
     errors: details.errors === undefined ? undefined : details.errors.slice(0, maxErrorDetails),
     retryAfter: details.retryAfter,
+    current: details.current,
   });
 };

@@ -25,7 +25,7 @@ export interface Route {
   /** the body is read as raw bytes, without a schema */
   readonly rawBody?: { readonly limitBytes: number; readonly description: string };
   readonly idempotencyKey: 'required' | 'optional' | 'none';
-  /** the name of the mutation in the audit trail; absent: the route only reads */
+  /** the name of the mutation in the audit trail; absent: the route only reads, or saves a draft, which nothing executes */
   readonly action?: string;
   /** a ticket in the query can replace the key in the header */
   readonly acceptsTicket?: true;

@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import { canonicalDefinition } from './aliases.ts';
 import { ok, type Route, smallLimitBytes } from './route.ts';
+import * as drafts from './schemas/drafts.ts';
 import * as versions from './schemas/versions.ts';
 import * as workflows from './schemas/workflows.ts';
 import { definitionLimits } from '../engine/graph/findings.ts';
@@ -11,6 +12,13 @@ const definitionBody = <Schema extends z.ZodObject>(schema: Schema) => ({
   limitBytes: definitionLimits.bytes,
   normalizeBody: canonicalDefinition,
 });
+
+const draftByName = {
+  path: '/v1/workflows/{name}/draft',
+  servedBy: 'api',
+  params: workflows.workflowParams,
+  idempotencyKey: 'none',
+} as const;
 
 export const workflowRoutes = [
   {
@@ -107,5 +115,38 @@ export const workflowRoutes = [
     action: 'workflows.publish',
     responses: { 201: ok('Published', versions.publishedResponse) },
     errors: ['definition_invalid', 'workflow_not_found', 'workflow_deleting', 'workflow_name_taken'],
+  },
+  {
+    ...draftByName,
+    method: 'GET',
+    operationId: 'getDraft',
+    summary: 'Returns the draft of a workflow',
+    scope: 'workflows:read',
+    invalidParamsCode: 'draft_not_found',
+    responses: { 200: ok('The draft', drafts.draftResponse) },
+    errors: ['draft_not_found'],
+  },
+  {
+    ...draftByName,
+    method: 'POST',
+    operationId: 'saveDraft',
+    summary: 'Saves the draft of a workflow, which need not have a version, if nobody else has saved it meanwhile',
+    scope: 'workflows:write',
+    invalidParamsCode: 'workflow_not_found',
+    body: { schema: drafts.saveDraftBody, limitBytes: definitionLimits.bytes },
+    responses: { 200: ok('The stored draft', drafts.draftResponse) },
+    errors: ['definition_invalid', 'draft_conflict', 'workflow_not_found', 'workflow_deleting'],
+  },
+  {
+    ...draftByName,
+    method: 'DELETE',
+    operationId: 'deleteDraft',
+    summary: 'Deletes the draft of a workflow',
+    scope: 'workflows:write',
+    invalidParamsCode: 'draft_not_found',
+    query: drafts.deleteDraftQuery,
+    action: 'workflows.draft.delete',
+    responses: { 200: ok('Deleted', drafts.deletedDraftResponse) },
+    errors: ['draft_not_found', 'draft_conflict'],
   },
 ] as const satisfies readonly Route[];

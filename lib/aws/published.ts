@@ -6,6 +6,7 @@ import { lensVersion } from '../codec/lens.ts';
 import { queryKind, queryVersion } from '../codec/query.ts';
 import type { Lenses, Queries, Workflows, DefinitionPorts } from '../ports/versions.ts';
 import { DynamoDeletions } from './deletions.ts';
+import { DynamoDrafts } from './drafts.ts';
 import { stringOf, partSchema, anyInstant, jsonOf, named, keyPart, itemSchema } from './item-schema.ts';
 import type { Resources } from './resources.ts';
 import type { Table } from './table.ts';
@@ -44,4 +45,5 @@ export const definitionPorts = (resources: Resources): Makers<DefinitionPorts> =
   lenses: () => dynamoLenses(resources.control),
   queries: () => dynamoQueries(resources.control),
   deletions: () => new DynamoDeletions(resources.control),
+  drafts: () => new DynamoDrafts(resources.control),
 });

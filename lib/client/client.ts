@@ -22,6 +22,9 @@ const getWorkflow = routeOf('getWorkflow');
 const archiveWorkflow = routeOf('archiveWorkflow');
 const deleteWorkflow = routeOf('deleteWorkflow');
 const validateWorkflow = routeOf('validateWorkflow');
+const getDraft = routeOf('getDraft');
+const saveDraft = routeOf('saveDraft');
+const deleteDraft = routeOf('deleteDraft');
 const testWorkflow = routeOf('testWorkflow');
 const stopTestRun = routeOf('stopTestRun');
 const viewRun = routeOf('viewRun');
@@ -128,6 +131,24 @@ export class StepwellClient<Workflows extends object = Readonly<Record<string, W
   /** Validates a definition without publishing it. Findings are part of the response, not an error. */
   validateWorkflow(body: RequestBody<'validateWorkflow'>, options?: CallOptions): Promise<ResponseBody<'validateWorkflow'>> {
     return sendRequest(this.#config, validateWorkflow, validateWorkflow.responses[200].schema, { body }, options);
+  }
+
+  /** Fails with `draft_not_found` if the workflow has none. */
+  getDraft(name: string, options?: CallOptions): Promise<ResponseBody<'getDraft'>> {
+    return sendRequest(this.#config, getDraft, getDraft.responses[200].schema, { params: { name } }, options);
+  }
+
+  /** Saves the draft if it still has the revision that the body replaces; else it fails with `draft_conflict`. */
+  saveDraft(name: string, body: RequestBody<'saveDraft'>, options?: CallOptions): Promise<ResponseBody<'saveDraft'>> {
+    return sendRequest(this.#config, saveDraft, saveDraft.responses[200].schema, { params: { name }, body }, options);
+  }
+
+  deleteDraft(
+    name: string,
+    query: RequestQuery<'deleteDraft'> = {},
+    options?: CallOptions,
+  ): Promise<ResponseBody<'deleteDraft'>> {
+    return sendRequest(this.#config, deleteDraft, deleteDraft.responses[200].schema, { params: { name }, query }, options);
   }
 
   /** Runs an unpublished graph. Without an idempotency key, each call starts a new test run. */

@@ -13,9 +13,10 @@ import {
 } from '../engine/graph/definition.ts';
 import type { PinnedOutput, PinnedOutputs } from '../engine/graph/pinned-outputs.ts';
 import type { JsonValue } from '../engine/json.ts';
+import type { Draft } from '../ports/drafts.ts';
 import { jsonObject, jsonValue } from './events.ts';
 import { exactly } from './exact.ts';
-import { nodeId, workflowName } from './ids.ts';
+import { instant, nodeId, workflowName } from './ids.ts';
 import { read } from './unreadable.ts';
 
 const node = exactly<NodeDefinition>()(
@@ -73,6 +74,16 @@ const graphFields = { name: workflowName, nodes: z.array(node).readonly(), edges
 
 export const workflowVersion: z.ZodType<WorkflowVersion> = exactly<WorkflowVersion>()(
   z.strictObject({ ...graphFields, version: z.int().min(1) }),
+);
+
+/** A draft as it is stored under its name and revision. */
+export const draftContent = exactly<Omit<Draft, 'name' | 'revision'>>()(
+  z.strictObject({
+    basedOn: z.int().nullable(),
+    definition: jsonObject,
+    updatedAt: instant,
+    updatedBy: z.string(),
+  }),
 );
 
 /** The unsaved graph of a test run, stored beside its log. */

@@ -70,6 +70,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'list external-worker runs',
       'read external-worker runs',
       'publish workflows',
+      'edit drafts',
       'request deletions',
       'issue tickets',
       // A rerun of a DevKit run.
@@ -189,6 +190,8 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'sync schedules',
       'delete runs',
       'continue deletions',
+      // Of deleted workflows.
+      'edit drafts',
     ],
   },
   'dead-letter': {

@@ -153,6 +153,8 @@ export const permissions = {
     environment: ['controlTable'],
     records: { control: { workflows: 'gqu', workflow: 'gqp' } },
   },
+  /** A deletion is an update: the revision stays. */
+  'edit drafts': { environment: ['controlTable'], records: { control: { draft: 'gu' } } },
   /** Records a workflow deletion, after a search for schedules that start its runs. */
   'request deletions': {
     environment: ['controlTable'],

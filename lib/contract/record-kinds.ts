@@ -29,6 +29,7 @@ export const recordKinds = {
     sweep: 'the last minute that the sweep completed',
     workflows: "summaries of a project's workflows",
     workflow: 'versions of a workflow',
+    draft: 'the draft of a workflow',
     lenses: "summaries of a project's lenses",
     lens: 'versions of a lens',
     queries: "summaries of a project's queries",

@@ -1,5 +1,6 @@
 /** Published versions in memory: workflows, lenses and queries. */
 import { MemoryDeletions } from './deletions.ts';
+import { MemoryDrafts } from './drafts.ts';
 import { defined } from '../base/defined.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
@@ -147,4 +148,5 @@ export const memoryDefinitions = () => ({
   lenses: memoryLenses(),
   queries: memoryQueries(),
   deletions: new MemoryDeletions(),
+  drafts: new MemoryDrafts(),
 });

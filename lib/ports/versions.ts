@@ -1,5 +1,6 @@
 /** Named definitions with immutable versions, numbered from 1. Publishing a version can restore an archived name. */
 import type { Deletions } from './deletions.ts';
+import type { Drafts } from './drafts.ts';
 import type { WorkflowVersion } from '../engine/graph/definition.ts';
 import type { Scope } from '../engine/ids.ts';
 import type { QueryKind, QueryVersion } from '../engine/query/definition.ts';
@@ -99,4 +100,5 @@ export interface DefinitionPorts {
   readonly lenses: Lenses;
   readonly queries: Queries;
   readonly deletions: Deletions;
+  readonly drafts: Drafts;
 }

@@ -46,6 +46,7 @@ const isIdempotent: Readonly<Record<ClientMutation, boolean>> = {
   createKey: false,
   rotateKey: false,
   deleteSchedule: false,
+  deleteDraft: false,
   // The name may belong to another workflow by then.
   deleteWorkflow: false,
 };

@@ -12,6 +12,7 @@ import { DynamoAudit } from '../../lib/aws/audit.ts';
 import { S3Blobs } from '../../lib/aws/blobs.ts';
 import { S3Uploads } from '../../lib/aws/uploads.ts';
 import { DynamoDeletions } from '../../lib/aws/deletions.ts';
+import { DynamoDrafts } from '../../lib/aws/drafts.ts';
 import { DynamoDevKitStreams, DynamoHookTokens, DynamoRegisteredApps } from '../../lib/aws/devkit.ts';
 import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../lib/aws/jobs.ts';
@@ -126,6 +127,7 @@ export const startAwsEnvs = async (implementation = usualTables): Promise<AwsEnv
         sessions: new DynamoSessions(control),
         readerLeases: new DynamoReaderLeases(control),
         deletions: new DynamoDeletions(control),
+        drafts: new DynamoDrafts(control),
         deployments: new DynamoDeployments(control),
       },
       clock,

@@ -4,6 +4,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { text } from '../../lib/aws/item-schema.ts';
 import { DynamoAudit, auditPartition } from '../../lib/aws/audit.ts';
 import { DynamoDeletions } from '../../lib/aws/deletions.ts';
+import { DynamoDrafts } from '../../lib/aws/drafts.ts';
 import { DynamoDeployments } from '../../lib/aws/deployments.ts';
 import { DynamoKeys } from '../../lib/aws/keys.ts';
 import { dynamoLenses, dynamoQueries, dynamoWorkflows } from '../../lib/aws/published.ts';
@@ -25,6 +26,7 @@ import { allOf } from '../../lib/aws/table.ts';
 import { controlSuite } from './control.suite.ts';
 import { deletableNamesSuite } from './deletable-names.suite.ts';
 import { deletionsSuite } from './deletions.suite.ts';
+import { draftsSuite } from './drafts.suite.ts';
 import { deploymentsSuite } from './deployments.suite.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from './emulators/dynamo.ts';
 import type { Emulator } from './emulators/emulator-process.ts';
@@ -75,6 +77,7 @@ for (const { name, start } of dynamoImplementations) {
     versionsSuite(workflows, { name, open: async () => ({ port: dynamoWorkflows(await createControlTable(client)), close }) });
     deletableNamesSuite({ name, open: async () => ({ port: dynamoWorkflows(await createControlTable(client)), close }) });
     deletionsSuite({ name, open: async () => ({ port: new DynamoDeletions(await createControlTable(client)), close }) });
+    draftsSuite({ name, open: async () => ({ port: new DynamoDrafts(await createControlTable(client)), close }) });
     versionsSuite(lenses, { name, open: async () => ({ port: dynamoLenses(await createControlTable(client)), close }) });
     versionsSuite(queries, { name, open: async () => ({ port: dynamoQueries(await createControlTable(client)), close }) });
 

@@ -13,6 +13,7 @@ import { clockSuite } from './clock.suite.ts';
 import { controlSuite } from './control.suite.ts';
 import { deletableNamesSuite } from './deletable-names.suite.ts';
 import { deletionsSuite } from './deletions.suite.ts';
+import { draftsSuite } from './drafts.suite.ts';
 import { deploymentsSuite } from './deployments.suite.ts';
 import { idsSuite } from './ids.suite.ts';
 import { jobsSuite } from './jobs.suite.ts';
@@ -50,6 +51,7 @@ runIndexSuite({ name, open: open(({ log, index, externalLogs }) => ({ log, index
 versionsSuite(workflows, { name, open: open((ports) => ports.workflows) });
 deletableNamesSuite({ name, open: open((ports) => ports.workflows) });
 deletionsSuite({ name, open: open(({ deletions }) => deletions) });
+draftsSuite({ name, open: open(({ drafts }) => drafts) });
 versionsSuite(lenses, { name, open: open((ports) => ports.lenses) });
 versionsSuite(queries, { name, open: open((ports) => ports.queries) });
 controlSuite({

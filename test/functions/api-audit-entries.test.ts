@@ -111,6 +111,10 @@ describe('what was done', () => {
     'workflows.publish': async () => ['POST', '/v1/workflows/flow/versions', { body: openGraph }],
     'workflows.archive': async () => ['DELETE', '/v1/workflows/flow'],
     'workflows.delete': async () => ['POST', '/v1/workflows/flow/delete', { body: { confirm: 'flow' } }],
+    'workflows.draft.delete': async (api, key) => {
+      await api.call('POST', '/v1/workflows/flow/draft', { key, body: { definition: {}, revision: 0, basedOn: 1 } });
+      return ['DELETE', '/v1/workflows/flow/draft'];
+    },
     'queries.create': async () => ['POST', '/v1/queries', { body: findOrder }],
     'queries.publish': async (api, key) => {
       await api.call('POST', '/v1/queries', { key, body: findOrder });

@@ -129,6 +129,14 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const [api, key] = await withKey();
     return api.call('GET', '/v1/queries/nobody', { key });
   },
+  draft_not_found: async () => {
+    const [api, key] = await withKey();
+    return api.call('GET', '/v1/workflows/flow/draft', { key });
+  },
+  draft_conflict: async () => {
+    const [api, key] = await withKey();
+    return api.call('POST', '/v1/workflows/flow/draft', { key, body: { definition: {}, revision: 1, basedOn: null } });
+  },
   workflow_exists: async () => {
     const [api, key] = await withKey();
     await api.call('POST', '/v1/workflows', create(key));

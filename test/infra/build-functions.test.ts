@@ -114,3 +114,20 @@ test('an unchanged bundle is not rewritten, and a changed one is replaced atomic
   expect(after[0]?.mtimeMs).toBe(before[0]?.mtimeMs);
   expect(readdirSync(join(directories.outdir, 'sweep')).toSorted()).toEqual(['index.mjs', 'index.mjs.map']);
 });
+
+test('only the function library can make JSON Schemas, and the others still validate', async () => {
+  const zod = JSON.stringify(fileURLToPath(import.meta.resolve('zod')));
+  const source = `import * as z from ${zod};
+    const schema = z.object({ name: z.string() });
+    const attempt = (make: () => unknown) => { try { return make(); } catch (error) { return String(error); } };
+    export const handler = async (body: unknown) => [
+      schema.safeParse(body).success,
+      schema['~standard'].vendor,
+      attempt(() => z.toJSONSchema(schema, { io: 'input' }).required),
+    ];`;
+  const { outdir, sources } = sourcesOf({ api: source, library: source });
+  await buildFunctions({ outdir, sources });
+  const answerFrom = (name: string) => answerOf(join(outdir, name, 'index.mjs'), { name: 'a' });
+  expect(answerFrom('library')).toEqual([true, 'zod', ['name']]);
+  expect(answerFrom('api')).toEqual([true, 'zod', 'Error: This bundle has no JSON Schema of zod.']);
+});

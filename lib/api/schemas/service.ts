@@ -14,6 +14,15 @@ export const errorResponse = z
     recovery: z.string().exactOptional(),
     correlationId: z.string(),
     retryAfter: z.number().exactOptional().meta({ description: 'seconds after which the request may succeed' }),
+    current: z
+      .strictObject({
+        revision: z.int().exactOptional().meta({ description: 'the revision of the draft; 0: there is none' }),
+        version: z.int().nullable().exactOptional().meta({ description: 'the newest version; null: there is none' }),
+        at: utcTimestamp.exactOptional(),
+        by: z.string().exactOptional(),
+      })
+      .exactOptional()
+      .meta({ description: 'of draft_conflict and version_conflict: what the request conflicts with' }),
     errors: z
       .array(
         z.strictObject({

@@ -10,6 +10,7 @@ import type { Head } from '../../engine/log/head.ts';
 import { terminalStatuses } from '../../engine/log/head.ts';
 import { type Instant, after, between, hours, instant, iso, minutes, seconds } from '../../engine/time.ts';
 import type { FoundRun, WorkflowDeletion } from '../../ports/deletions.ts';
+import { deleteDraft } from '../definitions/drafts.ts';
 import { cancelRun } from '../runs/cancel-run.ts';
 import { closeName } from './close-name.ts';
 import { type Decider, kindOf } from '../decider.ts';
@@ -181,6 +182,9 @@ async function freeName(deps: Deps, deletion: WorkflowDeletion): Promise<Step> {
     metadata: { runs: runsDeleted, throughVersion, requestedAt: iso(requestedAt) },
   } as const;
   await deps.audit.record(`deletion-${name}-${throughVersion}`, entry, after(freedAt, auditRetention));
+  // A repeated slice finds the name free, and a draft of a new workflow.
+  const isClosed = (await deps.workflows.summary(deletion, name))?.deletingSince !== undefined;
+  if (isClosed) await deleteDraft(deps, deletion, name);
   await deps.workflows.free(deletion, { name, version: throughVersion });
   return replaceRecord(deps, { ...deletion, phase: 'settling' });
 }

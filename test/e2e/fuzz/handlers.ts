@@ -17,6 +17,7 @@ import { DynamoAudit } from '../../../lib/aws/audit.ts';
 import { S3Blobs } from '../../../lib/aws/blobs.ts';
 import { S3Uploads } from '../../../lib/aws/uploads.ts';
 import { DynamoDeletions } from '../../../lib/aws/deletions.ts';
+import { DynamoDrafts } from '../../../lib/aws/drafts.ts';
 import { DynamoDevKitStreams, DynamoHookTokens, DynamoRegisteredApps } from '../../../lib/aws/devkit.ts';
 import { DynamoDeployments } from '../../../lib/aws/deployments.ts';
 import { SqsJobs } from '../../../lib/aws/jobs.ts';
@@ -108,6 +109,7 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     signals: new DynamoSignals(control),
     concurrencySlots: new DynamoConcurrencySlots(control),
     deletions: new DynamoDeletions(control),
+    drafts: new DynamoDrafts(control),
     deployments: new DynamoDeployments(control),
     settings: { retentionMs: days(30), idempotencyMs: hours(24), requiresHttps: true },
   };

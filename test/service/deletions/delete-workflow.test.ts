@@ -17,6 +17,7 @@ import { after, hours, instant, iso, minutes } from '../../../lib/engine/time.ts
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { archiveName } from '../../../lib/service/definitions/archive-name.ts';
 import { continueDeletions } from '../../../lib/service/deletions/continue-deletions.ts';
+import { getDraft, saveDraft } from '../../../lib/service/definitions/drafts.ts';
 import { sweepRuns } from '../../../lib/service/execution/sweep-runs.ts';
 import { getRun } from '../../../lib/service/runs/get-run.ts';
 import { getVersion } from '../../../lib/service/definitions/get-version.ts';
@@ -255,6 +256,31 @@ describe('a deletion', () => {
     expect(await archiveName({ store: env.ports.workflows, clock: env.ports.clock }, scope, deletedWorkflow)).toMatchObject({
       kind: 'archived',
     });
+  });
+
+  it('deletes the draft before the name is free, and no later draft', async () => {
+    const env = await createFilledEnv();
+    const save = (text: string) =>
+      saveDraft(env.deps, scope, {
+        name: deletedWorkflow,
+        revision: 0,
+        basedOn: null,
+        definition: { text },
+        updatedBy: 'ada',
+      });
+    await save('of the deleted workflow');
+    await requestDeletion(env);
+    expect(await save('too late')).toEqual({ kind: 'workflow_deleting' });
+    // The sweep that frees the name dies before it records that.
+    const replace = env.ports.deletions.replace.bind(env.ports.deletions);
+    env.ports.deletions.replace = (to) => (to.phase === 'settling' ? Promise.reject(new Unavailable('the table')) : replace(to));
+    for (let minute = 0; minute < 3; minute += 1) await sweep(env);
+    expect(await env.ports.workflows.summary(scope, deletedWorkflow)).toBeUndefined();
+    expect(await getDraft(env.deps, scope, deletedWorkflow)).toBeUndefined();
+    expect(await save('of the next workflow')).toMatchObject({ kind: 'saved' });
+    env.ports.deletions.replace = replace;
+    await sweepUntilDone(env);
+    expect(await getDraft(env.deps, scope, deletedWorkflow)).toMatchObject({ definition: { text: 'of the next workflow' } });
   });
 
   it('of many runs reports its progress, and stops when its time is up', async () => {
