@@ -18,14 +18,14 @@ const standIns: Readonly<Record<string, string>> = {
   re2js: 're2js.ts',
 };
 
-const selections = 'd3-selection';
+const selections = ['import { selection } from', `'d3-selection';`].join(' ');
 /**
  * d3-zoom, which moves a graph, can animate the move. The console never does: a graph moves at once, and no colour changes gradually.
  * Without the two packages for that, the script is a tenth smaller.
  */
 const withoutAnimation: Readonly<Record<string, string>> = {
   'd3-transition': `
-    import { selection } from '${selections}';
+    ${selections}
     selection.prototype.interrupt = function () { return this; };
     export const interrupt = () => {};`,
   'd3-color': `

@@ -7,6 +7,3 @@ import { type PlacedFinding, placed } from './findings.ts';
 
 export const check = (definition: WorkflowDefinition): readonly PlacedFinding[] =>
   placed(validate(definition, inspectNode), definition);
-
-/** What only the server can decide: the syntax of scripts, and patterns. */
-export const serverOnlyCodes: readonly string[] = ['code_invalid', 'regex_unsupported'];

@@ -4,7 +4,7 @@ import { Link } from '../router.tsx';
 import * as commands from './commands.ts';
 import type { Editor } from './use-editor.ts';
 
-export const editorModes = ['Canvas', 'Outline', 'JSON'] as const;
+const editorModes = ['Canvas', 'Outline', 'JSON'] as const;
 export type EditorMode = (typeof editorModes)[number];
 
 interface EditorBarProps {

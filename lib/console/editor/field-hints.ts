@@ -55,6 +55,10 @@ const helps: Readonly<Record<string, string>> = {
   'end/outputParameters/sourceVariable': 'A template, such as {{ctx.total}}.',
   'end/outputParameters/value': 'A constant, instead of a template.',
   'end/endsRun': 'The run ends here, and its open nodes are cancelled.',
+  'options/args': 'Without any, a run accepts each JSON value as its input.',
+  'options/deadlineSeconds': 'A run fails after this time. Empty: 7 days, and longer while it waits.',
+  'options/maxConcurrentRuns': 'Other runs wait. Empty: no limit.',
+  'options/budget': 'A run fails when it has used this much.',
   'settings/outputVariable': 'Other nodes read the output as ctx.<name>.',
   'settings/errorHandling': 'After the last attempt: continue at the error edge, or fail the run.',
   'settings/joinMode': 'When the node runs, if several edges lead to it.',
@@ -64,8 +68,23 @@ const helps: Readonly<Record<string, string>> = {
 
 export const helpOf = (path: readonly string[]): string | undefined => helps[path.join('/')];
 
+const names: Readonly<Record<string, string>> = {
+  args: 'Arguments',
+  deadlineSeconds: 'Deadline, in seconds',
+  maxConcurrentRuns: 'Runs at once',
+  maxNodeExecutions: 'Attempts and calls',
+  maxTokens: 'Tokens of models',
+  outputParameters: 'Outputs',
+  conditionLogic: 'All or one of them',
+  timeoutMs: 'Timeout, in ms',
+  backoffMs: 'Wait before the second attempt, in ms',
+  maxBackoffMs: 'Longest wait, in ms',
+};
+
 /** `maxResponseBytes` → `Max response bytes`. */
 export const labelOf = (name: string): string => {
+  const given = names[name];
+  if (given !== undefined) return given;
   const words = name
     .replaceAll('_', ' ')
     .replaceAll(/([a-z])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);

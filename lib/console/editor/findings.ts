@@ -37,3 +37,6 @@ export const findingsAt = (
     (finding) =>
       field.every((step, index) => finding.field[index] === step) && (hasInner || finding.field.length === field.length),
   );
+
+/** What only the server can decide: the syntax of scripts, and patterns. */
+export const serverOnlyCodes: readonly string[] = ['code_invalid', 'regex_unsupported'];

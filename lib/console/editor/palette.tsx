@@ -19,7 +19,7 @@ function openHandle(document: EditorDocument): commands.Connection | undefined {
   return handle === undefined ? undefined : { source: node.id, handle };
 }
 
-export function addType(document: EditorDocument, type: string): EditorDocument {
+function addType(document: EditorDocument, type: string): EditorDocument {
   const { edge } = document.selection;
   if (edge !== undefined && type !== 'start' && type !== 'end') return commands.insertIntoEdge(document, edge, type);
   return commands.addNode(document, type, type === 'start' ? undefined : openHandle(document));

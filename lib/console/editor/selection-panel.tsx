@@ -1,12 +1,22 @@
-/** The form of what is selected. */
-import type { ReactNode } from 'react';
+/** The form of what is selected. Forms are loaded after the graph is shown. */
+import { type ReactNode, Suspense, lazy } from 'react';
+import { Loading } from '../primitives/loading.tsx';
 import { selectedEdge, selectedNode } from './document.ts';
-import { EdgePanel } from './edge-panel.tsx';
-import { NodePanel } from './node-panel.tsx';
-import { OptionsPanel } from './options-panel.tsx';
+import { PinField } from './pin-field.tsx';
+import type { NodeResults } from './test-run.ts';
 import type { Editor } from './use-editor.ts';
 
-export function SelectionPanel({ editor }: { readonly editor: Editor }): ReactNode {
+const NodePanel = lazy(() => import('./node-panel.tsx').then(({ NodePanel: component }) => ({ default: component })));
+const EdgePanel = lazy(() => import('./edge-panel.tsx').then(({ EdgePanel: component }) => ({ default: component })));
+
+const OptionsPanel = lazy(() => import('./options-panel.tsx').then(({ OptionsPanel: component }) => ({ default: component })));
+
+interface SelectionPanelProps {
+  readonly editor: Editor;
+  readonly results: NodeResults;
+}
+
+export function SelectionPanel({ editor, results }: SelectionPanelProps): ReactNode {
   const { document } = editor;
   const node = selectedNode(document);
   const edge = selectedEdge(document);
@@ -16,10 +26,16 @@ export function SelectionPanel({ editor }: { readonly editor: Editor }): ReactNo
       className="editor-panel"
       aria-label={node === undefined ? (edge === undefined ? 'Options' : 'Edge') : `Node ${node.id}`}
     >
-      {node !== undefined ? <NodePanel editor={editor} node={node} /> : null}
-      {edge !== undefined ? <EdgePanel editor={editor} edge={edge} index={document.selection.edge ?? 0} /> : null}
-      {many > 1 ? <p>{many} nodes are selected. Copy, move or remove them.</p> : null}
-      {node === undefined && edge === undefined && many < 2 ? <OptionsPanel editor={editor} /> : null}
+      <Suspense fallback={<Loading />}>
+        {node !== undefined ? (
+          <NodePanel editor={editor} node={node}>
+            <PinField key={node.id} editor={editor} node={node} results={results} />
+          </NodePanel>
+        ) : null}
+        {edge !== undefined ? <EdgePanel editor={editor} edge={edge} index={document.selection.edge ?? 0} /> : null}
+        {many > 1 ? <p>{many} nodes are selected. Copy, move or remove them.</p> : null}
+        {node === undefined && edge === undefined && many < 2 ? <OptionsPanel editor={editor} /> : null}
+      </Suspense>
     </aside>
   );
 }

@@ -3,13 +3,12 @@ import { useCallback, useEffect, useReducer, useState } from 'react';
 import type { ResponseBody } from '../../client/route-types.ts';
 import type { Finding, WorkflowDefinition } from '../../engine/graph/definition.ts';
 import { api } from '../api.ts';
-import { check, serverOnlyCodes } from './check.ts';
 import type { EditorDocument } from './document.ts';
-import { type PlacedFinding, placed } from './findings.ts';
+import { type PlacedFinding, placed, serverOnlyCodes } from './findings.ts';
 import { type History, edited, historyOf, redone, undone } from './history.ts';
 import { definitionJson } from './read-definition.ts';
 
-export type Command = (document: EditorDocument) => EditorDocument;
+type Command = (document: EditorDocument) => EditorDocument;
 
 type Action =
   | { readonly kind: 'run'; readonly command: Command; readonly field: string | undefined; readonly at: number }
@@ -81,11 +80,20 @@ const known = ({ severity, ...finding }: Received): Finding => ({
 });
 
 function useFindings(definition: WorkflowDefinition): readonly PlacedFinding[] {
-  const [own, setOwn] = useState<readonly PlacedFinding[]>(() => check(definition));
+  const [own, setOwn] = useState<readonly PlacedFinding[]>([]);
   const [server, setServer] = useState<ServerFindings | undefined>();
   useEffect(() => {
-    const timer = setTimeout(() => setOwn(check(definition)), browserMs);
-    return () => clearTimeout(timer);
+    let isOver = false;
+    const timer = setTimeout(() => {
+      // The rules are loaded after the graph is shown.
+      void import('./check.ts').then(({ check }) => {
+        if (!isOver) setOwn(check(definition));
+      });
+    }, browserMs);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
   }, [definition]);
   useEffect(() => {
     if (definition.nodes.length === 0) return undefined;

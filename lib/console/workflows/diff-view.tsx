@@ -20,11 +20,7 @@ export const DiffView = ({ differences }: { readonly differences: readonly Diffe
     </ul>
   );
 
-export const DifferenceView = ({
-  difference: { part, name, change, values },
-}: {
-  readonly difference: Difference;
-}): ReactNode => (
+const DifferenceView = ({ difference: { part, name, change, values } }: { readonly difference: Difference }): ReactNode => (
   <>
     <p className="diff-name">
       <span className={`diff-sign ${tones[change]}`}>

@@ -20,7 +20,7 @@ export function PublishAgain({ workflow, onClose }: PublishAgainProps): ReactNod
       action={`Publish it as v${latestVersion + 1}`}
       onClose={onClose}
       onConfirm={async () => {
-        await api.publish(name, publishable(workflow));
+        await api.publish(name, { ...publishable(workflow), basedOn: latestVersion, note: `v${version} again` });
         await queries.invalidateQueries({ queryKey: ['workflow', name] });
         setSearch({ version: undefined });
       }}

@@ -11,7 +11,7 @@ import { type PlacedFinding, findingsAt } from '../findings.ts';
 import { ScriptField } from './script-field.tsx';
 import { BooleanField, ChoiceField, NumberField, TextField, ValueField } from './simple-fields.tsx';
 
-export interface FieldProps {
+interface FieldProps {
   readonly named: NamedField;
   readonly value: JsonValue | undefined;
   readonly onChange: (value: JsonValue | undefined) => void;
@@ -32,7 +32,7 @@ export interface Described {
 
 const compound: readonly string[] = ['array', 'object', 'record', 'variants'];
 
-export function FieldView(props: FieldProps): ReactNode {
+function FieldView(props: FieldProps): ReactNode {
   const id = useId();
   const { named, path, place, findings } = props;
   const own = findingsAt(findings, ['config', ...place]);
@@ -166,14 +166,14 @@ export function ObjectFields({ fields, value, onChange, path, place, findings, h
 }
 
 /** Plural names of lists, for the button that adds one. */
-const singular = (name: string): string => name.replace(/ches$/, 'ch').replace(/s$/, '');
+const singular = (name: string): string => labelOf(name).replace(/ches$/, 'ch').replace(/s$/, '').toLowerCase();
 
 function ArrayField({ items, ...props }: ControlProps & { readonly items: Field }): ReactNode {
   const { named, value, onChange } = props;
   const values = isJsonArray(value) ? value : [];
   if (items.kind === 'choice') return <Choices options={items.options} values={values} onChange={onChange} />;
   const change = (next: readonly JsonValue[]): void => onChange(next.length === 0 && !named.isRequired ? undefined : next);
-  const name = labelOf(singular(named.name)).toLowerCase();
+  const name = singular(named.name);
   return (
     <>
       <ol className="items">
