@@ -116,6 +116,12 @@ export const errorCatalogue = {
     message: 'A workflow with that name exists already.',
     recovery: 'Publish a new version of it: POST /v1/workflows/{name}/versions.',
   },
+  version_conflict: {
+    status: 409,
+    category: 'caller',
+    message: 'Another version is the newest one, so the definition is not based on it.',
+    recovery: 'Compare with the newest version, which "current" names, and publish with it as "basedOn".',
+  },
   draft_not_found: { status: 404, category: 'caller', message: 'No workflow of that name has a draft.' },
   draft_conflict: {
     status: 409,

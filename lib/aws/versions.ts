@@ -6,11 +6,14 @@ import type { Instant } from '../engine/time.ts';
 import type {
   Advance,
   AdvanceOptions,
+  Authorship,
   DeletableNames,
   Numbered,
   Summary,
   SummaryFilter,
   SummaryPage,
+  VersionPage,
+  VersionRecord,
   VersionStore,
 } from '../ports/versions.ts';
 import {
@@ -20,6 +23,7 @@ import {
   text,
   itemVersion,
   anyNumber,
+  anyString,
   anyInstant,
   optional,
   type ItemSchema,
@@ -33,11 +37,18 @@ import { type Expression, type Key, type Table, allOf, firstOf, ifNotExists, ifE
 export interface Published<Version extends Numbered, Facts extends object> {
   /** the record kinds of the partition with all summaries, and of the partitions with the versions of a name */
   readonly partitions: { readonly summaries: ControlKind; readonly versions: ControlKind };
-  readonly version: ItemSchema<{ readonly content: Version; readonly publishedAt: Instant }>;
+  readonly version: ItemSchema<Authorship & { readonly content: Version; readonly publishedAt: Instant }>;
   readonly summary: Pick<ItemSchema<Summary<Version, Facts>>, 'decode'>;
   /** the attributes of a summary that only this kind has */
   readonly facts: ItemSchema<Facts>;
 }
+
+/** The attributes of a version beside its content. */
+export const versionAttributes = {
+  publishedAt: anyInstant,
+  createdBy: optional(anyString),
+  note: optional(anyString),
+};
 
 /** The attributes of a summary that every kind has. */
 export const summaryAttributes = {
@@ -60,8 +71,8 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
     this.#kind = kind;
   }
 
-  async putVersion(scope: Scope, version: Version, at: Instant): Promise<'stored' | 'occupied'> {
-    const attributes = this.#kind.version.encode({ content: version, publishedAt: at });
+  async putVersion(scope: Scope, version: Version, at: Instant, authorship: Authorship = {}): Promise<'stored' | 'occupied'> {
+    const attributes = this.#kind.version.encode({ content: version, publishedAt: at, ...authorship });
     const put = await this.#table.put(this.#versionKey(scope, version), attributes, ifNotExists);
     return put.kind === 'stored' ? 'stored' : 'occupied';
   }
@@ -69,6 +80,29 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
   async version(scope: Scope, name: Version['name'], version: number): Promise<Version | undefined> {
     const item = await this.#table.get(this.#versionKey(scope, { name, version }));
     return item && this.#kind.version.decode(item).content;
+  }
+
+  async versions(
+    scope: Scope,
+    name: Version['name'],
+    { limit, before }: { readonly limit: number; readonly before?: number },
+  ): Promise<VersionPage> {
+    const items = this.#table.query({
+      ConsistentRead: true,
+      ScanIndexForward: false,
+      KeyConditionExpression: before === undefined ? 'pk = :pk' : 'pk = :pk AND sk < :before',
+      ProjectionExpression: 'sk, publishedAt, createdBy, note',
+      ExpressionAttributeValues: present({
+        ':pk': text(this.#versionPartition(scope, name)),
+        ':before': before === undefined ? undefined : text(versionSort(before)),
+      }),
+      // A page of DynamoDB has up to 1 MB of definitions, which are not needed.
+      Limit: limit + 1,
+    });
+    const found = (await firstOf(items, limit + 1)).map(recordIn);
+    const versions = found.slice(0, limit);
+    const last = versions.at(-1);
+    return found.length > limit && last !== undefined ? { versions, next: last.version } : { versions };
   }
 
   async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, options?: AdvanceOptions): Promise<boolean> {
@@ -200,7 +234,7 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
   #versionKey(scope: Scope, { name, version }: Numbered): Key {
     return {
       pk: this.#versionPartition(scope, name),
-      sk: `${versionPrefix}${String(version).padStart(8, '0')}`,
+      sk: versionSort(version),
     };
   }
 
@@ -210,12 +244,17 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
 }
 
 const versionPrefix = 'version#';
-const versionNumberItem = partSchema('a version', {
-  version: keyPart(
-    'sk',
-    z.string().transform((sort) => Number(sort.slice(versionPrefix.length))),
-  ),
-});
+const versionSort = (version: number): string => `${versionPrefix}${String(version).padStart(8, '0')}`;
+const versionNumber = keyPart(
+  'sk',
+  z.string().transform((sort) => Number(sort.slice(versionPrefix.length))),
+);
+const versionNumberItem = partSchema('a version', { version: versionNumber });
+const versionRecordItem = partSchema('a version', { version: versionNumber, ...versionAttributes });
+const recordIn = (item: Item): VersionRecord => {
+  const { publishedAt, ...record } = versionRecordItem.decode(item);
+  return { ...record, createdAt: publishedAt };
+};
 const freedItem = partSchema('a freed name', { latestVersion: anyNumber });
 
 /** A freed name has only its last version number. */

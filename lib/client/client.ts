@@ -25,6 +25,7 @@ const validateWorkflow = routeOf('validateWorkflow');
 const getDraft = routeOf('getDraft');
 const saveDraft = routeOf('saveDraft');
 const deleteDraft = routeOf('deleteDraft');
+const listVersions = routeOf('listVersions');
 const testWorkflow = routeOf('testWorkflow');
 const stopTestRun = routeOf('stopTestRun');
 const viewRun = routeOf('viewRun');
@@ -89,6 +90,15 @@ export class StepwellClient<Workflows extends object = Readonly<Record<string, W
     options?: CallOptions,
   ): Promise<ResponseBody<'publishVersion'>> {
     return sendRequest(this.#config, publishVersion, publishVersion.responses[201].schema, { params: { name }, body }, options);
+  }
+
+  /** One page, newest first, without the definitions. */
+  listVersions(
+    name: string,
+    query: RequestQuery<'listVersions'> = {},
+    options?: CallOptions,
+  ): Promise<ResponseBody<'listVersions'>> {
+    return sendRequest(this.#config, listVersions, listVersions.responses[200].schema, { params: { name }, query }, options);
   }
 
   /** One page. */

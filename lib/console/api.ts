@@ -10,6 +10,13 @@ export type RunNode = Run['nodes'][number];
 export type WorkflowDetail = ResponseBody<'getWorkflow'>;
 export type RunPage = ResponseBody<'listRuns'>;
 export type EventPage = ResponseBody<'listRunEvents'>;
+export type WorkflowPage = ResponseBody<'listWorkflows'>;
+export type WorkflowSummary = WorkflowPage['data'][number];
+export type PublishBody = RequestBody<'publishVersion'>;
+export type VersionPage = ResponseBody<'listVersions'>;
+export type Draft = ResponseBody<'getDraft'>;
+export type Published = ResponseBody<'publishVersion'>;
+export type StartBody = RequestBody<'startRun'>;
 export type SignalBody = RequestBody<'sendSignal'>;
 
 export interface Session {
@@ -21,6 +28,23 @@ export interface Session {
   readonly expiresAt: string;
 }
 
+/** What the server has instead of what a change was based on. */
+export interface CurrentState {
+  readonly revision?: number;
+  readonly version?: number;
+  /** who changed it, and when */
+  readonly by?: string;
+  readonly at?: string;
+}
+
+interface ErrorBody {
+  readonly code: string;
+  readonly message: string;
+  readonly recovery?: string;
+  readonly correlationId?: string;
+  readonly current?: CurrentState;
+}
+
 /** An error response of the API, or a connection that failed (`status` 0). */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -28,13 +52,16 @@ export class ApiError extends Error {
   readonly code: string;
   readonly recovery: string | undefined;
   readonly correlationId: string | undefined;
+  /** of a conflict: what the server has now */
+  readonly current: CurrentState;
 
-  constructor(status: number, body: { code: string; message: string; recovery?: string; correlationId?: string }) {
+  constructor(status: number, body: ErrorBody) {
     super(body.message);
     this.status = status;
     this.code = body.code;
     this.recovery = body.recovery;
     this.correlationId = body.correlationId;
+    this.current = body.current ?? {};
   }
 }
 
@@ -51,6 +78,16 @@ interface Call {
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 const field = (body: unknown, name: string): string | undefined =>
   typeof body === 'object' && body !== null ? text(Reflect.get(body, name)) : undefined;
+
+const currentIn = (body: unknown): CurrentState => {
+  const current: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'current') : undefined;
+  if (typeof current !== 'object' || current === null) return {};
+  const count = (name: string): number | undefined => {
+    const value: unknown = Reflect.get(current, name);
+    return typeof value === 'number' ? value : undefined;
+  };
+  return defined({ revision: count('revision'), version: count('version'), by: field(current, 'by'), at: field(current, 'at') });
+};
 
 /** Paths are relative to the root of the stage, which the page's `<base>` names. */
 async function call(path: string, { method = 'GET', query = {}, body, idempotencyKey, signal }: Call = {}): Promise<unknown> {
@@ -80,6 +117,7 @@ async function call(path: string, { method = 'GET', query = {}, body, idempotenc
   throw new ApiError(response.status, {
     code: field(received, 'code') ?? `http_${response.status}`,
     message: field(received, 'message') ?? `The service responded with status ${response.status}.`,
+    current: currentIn(received),
     ...defined({ recovery: field(received, 'recovery'), correlationId: field(received, 'correlationId') }),
   });
 }
@@ -99,8 +137,25 @@ export const api = {
   run: (runId: string, query: Query, signal: AbortSignal): Promise<Run> => ask(`runs/${segment(runId)}`, { query, signal }),
   events: (runId: string, query: Query, signal: AbortSignal): Promise<EventPage> =>
     ask(`runs/${segment(runId)}/events`, { query, signal }),
-  workflow: (name: string, version: number, signal: AbortSignal): Promise<WorkflowDetail> =>
+  workflows: (query: Query, signal: AbortSignal): Promise<WorkflowPage> => ask('workflows', { query, signal }),
+  /** @param version undefined: the latest one */
+  workflow: (name: string, version: number | undefined, signal: AbortSignal): Promise<WorkflowDetail> =>
     ask(`workflows/${segment(name)}`, { query: { version }, signal }),
+  validate: (body: unknown, signal: AbortSignal): Promise<ResponseBody<'validateWorkflow'>> =>
+    ask('workflows/validate', { method: 'POST', body, signal }),
+  versions: (name: string, query: Query, signal: AbortSignal): Promise<VersionPage> =>
+    ask(`workflows/${segment(name)}/versions`, { query, signal }),
+  createWorkflow: (body: RequestBody<'createWorkflow'>): Promise<Published> => ask('workflows', { method: 'POST', body }),
+  publish: (name: string, body: PublishBody): Promise<Published> =>
+    ask(`workflows/${segment(name)}/versions`, { method: 'POST', body }),
+  draft: (name: string, signal: AbortSignal): Promise<Draft> => ask(`workflows/${segment(name)}/draft`, { signal }),
+  saveDraft: (name: string, body: RequestBody<'saveDraft'>): Promise<Draft> =>
+    ask(`workflows/${segment(name)}/draft`, { method: 'POST', body }),
+  deleteDraft: (name: string): Promise<unknown> => ask(`workflows/${segment(name)}/draft`, { method: 'DELETE' }),
+  test: (body: unknown): Promise<{ readonly runId: string }> => ask('workflows/test', { method: 'POST', body }),
+  stopTest: (runId: string): Promise<unknown> => ask(`runs/${segment(runId)}/stop`, { method: 'POST' }),
+  startRun: (body: StartBody, idempotencyKey: string): Promise<{ readonly runId: string }> =>
+    ask('runs', { method: 'POST', body, idempotencyKey }),
   cancel: (runId: string, reason: string): Promise<unknown> =>
     ask(`runs/${segment(runId)}/cancel`, { method: 'POST', body: reason === '' ? {} : { reason } }),
   rerun: (runId: string, body: RequestBody<'rerunRun'>, idempotencyKey: string): Promise<{ readonly runId: string }> =>

@@ -6,6 +6,7 @@ import { ApiError } from './api.ts';
 import { App } from './shell/app.tsx';
 import '@xyflow/react/dist/base.css';
 import './console.css';
+import './editor/editor.css';
 
 const queries = new QueryClient({
   defaultOptions: {

@@ -17,9 +17,38 @@ const subscribe = (listener: () => void): (() => void) => {
 
 const addressOf = (path: string): string => `${prefix}${path}`;
 
+/** Asks whether the page may be left; it calls `leave` when it may. */
+type Guard = (leave: () => void) => void;
+let guard: Guard | undefined;
+
+/** A page with unsaved work guards itself. The result ends that. */
+export function guardLeaving(ask: Guard): () => void {
+  guard = ask;
+  const own = location.href;
+  const back = (): void => {
+    if (guard !== ask || location.href === own) return;
+    const wanted = `${location.pathname}${location.search}`;
+    history.pushState(null, '', own);
+    ask(() => move(wanted, 'replace'));
+  };
+  addEventListener('popstate', back, { capture: true });
+  return () => {
+    removeEventListener('popstate', back, { capture: true });
+    if (guard === ask) guard = undefined;
+  };
+}
+
 export function go(path: string, how: 'push' | 'replace' = 'push'): void {
-  if (how === 'push') history.pushState(null, '', addressOf(path));
-  else history.replaceState(null, '', addressOf(path));
+  const target = addressOf(path);
+  // Another search of the same page does not leave it.
+  if (guard === undefined || new URL(target, location.href).pathname === location.pathname) move(target, how);
+  else guard(() => move(target, how));
+}
+
+function move(address: string, how: 'push' | 'replace'): void {
+  guard = undefined;
+  if (how === 'push') history.pushState(null, '', address);
+  else history.replaceState(null, '', address);
   for (const listener of listeners) listener();
 }
 

@@ -7,6 +7,7 @@ import type { Instant } from '../engine/time.ts';
 import type {
   Advance,
   AdvanceOptions,
+  Authorship,
   DeletableNames,
   Lenses,
   Numbered,
@@ -14,6 +15,8 @@ import type {
   Summary,
   SummaryFilter,
   SummaryPage,
+  VersionPage,
+  VersionRecord,
   VersionStore,
   Workflows,
 } from '../ports/versions.ts';
@@ -24,7 +27,7 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
   implements VersionStore<Version, Facts>, DeletableNames<Version, Facts>
 {
   readonly #factsOf: (to: Facts) => Facts;
-  readonly #versions = new Map<string, Version>();
+  readonly #versions = new Map<string, { readonly version: Version; readonly record: VersionRecord }>();
   /** by scope, then by name */
   readonly #summaries = new Map<string, Map<Version['name'], Summary<Version, Facts>>>();
   /** the last version numbers of freed names, by scope and name */
@@ -35,15 +38,29 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
     this.#factsOf = factsOf;
   }
 
-  async putVersion(scope: Scope, version: Version, _at: Instant): Promise<'stored' | 'occupied'> {
+  async putVersion(scope: Scope, version: Version, at: Instant, authorship: Authorship = {}): Promise<'stored' | 'occupied'> {
     const key = versionKey(scope, version);
     if (this.#versions.has(key)) return 'occupied';
-    this.#versions.set(key, frozenCopy(version));
+    const record = { version: version.version, createdAt: at, ...authorship };
+    this.#versions.set(key, { version: frozenCopy(version), record });
     return 'stored';
   }
 
+  async versions(
+    scope: Scope,
+    name: Version['name'],
+    { limit, before = Infinity }: { readonly limit: number; readonly before?: number },
+  ): Promise<VersionPage> {
+    const numbers = (await this.versionNumbers(scope, name)).filter((number) => number < before).toReversed();
+    const versions = numbers
+      .slice(0, limit)
+      .flatMap((version) => this.#versions.get(versionKey(scope, { name, version }))?.record ?? []);
+    const last = versions.at(-1);
+    return numbers.length > limit && last !== undefined ? { versions, next: last.version } : { versions };
+  }
+
   async version(scope: Scope, name: Version['name'], version: number): Promise<Version | undefined> {
-    return this.#versions.get(versionKey(scope, { name, version }));
+    return this.#versions.get(versionKey(scope, { name, version }))?.version;
   }
 
   async advance(scope: Scope, to: Advance<Version, Facts>, at: Instant, options?: AdvanceOptions): Promise<boolean> {

@@ -67,6 +67,10 @@ export interface NodeType {
   readonly announcesStart: boolean;
   readonly isTrigger: boolean;
   readonly isLoop: boolean;
+  /** parses the type's own config keys; forms are made from it */
+  readonly schema: z.ZodObject;
+  /** top-level keys with code or prose, in which `{{` is not a template */
+  readonly literalKeys: readonly string[];
   /** `config` is absent when a finding is an error */
   read(config: JsonObject, work?: InspectionWork): { readonly config?: ReadConfig; readonly findings: readonly ConfigFinding[] };
 }
@@ -82,6 +86,8 @@ export function nodeType<Schema extends z.ZodObject>(shape: NodeShape<Schema>): 
     announcesStart: shape.announcesStart,
     isTrigger: shape.isTrigger === true,
     isLoop: shape.isLoop === true,
+    schema: shape.schema,
+    literalKeys: shape.literalKeys ?? [],
     read: (config, work) => {
       const known = cache.get(config);
       if (known !== undefined) return known;

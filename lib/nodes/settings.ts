@@ -77,6 +77,12 @@ const retrySettings = {
   retryOn: setting(z.array(z.enum(retryableCauses)), 'retryOn', 'retry_on'),
 } as const;
 
+const schemasOf = <Settings extends Readonly<Record<string, Setting<unknown>>>>(settingsByName: Settings) =>
+  Object.fromEntries(Object.values(settingsByName).map(({ names, schema }) => [names[0], schema.optional()]));
+
+/** The settings by their canonical names, from which forms are made. */
+export const settingsSchema = z.object({ ...schemasOf(settings), retry: z.object(schemasOf(retrySettings)).optional() });
+
 const namesOf = (settingsByName: Readonly<Record<string, Setting<unknown>>>): readonly string[] =>
   Object.values(settingsByName).flatMap(({ names }) => names);
 

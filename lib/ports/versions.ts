@@ -28,6 +28,25 @@ export type Summary<Version extends Numbered, Facts extends object = object> = F
 /** The version that becomes the latest of its name. */
 export type Advance<Version extends Numbered, Facts extends object = object> = Pick<Version, 'name' | 'version'> & Facts;
 
+/** Who published a version, and what they say about it. Versions from before this was recorded have neither. */
+export interface Authorship {
+  /** `key:<keyId>`, or the subject of a session */
+  readonly createdBy?: string;
+  readonly note?: string;
+}
+
+/** A version without its definition. */
+export interface VersionRecord extends Authorship {
+  readonly version: number;
+  readonly createdAt: Instant;
+}
+
+export interface VersionPage {
+  readonly versions: readonly VersionRecord[];
+  /** more versions follow below this one; absent on the last page */
+  readonly next?: number;
+}
+
 export interface SummaryPage<Version extends Numbered, Facts extends object = object> {
   readonly summaries: readonly Summary<Version, Facts>[];
   /** the cursor of the next page; absent on the last page */
@@ -46,8 +65,10 @@ export interface AdvanceOptions {
 
 export interface VersionStore<Version extends Numbered, Facts extends object = object> {
   /** Writes the version if it does not exist. */
-  putVersion(scope: Scope, version: Version, at: Instant): Promise<'stored' | 'occupied'>;
+  putVersion(scope: Scope, version: Version, at: Instant, authorship?: Authorship): Promise<'stored' | 'occupied'>;
   version(scope: Scope, name: Version['name'], version: number): Promise<Version | undefined>;
+  /** All stored versions below `before`, newest first, also those that the summary does not include. Strongly consistent. */
+  versions(scope: Scope, name: Version['name'], page: { readonly limit: number; readonly before?: number }): Promise<VersionPage>;
   /**
    * Sets the latest version of the name if the summary has an older one or does not exist. With `shouldUnarchive` the same
    * write also restores an archived name. A name that is being deleted, or is freed, does not change. Returns whether the

@@ -4,6 +4,12 @@ import { measureConsole } from '../../scripts/build-console.ts';
 
 const kilobyte = 1_024;
 
+test('the editor adds at most 115 KB with gzip, when it is opened', async () => {
+  const { editor } = await measureConsole();
+  expect(editor).toBeGreaterThan(30 * kilobyte);
+  expect(editor).toBeLessThanOrEqual(115 * kilobyte);
+});
+
 test('the first script has at most 110 KB with gzip, and the style at most 12', async () => {
   const { script, style } = await measureConsole();
   expect(script).toBeGreaterThan(40 * kilobyte);

@@ -34,6 +34,17 @@ test('publish creates version 1 and then version 2; get prints a publishable def
   expect(old.version).toBe(1);
 });
 
+test('versions lists authors and notes, and publish refuses another base', async () => {
+  const file = write('flow.json', { name: 'flow', ...instantGraph() });
+  expect((await admin.type('workflows', 'publish', file, '--note', 'a first one')).out).toBe('flow@1\n');
+  expect((await admin.type('workflows', 'publish', file, '--based-on', '1', '--note', 'two\nlines')).out).toBe('flow@2\n');
+  const refused = await admin.type('--json', 'workflows', 'publish', file, '--based-on', '1');
+  expect([refused.exitCode, errorIn(refused)]).toMatchObject([1, { code: 'version_conflict' }]);
+  const { out } = await admin.type('workflows', 'versions', 'flow');
+  expect(out).toMatch(/^version +created +by +note\n2 .* key:\w+ +two lines\n1 .* key:\w+ +a first one\n$/);
+  expect((await admin.type('workflows', 'versions', 'flow', '--limit', '1')).out).not.toContain('a first one');
+});
+
 test('publish prints each finding with its pointer and exits with 1', async () => {
   const file = write('bad.json', { name: 'bad', nodes: [{ id: 'a', type: 'unbuilt' }] });
   const { exitCode, err } = await admin.type('workflows', 'publish', file);

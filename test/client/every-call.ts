@@ -35,6 +35,7 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   archiveWorkflow: (client) => client.archiveWorkflow('flow'),
   deleteWorkflow: (client) => client.deleteWorkflow('flow', { confirm: 'flow' }),
   publishVersion: (client) => client.publishVersion('flow', { nodes: [] }),
+  listVersions: (client) => client.listVersions('flow'),
   getDraft: (client) => client.getDraft('flow'),
   saveDraft: (client) => client.saveDraft('flow', { definition: {}, revision: 0, basedOn: null }),
   deleteDraft: (client) => client.deleteDraft('flow'),

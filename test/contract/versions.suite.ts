@@ -53,6 +53,23 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
       expect(await store.version(scope, name, samples.length + 1)).toBeUndefined();
     });
 
+    test('versions are listed newest first, with their authors and notes and without their content', async () => {
+      const scope = freshScope();
+      const numbers = [1, 2, 3, 10, 11];
+      for (const version of numbers) {
+        const authorship = version === 2 ? {} : { createdBy: 'ada', note: `note ☎ ${version}` };
+        expect(await store.putVersion(scope, { ...first, version }, after(noon, minutes(version)), authorship)).toBe('stored');
+      }
+      const record = (version: number) => ({ version, createdAt: after(noon, minutes(version)) });
+      const by = (version: number) => ({ ...record(version), createdBy: 'ada', note: `note ☎ ${version}` });
+      expect(await store.versions(scope, name, { limit: 5 })).toEqual({ versions: [by(11), by(10), by(3), record(2), by(1)] });
+      expect(await store.versions(scope, name, { limit: 2 })).toEqual({ versions: [by(11), by(10)], next: 10 });
+      expect(await store.versions(scope, name, { limit: 2, before: 10 })).toEqual({ versions: [by(3), record(2)], next: 2 });
+      expect(await store.versions(scope, name, { limit: 2, before: 2 })).toEqual({ versions: [by(1)] });
+      expect(await store.versions(freshScope(), name, { limit: 2 })).toEqual({ versions: [] });
+      expect(await store.version(scope, name, 3)).toEqual({ ...first, version: 3 });
+    });
+
     test('one of many concurrent publications wins a number, and a published version never changes', async () => {
       const scope = freshScope();
       const rivals = Array.from({ length: 10 }, (_, index) => rival(index));

@@ -129,6 +129,11 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const [api, key] = await withKey();
     return api.call('GET', '/v1/queries/nobody', { key });
   },
+  version_conflict: async () => {
+    const [api, key] = await withKey();
+    await api.call('POST', '/v1/workflows', create(key));
+    return api.call('POST', '/v1/workflows/flow/versions', { key, body: { ...openGraph, basedOn: 2 } });
+  },
   draft_not_found: async () => {
     const [api, key] = await withKey();
     return api.call('GET', '/v1/workflows/flow/draft', { key });

@@ -226,3 +226,46 @@ test('the path and the document must name the same workflow', async () => {
   expect((await publish('flow')).status).toBe(201);
   expect((await publish('other')).body).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/name' }] });
 });
+
+test('a publication names the version that it is based on, and a conflict names the newest one', async () => {
+  const api = http();
+  const key = await api.key(['workflows:write', 'workflows:read']);
+  const author = `key:${key.split('_')[2]}`;
+  const at = '2026-01-01T00:00:00.000Z';
+  const publish = (more: object) => api.call('POST', '/v1/workflows/flow/versions', { key, body: { ...openGraph, ...more } });
+  const create = (more: object) => api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...openGraph, ...more } });
+  expect((await create({ basedOn: null, note: 'first' })).status).toBe(201);
+  const again = await create({ basedOn: null });
+  expect([again.status, again.body['code'], again.body['current']]).toEqual([
+    409,
+    'version_conflict',
+    { version: 1, at, by: author },
+  ]);
+  expect((await publish({ basedOn: 1, note: 'second' })).body).toMatchObject({ version: 2 });
+  expect((await publish({ basedOn: 1 })).body).toMatchObject({ code: 'version_conflict', current: { version: 2 } });
+  expect((await publish({})).body).toMatchObject({ version: 3 });
+  const list = (query: Readonly<Record<string, string>>) => api.call('GET', '/v1/workflows/flow/versions', { key, query });
+  const first = await list({ limit: '2' });
+  expect(first.body).toMatchObject({
+    data: [
+      { version: 3, createdAt: at, createdBy: author },
+      { version: 2, createdAt: at, createdBy: author, note: 'second' },
+    ],
+    hasMore: true,
+  });
+  const rest = await list({ limit: '2', cursor: textIn(first, 'cursor') });
+  expect(rest.body).toMatchObject({ data: [{ version: 1, note: 'first' }], cursor: null, hasMore: false });
+  expect((await list({ cursor: 'made-up' })).body).toMatchObject({ code: 'cursor_invalid' });
+});
+
+test.each([
+  ['/v1/workflows', { name: 'flow', basedOn: 1 }, '/basedOn'],
+  ['/v1/workflows/flow/versions', { basedOn: 0 }, '/basedOn'],
+  ['/v1/workflows/flow/versions', { basedOn: '1' }, '/basedOn'],
+  ['/v1/workflows/flow/versions', { note: 'x'.repeat(501) }, '/note'],
+  ['/v1/workflows/flow/versions', { draftRevision: 0 }, '/draftRevision'],
+])('%s with %j is refused at its pointer', async (path, more, pointer) => {
+  const api = http();
+  const { body } = await api.call('POST', path, { key: await api.key(['admin']), body: { ...openGraph, ...more } });
+  expect(body).toMatchObject({ code: 'invalid_request', errors: [{ pointer }] });
+});

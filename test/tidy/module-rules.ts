@@ -67,10 +67,11 @@ const moduleRules = {
     packages: ['@aws-sdk/*', 'zod'],
     node: ['crypto'],
   },
-  // The pages of the console, in the browser. The types of the API come from the client; no schema is bundled.
+  // The pages of the console, in the browser. The types of the API come from the client; no schema of it is bundled. The editor
+  // bundles the shapes of node types, which check a definition and make its forms.
   console: {
-    modules: ['client', 'engine'],
-    packages: ['@tanstack/react-query', '@xyflow/react', 'react', 'react-dom'],
+    modules: ['client', 'engine', 'nodes'],
+    packages: ['@tanstack/react-query', '@xyflow/react', 'react', 'react-dom', 'zod'],
     node: [],
   },
   // The guard of an application whose runs execute elsewhere. It runs inside that application, so it imports nothing else.

@@ -1,5 +1,7 @@
 /** The workflow routes. */
-import type { ErrorDetail } from '../../../lib/api/errors.ts';
+import * as z from 'zod';
+import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
+import type { CurrentState, ErrorDetail } from '../../../lib/api/errors.ts';
 import type { BodyOf, ResponseOf } from '../../../lib/api/routes.ts';
 import { anyDefinition, maxListedBytes } from '../../../lib/api/schemas/workflows.ts';
 import { workflowName as workflowNameSchema } from '../../../lib/api/schemas/parts.ts';
@@ -8,10 +10,13 @@ import type { WorkflowDefinition, WorkflowVersion } from '../../../lib/engine/gr
 import { type ScheduleId, type Scope, type WorkflowName, workflowName } from '../../../lib/engine/ids.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { DeletionPhase, WorkflowDeletion } from '../../../lib/ports/deletions.ts';
-import type { WorkflowSummary } from '../../../lib/ports/versions.ts';
-import { createWorkflow, publishVersion } from '../../../lib/service/definitions/publish-workflow.ts';
+import type { VersionRecord, WorkflowSummary } from '../../../lib/ports/versions.ts';
+import { listVersions } from '../../../lib/service/definitions/list-versions.ts';
+import { type PublishOptions, createWorkflow, publishVersion } from '../../../lib/service/definitions/publish-workflow.ts';
 import { validateWorkflow } from '../../../lib/service/definitions/validate-workflow.ts';
 import { deleteWorkflow, deletionOf } from '../../../lib/service/deletions/delete-workflow.ts';
+import type { CallerContext } from '../caller.ts';
+import { authorOf } from './drafts.ts';
 import { type OperationTable, type Tools, refuse, times } from '../operation.ts';
 import { archiveVersioned, getVersioned, listVersioned, nameDiffers, publicationOf, publishedOf, summaryOf } from './versions.ts';
 
@@ -20,6 +25,7 @@ type HandledOperations =
   | 'listWorkflows'
   | 'getWorkflow'
   | 'publishVersion'
+  | 'listVersions'
   | 'archiveWorkflow'
   | 'deleteWorkflow'
   | 'validateWorkflow';
@@ -37,8 +43,9 @@ const workflowsOf = ({ workflows: store, clock }: Tools['decider']['deps']) => (
 const nameTakenByApp = (app: string): string => `The active deployment of the app ${app} has a workflow of that name.`;
 
 export const workflowOperations: OperationTable<HandledOperations> = {
-  async createWorkflow({ decider: { deps }, inspect }, { scope, body }) {
-    const result = await createWorkflow(deps, scope, definitionOf(body, body.name), inspect);
+  async createWorkflow({ decider: { deps }, inspect }, request) {
+    const { scope, body } = request;
+    const result = await createWorkflow(deps, scope, definitionOf(body, body.name), inspect, publicationOptions(request));
     const audit = { resource: `workflow/${body.name}` };
     switch (result.kind) {
       case 'published':
@@ -52,6 +59,8 @@ export const workflowOperations: OperationTable<HandledOperations> = {
         return { ...refuse(result.kind, { errors: result.findings }), audit };
       case 'exists':
         return { ...refuse('workflow_exists'), audit };
+      case 'version_conflict':
+        return { ...refuse(result.kind, { current: currentVersion(result.newest) }), audit };
       case 'workflow_deleting':
         return { ...refuse(result.kind), audit };
       case 'workflow_name_taken':
@@ -59,10 +68,15 @@ export const workflowOperations: OperationTable<HandledOperations> = {
     }
   },
 
-  async publishVersion({ decider: { deps }, inspect }, { scope, params: { name }, body }) {
+  async publishVersion({ decider: { deps }, inspect }, request) {
+    const {
+      scope,
+      params: { name },
+      body,
+    } = request;
     const audit = { resource: `workflow/${name}` };
     if (body.name !== undefined && body.name !== name) return nameDiffers('workflow', name);
-    const result = await publishVersion(deps, scope, definitionOf(body, name), inspect);
+    const result = await publishVersion(deps, scope, definitionOf(body, name), inspect, publicationOptions(request));
     switch (result.kind) {
       case 'published': {
         const location = `/v1/workflows/${name}?version=${result.version}`;
@@ -72,6 +86,8 @@ export const workflowOperations: OperationTable<HandledOperations> = {
         return { ...refuse(result.kind, { errors: result.findings }), audit };
       case 'not_found':
         return { ...refuse('workflow_not_found'), audit };
+      case 'version_conflict':
+        return { ...refuse(result.kind, { current: currentVersion(result.newest) }), audit };
       case 'workflow_deleting':
         return { ...refuse(result.kind), audit };
       case 'workflow_name_taken':
@@ -96,6 +112,17 @@ export const workflowOperations: OperationTable<HandledOperations> = {
     return listVersioned(workflowsOf(deps), 'listWorkflows', { ...request, query }, (summaries) =>
       include === undefined ? summaries.map(workflowSummaryOf) : withDefinitions(deps, request.scope, summaries),
     );
+  },
+
+  async listVersions({ decider: { deps } }, { scope, params: { name }, query: { limit, cursor } }) {
+    const listing = { operationId: 'listVersions', scope, filters: { name } } as const;
+    const from = cursor === undefined ? {} : decodeCursor(listing, versionCursor, cursor);
+    if (from === undefined) return refuse('cursor_invalid');
+    const found = await listVersions(deps, scope, name, { limit, ...from });
+    if (found === undefined) return refuse('workflow_not_found');
+    const next = found.next === undefined ? null : encodeCursor(listing, { before: found.next });
+    const data = found.versions.map(({ createdAt, ...record }) => ({ ...record, createdAt: iso(createdAt) }));
+    return { status: 200, body: { data, cursor: next, hasMore: next !== null } };
   },
 
   async archiveWorkflow({ decider: { deps } }, request) {
@@ -136,6 +163,19 @@ export const findingsOfDefinition =
     const parsed = anyDefinition.safeParse(body);
     return parsed.success ? validateWorkflow(definitionOf(parsed.data, unnamed), inspect).findings : [];
   };
+
+const versionCursor = z.strictObject({ before: z.int().min(1) });
+
+const publicationOptions = ({
+  body: { basedOn, note, draftRevision },
+  ...caller
+}: Pick<CallerContext, 'session' | 'caller'> & { readonly body: PublishOptions }): PublishOptions =>
+  defined({ basedOn, note, draftRevision, createdBy: authorOf(caller) });
+
+const currentVersion = (newest: VersionRecord | undefined): CurrentState =>
+  newest === undefined
+    ? { version: null }
+    : defined({ version: newest.version, at: iso(newest.createdAt), by: newest.createdBy });
 
 const scheduleConflict = (scheduleId: ScheduleId): ErrorDetail => ({
   pointer: 'path/name',

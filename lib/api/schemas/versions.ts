@@ -1,6 +1,6 @@
 /** Schemas that workflows, lenses and queries share: each is published under a name, in versions. */
 import * as z from 'zod';
-import { cursor, limit, pageSize, utcTimestamp } from './parts.ts';
+import { cursor, limit, page, pageSize, utcTimestamp } from './parts.ts';
 
 export const versionQuery = z.strictObject({ version: z.coerce.number().int().min(1).exactOptional() });
 export const summariesQuery = z.strictObject({
@@ -11,6 +11,18 @@ export const summariesQuery = z.strictObject({
     .default('false')
     .transform((text) => text === 'true'),
 });
+
+export const versionsQuery = z.strictObject({ limit: limit.default(pageSize.standard), cursor: cursor.exactOptional() });
+export const versionList = page(
+  z
+    .strictObject({
+      version: z.int(),
+      createdAt: utcTimestamp,
+      createdBy: z.string().exactOptional().meta({ description: 'key:<keyId>, or the subject of a session' }),
+      note: z.string().exactOptional(),
+    })
+    .meta({ id: 'Version' }),
+);
 
 export const finding = z
   .strictObject({

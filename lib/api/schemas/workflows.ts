@@ -80,9 +80,35 @@ export const graph = { nodes: z.array(node), edges: z.array(edge).default([]), o
 /** The definition in any body that has one. */
 export const anyDefinition = z.looseObject(graph);
 
-export const createWorkflowBody = z.strictObject({ name: workflowName, ...graph }).meta({ id: 'CreateWorkflow' });
+export const maxNoteLength = 500;
+
+const publication = {
+  note: z.string().max(maxNoteLength).exactOptional().meta({ description: 'what the version changes' }),
+  draftRevision: z.int().min(1).exactOptional().meta({ description: 'the revision of the draft to delete after publishing' }),
+};
+
+export const createWorkflowBody = z
+  .strictObject({
+    name: workflowName,
+    ...graph,
+    ...publication,
+    basedOn: z.null().exactOptional().meta({ description: 'null: an existing workflow is a version_conflict' }),
+  })
+  .meta({ id: 'CreateWorkflow' });
 /** The name is optional, so that one document works for create and publish; it must equal the name in the path. */
-export const publishVersionBody = z.strictObject({ name: workflowName.exactOptional(), ...graph }).meta({ id: 'PublishVersion' });
+export const publishVersionBody = z
+  .strictObject({
+    name: workflowName.exactOptional(),
+    ...graph,
+    ...publication,
+    basedOn: z
+      .int()
+      .min(1)
+      .nullable()
+      .exactOptional()
+      .meta({ description: 'the version that the author started from; if it is not the newest one, the request is refused' }),
+  })
+  .meta({ id: 'PublishVersion' });
 export const validateWorkflowBody = z
   .strictObject({ name: workflowName.exactOptional(), ...graph })
   .meta({ id: 'ValidateWorkflow' });

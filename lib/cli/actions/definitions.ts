@@ -213,7 +213,29 @@ const createPublishAction =
     return { data: published, text: `${published.name}@${published.version}` };
   };
 
-export const publishWorkflow = createPublishAction(workflows);
+const publishOptions = z.object({
+  note: z.string().optional(),
+  basedOn: integerBetween(1, Number.MAX_SAFE_INTEGER).optional(),
+});
+
+/** With `--based-on` the workflow exists, so the first version is not tried. */
+export const publishWorkflow: Action = (commandLine, context) => {
+  const { note, basedOn } = omitUndefined(parseOptions(commandLine, publishOptions));
+  const more = omitUndefined({ note, basedOn });
+  const publishing = {
+    ...workflows,
+    callsOf: (client: StepwellClient) => ({
+      ...workflows.callsOf(client),
+      create: (body: WorkflowBody & { readonly name: string }, callOptions: CallOptions) =>
+        basedOn === undefined
+          ? client.createWorkflow({ ...body, ...omitUndefined({ note }) }, callOptions)
+          : client.publishVersion(body.name, { ...body, ...more }, callOptions),
+      publish: (name: string, body: WorkflowBody, callOptions: CallOptions) =>
+        client.publishVersion(name, { ...body, ...more }, callOptions),
+    }),
+  };
+  return createPublishAction(publishing)(commandLine, context);
+};
 export const publishLens = createPublishAction(lenses);
 export const publishQuery = createPublishAction(queries);
 

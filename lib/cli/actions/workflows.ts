@@ -1,8 +1,10 @@
-/** `stepwell workflows validate`, `test` and `delete`. */
+/** `stepwell workflows validate`, `versions`, `test` and `delete`. */
 import * as z from 'zod';
 import { type DeletionProgress, formatDeletionProgress, formatFindings, type WorkflowBody } from './definitions.ts';
 import { formatEndedRun, formatEvent } from './format-run.ts';
 import { type Action, CliError, type CommandContext, exitCodes, pause, usageError } from '../command.ts';
+import { formatTable } from '../format.ts';
+import { listOptions, moreRowsHint, readRows } from '../pages.ts';
 import {
   file,
   inputOptions,
@@ -97,6 +99,21 @@ function readPinned(
   }
   return pinned;
 }
+
+export const listVersions: Action = async (commandLine, context) => {
+  const name = parseArgument(commandLine, 0, 'name', workflowName);
+  const options = parseOptions(commandLine, z.object(listOptions));
+  const client = await context.client();
+  const found = await readRows(options, (page) => client.listVersions(name, page, { signal: context.signal }));
+  const rows = found.items.map(({ version, createdAt, createdBy = '', note = '' }) => [
+    String(version),
+    createdAt,
+    createdBy,
+    note.replaceAll(/\s+/g, ' '),
+  ]);
+  const text = [formatTable(context, ['version', 'created', 'by', 'note'], rows), ...moreRowsHint(found)].join('\n');
+  return { data: found, text };
+};
 
 const deleteWorkflowOptions = z.object({ confirm: z.string().optional(), wait: z.boolean().default(true) });
 

@@ -22,8 +22,16 @@ const registerWorkflows: Register = (program, createHandler) => {
     createHandler(async () => (await import('../actions/definitions.ts')).showWorkflow),
   );
   workflows
+    .command('versions <name>')
+    .description('list the versions of a workflow, newest first, with their authors and notes')
+    .option('--limit <n>', 'maximum number of rows', '25')
+    .option('--all', 'list all rows')
+    .action(createHandler(async () => (await import('../actions/workflows.ts')).listVersions));
+  workflows
     .command('publish <file>')
     .description('publish a definition: version 1 of a new workflow, or the next version')
+    .option('--note <text>', 'what the version changes, up to 500 characters')
+    .option('--based-on <n>', 'refuse to publish if another version is the newest one')
     .action(createHandler(async () => (await import('../actions/definitions.ts')).publishWorkflow));
   workflows
     .command('validate <file>')

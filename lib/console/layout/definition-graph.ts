@@ -1,7 +1,7 @@
 /** The nodes and edges of a definition, as the API returns it. What has no id, source or target is left out: it cannot be drawn. */
 import type { JsonObject } from '../../engine/json.ts';
 
-interface DrawnNode {
+export interface DrawnNode {
   readonly id: string;
   readonly type: string;
   readonly label: string;

@@ -14,12 +14,19 @@ export interface Position {
   readonly y: number;
 }
 
-const layerWidth = 230;
-const rowHeight = 84;
+export interface Spacing {
+  readonly layerWidth: number;
+  readonly rowHeight: number;
+}
+const standardSpacing: Spacing = { layerWidth: 230, rowHeight: 84 };
 /** Each sweep orders every layer by the one before, then by the one after. */
 const sweeps = 6;
 
-export function layered(nodes: readonly LayoutNode[], edges: readonly LayoutEdge[]): ReadonlyMap<string, Position> {
+export function layered(
+  nodes: readonly LayoutNode[],
+  edges: readonly LayoutEdge[],
+  { layerWidth, rowHeight }: Spacing = standardSpacing,
+): ReadonlyMap<string, Position> {
   const depth = depthsOf(nodes, edges);
   const routed = withBends(nodes, edges, depth);
   const parents = neighbours(routed.nodes, routed.edges, ({ source, target }) => [target, source]);

@@ -7,13 +7,23 @@ interface DialogProps {
   /** the verb of what it does, for example `Cancel the run` */
   readonly action: string;
   readonly isDangerous?: boolean;
+  /** for differences and lists */
+  readonly isWide?: boolean;
   readonly children?: ReactNode;
   /** does it; a rejection is shown, and the dialog stays open */
   readonly onConfirm: (form: FormData) => Promise<void>;
   readonly onClose: () => void;
 }
 
-export function Dialog({ title, action, isDangerous = false, children, onConfirm, onClose }: DialogProps): ReactNode {
+export function Dialog({
+  title,
+  action,
+  isDangerous = false,
+  isWide = false,
+  children,
+  onConfirm,
+  onClose,
+}: DialogProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   const [isBusy, setBusy] = useState(false);
@@ -37,6 +47,7 @@ export function Dialog({ title, action, isDangerous = false, children, onConfirm
   return (
     <dialog
       ref={dialog}
+      className={isWide ? 'wide' : undefined}
       aria-labelledby={heading}
       onCancel={(event) => {
         event.preventDefault();

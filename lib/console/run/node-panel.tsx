@@ -1,6 +1,7 @@
 /** One node of a run: its output, each attempt with its error, and what it printed. */
 import type { ReactNode } from 'react';
 import type { Run, RunEvent } from '../api.ts';
+import { CloseButton } from '../primitives/close-button.tsx';
 import { durationText } from '../primitives/duration.ts';
 import { JsonTree } from '../primitives/json-tree.tsx';
 import { Status } from '../primitives/status.tsx';
@@ -29,11 +30,7 @@ export function NodePanel({ run, nodeId, iteration, events, onClose }: NodePanel
         <h2>
           <bdi>{node?.label ?? nodeId}</bdi>
         </h2>
-        <button type="button" className="quiet" onClick={onClose} aria-label="Close the node">
-          <svg className="shape" viewBox="0 0 16 16" aria-hidden="true">
-            <path d="M4 4l8 8M12 4l-8 8" />
-          </svg>
-        </button>
+        <CloseButton label="Close the node" onClose={onClose} />
       </div>
       <p className="panel-facts">
         {node === undefined ? <span className="dim">not reached</span> : <Status status={node.status} />}

@@ -1,5 +1,5 @@
 /** The graph that the run had, coloured by what happened: nodes by status, edges by whether they were taken. */
-import { type ReactNode, memo, useEffect, useMemo, useRef } from 'react';
+import { type ReactNode, memo, useMemo } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import {
   Background,
@@ -12,9 +12,9 @@ import {
   type NodeProps,
   Position,
   ReactFlow,
-  type ReactFlowInstance,
 } from '@xyflow/react';
 import { type Run, type RunNode, api } from '../api.ts';
+import { fit, useFit } from '../graph/use-fit.ts';
 import { type DrawnEdge, type DrawnGraph, definitionGraph } from '../layout/definition-graph.ts';
 import { layered } from '../layout/layered.ts';
 import { durationText } from '../primitives/duration.ts';
@@ -79,7 +79,7 @@ interface CanvasProps extends RunGraphProps {
 }
 
 function Canvas({ graph, run, selected, onSelect }: CanvasProps): ReactNode {
-  const { frame, flow } = useFit();
+  const { frame, flow } = useFit<Step>();
   const positions = useMemo(() => layered(graph.nodes, graph.edges), [graph]);
   const states = new Map(run.nodes.filter(({ iteration }) => iteration === undefined).map((node) => [node.nodeId, node]));
   const nodes: Step[] = graph.nodes.map(({ id, type, label }) => {
@@ -108,6 +108,7 @@ function Canvas({ graph, run, selected, onSelect }: CanvasProps): ReactNode {
         fitViewOptions={fit}
         minZoom={0.05}
         maxZoom={2}
+        zoomOnDoubleClick={false}
         onlyRenderVisibleElements
         nodesConnectable={false}
         edgesFocusable={false}
@@ -123,21 +124,6 @@ function Canvas({ graph, run, selected, onSelect }: CanvasProps): ReactNode {
       </ReactFlow>
     </div>
   );
-}
-
-const fit = { maxZoom: 1, padding: 0.08 };
-
-/** Fits the graph again when its frame gets another size, for example beside an opened node. */
-function useFit() {
-  const frame = useRef<HTMLDivElement>(null);
-  const flow = useRef<ReactFlowInstance<Step> | undefined>(undefined);
-  useEffect(() => {
-    if (frame.current === null) return undefined;
-    const resizes = new ResizeObserver(() => void flow.current?.fitView(fit));
-    resizes.observe(frame.current);
-    return () => resizes.disconnect();
-  }, []);
-  return { frame, flow };
 }
 
 function drawnEdge({ source, target, handle }: DrawnEdge, index: number, states: ReadonlyMap<string, RunNode>): Edge {

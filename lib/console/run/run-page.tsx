@@ -1,9 +1,10 @@
 /** A run: why it waits or failed, its graph or steps, its waterfall, events and data, and what a person can do about it. */
-import { type KeyboardEvent, type ReactNode, Suspense, lazy } from 'react';
+import { type ReactNode, Suspense, lazy } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type Run, api } from '../api.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
 import { Loading } from '../primitives/loading.tsx';
+import { Tabs } from '../primitives/tabs.tsx';
 import { setSearch, useSearch } from '../router.tsx';
 import { isOpenRun } from '../runs/open-run.ts';
 import { EventList } from './event-list.tsx';
@@ -43,7 +44,13 @@ function RunContent({ run, events }: { readonly run: Run; readonly events: RunEv
       <RunHead run={run} />
       <div className={node === undefined ? 'split' : 'split open'}>
         <div className="main">
-          <Tabs shown={shown} tab={tab} events={events.events.length} />
+          <Tabs
+            label="Views of the run"
+            tabs={shown}
+            tab={tab}
+            counts={{ Events: events.events.length }}
+            onSelect={(next) => setSearch({ tab: next.toLowerCase() })}
+          />
           <div role="tabpanel" id="view" aria-labelledby={`tab-${tab}`}>
             <View tab={tab} run={run} events={events} node={node} onSelect={select} />
           </div>
@@ -59,44 +66,6 @@ function RunContent({ run, events }: { readonly run: Run; readonly events: RunEv
         )}
       </div>
     </article>
-  );
-}
-
-const steps: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 };
-
-interface TabsProps {
-  readonly shown: readonly Tab[];
-  readonly tab: Tab;
-  readonly events: number;
-}
-
-function Tabs({ shown, tab, events }: TabsProps): ReactNode {
-  const move = ({ key }: KeyboardEvent): void => {
-    const step = steps[key];
-    const next = step === undefined ? undefined : shown[(shown.indexOf(tab) + step + shown.length) % shown.length];
-    if (next === undefined) return;
-    setSearch({ tab: next.toLowerCase() });
-    document.getElementById(`tab-${next}`)?.focus();
-  };
-  return (
-    <div role="tablist" aria-label="Views of the run">
-      {shown.map((each) => (
-        <button
-          key={each}
-          type="button"
-          role="tab"
-          id={`tab-${each}`}
-          aria-controls="view"
-          aria-selected={each === tab}
-          tabIndex={each === tab ? 0 : -1}
-          onClick={() => setSearch({ tab: each.toLowerCase() })}
-          onKeyDown={move}
-        >
-          {each}
-          {each === 'Events' ? <span className="count">{events}</span> : null}
-        </button>
-      ))}
-    </div>
   );
 }
 

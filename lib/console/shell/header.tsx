@@ -22,6 +22,9 @@ export function Header({ session, onSignedOut }: { readonly session: Session; re
         <Link to="/attention" {...current(area === 'attention')}>
           Attention
         </Link>
+        <Link to="/workflows" {...current(area === 'workflows')}>
+          Workflows
+        </Link>
       </nav>
       <span className="who">
         <span className="chip" title="project and environment">

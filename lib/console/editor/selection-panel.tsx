@@ -1,0 +1,41 @@
+/** The form of what is selected. Forms are loaded after the graph is shown. */
+import { type ReactNode, Suspense, lazy } from 'react';
+import { Loading } from '../primitives/loading.tsx';
+import { selectedEdge, selectedNode } from './document.ts';
+import { PinField } from './pin-field.tsx';
+import type { NodeResults } from './test-run.ts';
+import type { Editor } from './use-editor.ts';
+
+const NodePanel = lazy(() => import('./node-panel.tsx').then(({ NodePanel: component }) => ({ default: component })));
+const EdgePanel = lazy(() => import('./edge-panel.tsx').then(({ EdgePanel: component }) => ({ default: component })));
+
+const OptionsPanel = lazy(() => import('./options-panel.tsx').then(({ OptionsPanel: component }) => ({ default: component })));
+
+interface SelectionPanelProps {
+  readonly editor: Editor;
+  readonly results: NodeResults;
+}
+
+export function SelectionPanel({ editor, results }: SelectionPanelProps): ReactNode {
+  const { document } = editor;
+  const node = selectedNode(document);
+  const edge = selectedEdge(document);
+  const many = document.selection.nodes.length;
+  return (
+    <aside
+      className="editor-panel"
+      aria-label={node === undefined ? (edge === undefined ? 'Options' : 'Edge') : `Node ${node.id}`}
+    >
+      <Suspense fallback={<Loading />}>
+        {node !== undefined ? (
+          <NodePanel editor={editor} node={node}>
+            <PinField key={node.id} editor={editor} node={node} results={results} />
+          </NodePanel>
+        ) : null}
+        {edge !== undefined ? <EdgePanel editor={editor} edge={edge} index={document.selection.edge ?? 0} /> : null}
+        {many > 1 ? <p>{many} nodes are selected. Copy, move or remove them.</p> : null}
+        {node === undefined && edge === undefined && many < 2 ? <OptionsPanel editor={editor} /> : null}
+      </Suspense>
+    </aside>
+  );
+}

@@ -1,0 +1,169 @@
+/** Work in the editor: drafts, a test with a pin, publishing, two authors at once, and unsaved changes that survive. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { type SignedIn, signIn } from './sign-in.ts';
+import { isReachable } from './signed-in.ts';
+
+let signedIn: SignedIn;
+beforeAll(async () => {
+  signedIn = await signIn();
+});
+afterAll(() => signedIn.close());
+
+const script = (id: string, code: string) => ({ id, type: 'javascript', config: { code, outputVariable: id } });
+const quote = (price: string, tax: string) => ({
+  nodes: [
+    { id: 'start', type: 'start' },
+    script('price', price),
+    script('tax', tax),
+    { id: 'end', type: 'end', config: { outputParameters: [{ name: 'total', sourceVariable: '{{ctx.tax}}' }] } },
+  ],
+  edges: [
+    { source: 'start', target: 'price' },
+    { source: 'price', target: 'tax' },
+    { source: 'tax', target: 'end' },
+  ],
+});
+const node = (id: string) => signedIn.watched.page.getByRole('group', { name: `${id}, javascript` });
+const panel = (id: string) => signedIn.watched.page.getByRole('complementary', { name: `Node ${id}` });
+const code = (id: string) => panel(id).getByRole('textbox', { name: 'Code' });
+const edit = async (name: string): Promise<void> => {
+  await signedIn.watched.page.goto(`${signedIn.local.url}/console/workflows/${name}/edit`);
+  await node('price').waitFor();
+};
+const versionShape = z.looseObject({ version: z.int() });
+
+test('a change is saved as a draft, which the next visit continues', async () => {
+  const { page } = signedIn.watched;
+  const created = await signedIn.local.call('POST', '/v1/workflows', {
+    name: 'quote',
+    ...quote('return 10', 'return ctx.price * 2'),
+  });
+  expect(created.status, JSON.stringify(created.body)).toBe(201);
+  await edit('quote');
+  await page.getByText('no changes').waitFor();
+  await node('price').click();
+  await code('price').fill('return 20');
+  await page.getByText('draft saved').waitFor();
+  await edit('quote');
+  await node('price').click();
+  await expect.poll(() => code('price').inputValue()).toBe('return 20');
+});
+
+test('a test runs the draft with a pinned output, and shows each node', async () => {
+  const { page } = signedIn.watched;
+  await panel('price').getByRole('button', { name: 'Pin an output for tests' }).click();
+  await panel('price').getByRole('textbox', { name: 'Pinned output' }).fill('7');
+  await page.getByRole('button', { name: 'Test…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Test what you see' });
+  await dialog.getByText('Pinned, so they do not run: price').waitFor();
+  await isReachable(page, 'editor-test');
+  await dialog.getByRole('button', { name: 'Run the test' }).click();
+  const nodes = page.getByRole('list', { name: 'Nodes of the test' });
+  await nodes.getByText('14').first().waitFor();
+  await nodes.getByText('pinned').waitFor();
+  await page.getByRole('group', { name: 'tax, javascript, completed' }).waitFor();
+  await isReachable(page, 'editor-tested');
+  await page.getByRole('button', { name: 'Delete this test' }).click();
+  await expect
+    .poll(async () => JSON.stringify((await signedIn.local.call('GET', '/v1/runs?includeTests=true')).body))
+    .toContain('"data":[]');
+});
+
+test('the draft is published with a note, as the next version', async () => {
+  const { page } = signedIn.watched;
+  await page.getByRole('button', { name: 'Publish…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Publish v2 of quote' });
+  await dialog.getByText('/config/code').waitFor();
+  await dialog.getByRole('textbox', { name: 'Note' }).fill('dearer');
+  await isReachable(page, 'editor-publish');
+  await dialog.getByRole('button', { name: 'Publish' }).click();
+  await page.getByText('v2 is published').waitFor();
+  const { body } = await signedIn.local.call('GET', '/v1/workflows/quote/versions');
+  expect(JSON.stringify(body)).toContain('dearer');
+  expect((await signedIn.local.call('GET', '/v1/workflows/quote/draft')).status).toBe(404);
+});
+
+test('a version that was published meanwhile is merged by node', async () => {
+  const { page } = signedIn.watched;
+  const published = await signedIn.local.call('POST', '/v1/workflows/quote/versions', quote('return 30', 'return ctx.price * 5'));
+  expect(versionShape.parse(published.body).version).toBe(3);
+  await node('price').click();
+  await code('price').fill('return 40');
+  await page.getByRole('button', { name: 'Publish…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
+  const dialog = page.getByRole('dialog', { name: 'v3 was published meanwhile' });
+  await dialog.getByText('1 part was changed on both sides').waitFor();
+  await isReachable(page, 'editor-merge');
+  await dialog.getByRole('button', { name: 'Publish over v3' }).click();
+  await page.getByText('v4 is published').waitFor();
+  const text = JSON.stringify((await signedIn.local.call('GET', '/v1/workflows/quote?version=4')).body);
+  expect(text).toContain('return 40');
+  expect(text).toContain('ctx.price * 5');
+});
+
+test('a draft that another author saved is not overwritten unasked', async () => {
+  const { page } = signedIn.watched;
+  await node('price').click();
+  await code('price').fill('return 50');
+  await page.getByText('draft saved').waitFor();
+  const { body } = await signedIn.local.call('GET', '/v1/workflows/quote/draft');
+  const { revision } = z.looseObject({ revision: z.int() }).parse(body);
+  const other = await signedIn.local.call('POST', '/v1/workflows/quote/draft', {
+    definition: { ...quote('return 60', 'return 1'), options: {} },
+    revision,
+    basedOn: 4,
+  });
+  expect(other.status, JSON.stringify(other.body)).toBe(200);
+  await code('price').fill('return 51');
+  await page.getByText('somebody else saved a draft').waitFor();
+  await page.getByRole('button', { name: 'Choose…' }).click();
+  await isReachable(page, 'editor-conflict');
+  await page.getByRole('button', { name: 'Take the saved draft' }).click();
+  await node('price').click();
+  await expect.poll(() => code('price').inputValue()).toBe('return 60');
+});
+
+test('leaving unsaved work asks, and its copy is offered on return', async () => {
+  const { page } = signedIn.watched;
+  await page.route('**/draft', (route) => (route.request().method() === 'POST' ? route.abort() : route.continue()));
+  await code('price').fill('return 70');
+  await page.getByText('not saved; a copy is in this browser').waitFor();
+  await page.getByRole('link', { name: 'Attention' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Leave unsaved work?' });
+  await isReachable(page, 'editor-leave');
+  await dialog.getByRole('button', { name: 'Leave' }).click();
+  await page.getByRole('heading', { name: 'Attention' }).waitFor();
+  await page.unroute('**/draft');
+  await edit('quote');
+  await page.getByText('This browser has changes that were not saved').waitFor();
+  await isReachable(page, 'editor-offer');
+  await page.getByRole('button', { name: 'Use them' }).click();
+  await node('price').click();
+  await expect.poll(() => code('price').inputValue()).toBe('return 70');
+  await page.getByText('draft saved').waitFor();
+});
+
+test('nodes are copied and pasted with their edges, by keys', async () => {
+  const { page } = signedIn.watched;
+  await signedIn.watched.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await node('price').click();
+  await page.keyboard.press('Control+c');
+  await page.keyboard.press('Control+v');
+  await page.getByRole('group', { name: 'price2, javascript' }).waitFor();
+  await page.keyboard.press('Control+z');
+  await expect.poll(() => page.getByRole('group', { name: 'price2, javascript' }).count()).toBe(0);
+});
+
+test('the editor fits 320 pixels', async () => {
+  const { page } = signedIn.watched;
+  await page.setViewportSize({ width: 320, height: 640 });
+  await node('price').click();
+  const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+  expect(overflow).toBe(0);
+  await isReachable(page, 'editor-narrow');
+});
+
+test('no script failed, and no page broke its policy', () => {
+  expect(signedIn.watched.complaints).toEqual([]);
+});

@@ -1,0 +1,37 @@
+/** An embedded cloud, a browser, and a page of the console that is signed in. */
+import type { Browser } from 'playwright-core';
+import { vi } from 'vitest';
+import { type LocalStart, npmStart, preparedFolder, startLocal } from '../e2e/local-start.ts';
+import { launchBrowser } from './chromium.ts';
+import { type WatchedPage, watchedPage } from './signed-in.ts';
+
+export interface SignedIn {
+  readonly local: LocalStart;
+  readonly browser: Browser;
+  readonly watched: WatchedPage;
+  close(): Promise<void>;
+}
+
+const defined = (text: string | undefined): string => {
+  if (text === undefined) throw new Error('no link is printed yet');
+  return text;
+};
+
+/** Signs in by the link that `npm start` prints. */
+export async function signIn(): Promise<SignedIn> {
+  const [local, browser] = await Promise.all([startLocal(preparedFolder(), npmStart), launchBrowser()]);
+  const watched = await watchedPage(browser);
+  watched.page.setDefaultTimeout(10_000);
+  const link = await vi.waitFor(() => defined(/Console (\S+#link=\S+)/.exec(local.printed())?.[1]), { timeout: 20_000 });
+  await watched.page.goto(link);
+  await watched.page.getByRole('heading', { name: 'No run exists yet' }).waitFor();
+  return {
+    local,
+    browser,
+    watched,
+    async close() {
+      await browser.close();
+      await local.end('SIGTERM');
+    },
+  };
+}
