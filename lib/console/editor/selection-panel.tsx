@@ -29,7 +29,7 @@ export function SelectionPanel({ editor, results }: SelectionPanelProps): ReactN
       <Suspense fallback={<Loading />}>
         {node !== undefined ? (
           <NodePanel editor={editor} node={node}>
-            <PinField key={node.id} editor={editor} node={node} results={results} />
+            <PinField key={`${node.id} pin`} editor={editor} node={node} results={results} />
           </NodePanel>
         ) : null}
         {edge !== undefined ? <EdgePanel editor={editor} edge={edge} index={document.selection.edge ?? 0} /> : null}
