@@ -9,7 +9,7 @@ export interface KnownName {
   readonly value: JsonValue | undefined;
 }
 
-export interface Completion {
+interface Completion {
   readonly label: string;
   /** what the label means */
   readonly detail: string;
