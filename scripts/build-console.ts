@@ -115,6 +115,8 @@ interface ConsoleSizes {
   readonly style: number;
   /** what the editor adds to the first load */
   readonly editor: number;
+  /** what a field for scripts and templates adds to the editor */
+  readonly codeMirror: number;
 }
 
 /** Sizes in bytes, with gzip, of what the page loads before it shows something, and of what it loads later. */
@@ -124,10 +126,15 @@ export async function measureConsole(): Promise<ConsoleSizes> {
     assets
       .filter(({ name }) => names.includes(name) && name.endsWith(extension))
       .reduce((sum, { bytes }) => sum + gzipSync(bytes, { level: 9 }).byteLength, 0);
+  const editor = later('lib/console/editor/editor-page.tsx');
   return {
     script: sizeOf(first, '.js'),
     style: sizeOf(first, '.css'),
-    editor: sizeOf(later('lib/console/editor/editor-page.tsx'), '.js'),
+    editor: sizeOf(editor, '.js'),
+    codeMirror: sizeOf(
+      later('lib/console/editor/fields/code-mirror.tsx').filter((name) => !editor.includes(name)),
+      '.js',
+    ),
   };
 }
 

@@ -4,6 +4,12 @@ import { measureConsole } from '../../scripts/build-console.ts';
 
 const kilobyte = 1_024;
 
+test('a field for scripts adds at most 125 KB with gzip, where one types', async () => {
+  const { codeMirror } = await measureConsole();
+  expect(codeMirror).toBeGreaterThan(50 * kilobyte);
+  expect(codeMirror).toBeLessThanOrEqual(125 * kilobyte);
+});
+
 test('the editor adds at most 115 KB with gzip, when it is opened', async () => {
   const { editor } = await measureConsole();
   expect(editor).toBeGreaterThan(30 * kilobyte);

@@ -1,7 +1,7 @@
 /** Work in the editor: drafts, a test with a pin, publishing, two authors at once, and unsaved changes that survive. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { type SignedIn, signIn } from './sign-in.ts';
+import { type SignedIn, signIn, typeOver } from './sign-in.ts';
 import { isReachable } from './signed-in.ts';
 
 let signedIn: SignedIn;
@@ -43,11 +43,11 @@ test('a change is saved as a draft, which the next visit continues', async () =>
   await edit('quote');
   await page.getByText('no changes').waitFor();
   await node('price').click();
-  await code('price').fill('return 20');
+  await typeOver(code('price'), 'return 20');
   await page.getByText('draft saved').waitFor();
   await edit('quote');
   await node('price').click();
-  await expect.poll(() => code('price').inputValue()).toBe('return 20');
+  await expect.poll(() => code('price').textContent()).toBe('return 20');
 });
 
 test('a test runs the draft with a pinned output, and shows each node', async () => {
@@ -70,6 +70,21 @@ test('a test runs the draft with a pinned output, and shows each node', async ()
     .toContain('"data":[]');
 });
 
+test('a script completes the names that earlier nodes write', async () => {
+  const { page } = signedIn.watched;
+  await node('tax').click();
+  await page.locator('.cm-content').first().waitFor();
+  await typeOver(code('tax'), 'return ctx');
+  await page.keyboard.type('.');
+  await page.getByRole('option', { name: 'price' }).waitFor();
+  await isReachable(page, 'editor-completion');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type(' * 2');
+  await expect.poll(() => code('tax').textContent()).toBe('return ctx.price * 2');
+  await page.getByText('draft saved').waitFor();
+});
+
 test('the draft is published with a note, as the next version', async () => {
   const { page } = signedIn.watched;
   await page.getByRole('button', { name: 'Publish…' }).click();
@@ -89,7 +104,7 @@ test('a version that was published meanwhile is merged by node', async () => {
   const published = await signedIn.local.call('POST', '/v1/workflows/quote/versions', quote('return 30', 'return ctx.price * 5'));
   expect(versionShape.parse(published.body).version).toBe(3);
   await node('price').click();
-  await code('price').fill('return 40');
+  await typeOver(code('price'), 'return 40');
   await page.getByRole('button', { name: 'Publish…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
   const dialog = page.getByRole('dialog', { name: 'v3 was published meanwhile' });
@@ -105,7 +120,7 @@ test('a version that was published meanwhile is merged by node', async () => {
 test('a draft that another author saved is not overwritten unasked', async () => {
   const { page } = signedIn.watched;
   await node('price').click();
-  await code('price').fill('return 50');
+  await typeOver(code('price'), 'return 50');
   await page.getByText('draft saved').waitFor();
   const { body } = await signedIn.local.call('GET', '/v1/workflows/quote/draft');
   const { revision } = z.looseObject({ revision: z.int() }).parse(body);
@@ -115,19 +130,19 @@ test('a draft that another author saved is not overwritten unasked', async () =>
     basedOn: 4,
   });
   expect(other.status, JSON.stringify(other.body)).toBe(200);
-  await code('price').fill('return 51');
+  await typeOver(code('price'), 'return 51');
   await page.getByText('somebody else saved a draft').waitFor();
   await page.getByRole('button', { name: 'Choose…' }).click();
   await isReachable(page, 'editor-conflict');
   await page.getByRole('button', { name: 'Take the saved draft' }).click();
   await node('price').click();
-  await expect.poll(() => code('price').inputValue()).toBe('return 60');
+  await expect.poll(() => code('price').textContent()).toBe('return 60');
 });
 
 test('leaving unsaved work asks, and its copy is offered on return', async () => {
   const { page } = signedIn.watched;
   await page.route('**/draft', (route) => (route.request().method() === 'POST' ? route.abort() : route.continue()));
-  await code('price').fill('return 70');
+  await typeOver(code('price'), 'return 70');
   await page.getByText('not saved; a copy is in this browser').waitFor();
   await page.getByRole('link', { name: 'Attention' }).click();
   const dialog = page.getByRole('dialog', { name: 'Leave unsaved work?' });
@@ -140,7 +155,7 @@ test('leaving unsaved work asks, and its copy is offered on return', async () =>
   await isReachable(page, 'editor-offer');
   await page.getByRole('button', { name: 'Use them' }).click();
   await node('price').click();
-  await expect.poll(() => code('price').inputValue()).toBe('return 70');
+  await expect.poll(() => code('price').textContent()).toBe('return 70');
   await page.getByText('draft saved').waitFor();
 });
 

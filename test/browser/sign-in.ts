@@ -1,5 +1,5 @@
 /** An embedded cloud, a browser, and a page of the console that is signed in. */
-import type { Browser } from 'playwright-core';
+import type { Browser, Locator } from 'playwright-core';
 import { vi } from 'vitest';
 import { type LocalStart, npmStart, preparedFolder, startLocal } from '../e2e/local-start.ts';
 import { launchBrowser } from './chromium.ts';
@@ -21,7 +21,7 @@ const defined = (text: string | undefined): string => {
 export async function signIn(): Promise<SignedIn> {
   const [local, browser] = await Promise.all([startLocal(preparedFolder(), npmStart), launchBrowser()]);
   const watched = await watchedPage(browser);
-  watched.page.setDefaultTimeout(10_000);
+  watched.page.setDefaultTimeout(20_000);
   const link = await vi.waitFor(() => defined(/Console (\S+#link=\S+)/.exec(local.printed())?.[1]), { timeout: 20_000 });
   await watched.page.goto(link);
   await watched.page.getByRole('heading', { name: 'No run exists yet' }).waitFor();
@@ -34,4 +34,13 @@ export async function signIn(): Promise<SignedIn> {
       await local.end('SIGTERM');
     },
   };
+}
+
+/** Replaces the text of a field for scripts as a person does: it is selected by keys, and typed over. */
+export async function typeOver(field: Locator, text: string): Promise<void> {
+  // Until CodeMirror is loaded, the field is an ordinary one, which is then replaced.
+  await field.page().locator('.cm-content').first().waitFor();
+  await field.focus();
+  await field.press('ControlOrMeta+a');
+  await field.page().keyboard.insertText(text);
 }

@@ -71,7 +71,7 @@ const moduleRules = {
   // bundles the shapes of node types, which check a definition and make its forms.
   console: {
     modules: ['client', 'engine', 'nodes'],
-    packages: ['@tanstack/react-query', '@xyflow/react', 'react', 'react-dom', 'zod'],
+    packages: ['@codemirror/*', '@lezer/highlight', '@tanstack/react-query', '@xyflow/react', 'react', 'react-dom', 'zod'],
     node: [],
   },
   // The guard of an application whose runs execute elsewhere. It runs inside that application, so it imports nothing else.

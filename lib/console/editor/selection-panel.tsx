@@ -1,7 +1,8 @@
 /** The form of what is selected. Forms are loaded after the graph is shown. */
-import { type ReactNode, Suspense, lazy } from 'react';
+import { type ReactNode, Suspense, lazy, useMemo } from 'react';
 import { Loading } from '../primitives/loading.tsx';
 import { selectedEdge, selectedNode } from './document.ts';
+import { KnownNames, knownNamesFor } from './known-names.ts';
 import { PinField } from './pin-field.tsx';
 import type { NodeResults } from './test-run.ts';
 import type { Editor } from './use-editor.ts';
@@ -20,6 +21,10 @@ export function SelectionPanel({ editor, results }: SelectionPanelProps): ReactN
   const { document } = editor;
   const node = selectedNode(document);
   const edge = selectedEdge(document);
+  const known = useMemo(
+    () => (node === undefined ? [] : knownNamesFor(document.definition, node.id, document.pins, results)),
+    [document, node, results],
+  );
   const many = document.selection.nodes.length;
   return (
     <aside
@@ -28,9 +33,11 @@ export function SelectionPanel({ editor, results }: SelectionPanelProps): ReactN
     >
       <Suspense fallback={<Loading />}>
         {node !== undefined ? (
-          <NodePanel editor={editor} node={node}>
-            <PinField key={`${node.id} pin`} editor={editor} node={node} results={results} />
-          </NodePanel>
+          <KnownNames value={known}>
+            <NodePanel editor={editor} node={node}>
+              <PinField key={`${node.id} pin`} editor={editor} node={node} results={results} />
+            </NodePanel>
+          </KnownNames>
         ) : null}
         {edge !== undefined ? <EdgePanel editor={editor} edge={edge} index={document.selection.edge ?? 0} /> : null}
         {many > 1 ? <p>{many} nodes are selected. Copy, move or remove them.</p> : null}

@@ -8,8 +8,7 @@ import { Icon } from '../../primitives/icon.tsx';
 import { helpOf, isOlder, isScript, labelOf } from '../field-hints.ts';
 import { type Field, type NamedField, fits, initialOf } from '../field-schema.ts';
 import { type PlacedFinding, findingsAt } from '../findings.ts';
-import { ScriptField } from './script-field.tsx';
-import { BooleanField, ChoiceField, NumberField, TextField, ValueField } from './simple-fields.tsx';
+import { BooleanField, ChoiceField, NumberField, ScriptField, TextField, ValueField } from './simple-fields.tsx';
 
 interface FieldProps {
   readonly named: NamedField;

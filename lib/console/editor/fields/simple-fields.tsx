@@ -1,9 +1,10 @@
 /** Fields of one control: texts, numbers, choices, and values that can be text or JSON. */
 import { type ReactNode, useState } from 'react';
 import type { JsonValue } from '../../../engine/json.ts';
+import { labelOf } from '../field-hints.ts';
 import { looseText, looseValue } from '../loose-value.ts';
 import type { ControlProps, Described } from './field-view.tsx';
-import { TemplateText } from './template-text.tsx';
+import { TypedText } from './typed-text.tsx';
 
 const aria = ({ id, describedBy, isInvalid }: Described) => ({
   id,
@@ -38,7 +39,16 @@ export function TextField({
         onChange={(event) => change(event.currentTarget.value)}
       />
     );
-  return <TemplateText described={described} value={asText(value)} placeholder={placeholder} onChange={change} />;
+  return (
+    <TypedText
+      language="template"
+      label={labelOf(named.name)}
+      described={described}
+      value={asText(value)}
+      placeholder={placeholder}
+      onChange={change}
+    />
+  );
 }
 
 interface NumberLimits {
@@ -116,7 +126,9 @@ export function ValueField({ named, value, onChange, described }: ControlProps):
   };
   return (
     <>
-      <TemplateText
+      <TypedText
+        language="template"
+        label={labelOf(named.name)}
         described={draft === undefined ? described : { ...described, isInvalid: true }}
         value={draft ?? shown}
         placeholder={named.fallback === undefined ? 'text, {{ctx.name}} or JSON' : JSON.stringify(named.fallback)}
@@ -130,3 +142,14 @@ export function ValueField({ named, value, onChange, described }: ControlProps):
     </>
   );
 }
+
+export const ScriptField = ({ named, value, onChange, described }: ControlProps): ReactNode => (
+  <TypedText
+    language="script"
+    label={labelOf(named.name)}
+    described={described}
+    value={typeof value === 'string' ? value : ''}
+    placeholder=""
+    onChange={onChange}
+  />
+);
