@@ -86,6 +86,13 @@ export const rerunRunBody = z
     results: replacedResults
       .exactOptional()
       .meta({ description: 'code runs only: values in place of the results of kept steps, by key or node id' }),
+    replace: z
+      .record(nodeId, z.strictObject({ output: json }))
+      .refine((nodes) => Object.keys(nodes).length <= maxReplacedResults, `must name at most ${maxReplacedResults} nodes`)
+      .exactOptional()
+      .meta({
+        description: 'graph runs only, with fromNode: outputs in place of those of kept nodes, also of a node that failed',
+      }),
   })
   .meta({ id: 'RerunRun' });
 export const rerunResponse = startedResponse.extend({ rerunOf: z.string() });
