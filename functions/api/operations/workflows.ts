@@ -4,7 +4,7 @@ import type { ResponseOf } from '../../../lib/api/routes.ts';
 import { anyDefinition, maxListedBytes } from '../../../lib/api/schemas/workflows.ts';
 import { workflowName as workflowNameSchema } from '../../../lib/api/schemas/parts.ts';
 import { defined } from '../../../lib/base/defined.ts';
-import type { WorkflowVersion } from '../../../lib/engine/graph/definition.ts';
+import type { WorkflowDefinition, WorkflowVersion } from '../../../lib/engine/graph/definition.ts';
 import { type ScheduleId, type Scope, workflowName } from '../../../lib/engine/ids.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { DeletionPhase, WorkflowDeletion } from '../../../lib/ports/deletions.ts';
@@ -120,8 +120,8 @@ const rowWith = (summary: WorkflowSummary, latest: WorkflowVersion | undefined) 
   ...(latest === undefined ? {} : { definition: definitionIn(latest) }),
 });
 
-const definitionIn = ({ version, nodes, edges, options: { args, ...options } }: WorkflowVersion) => ({
-  version,
+/** A stored definition as the API shows it. */
+export const graphIn = ({ nodes, edges, options: { args, ...options } }: Omit<WorkflowDefinition, 'name'>) => ({
   nodes: nodes.map((node) => ({ ...node })),
   edges: edges.map((edge) => ({ ...edge })),
   options: defined({
@@ -130,6 +130,8 @@ const definitionIn = ({ version, nodes, edges, options: { args, ...options } }: 
     budget: options.budget === undefined ? undefined : { ...options.budget },
   }),
 });
+
+const definitionIn = ({ version, ...graph }: WorkflowVersion) => ({ version, ...graphIn(graph) });
 
 const stateOf = (phase: DeletionPhase) => (phase === 'closing' || phase === 'finding' ? 'finding_runs' : 'deleting_runs');
 

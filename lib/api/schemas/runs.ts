@@ -18,6 +18,7 @@ import {
 } from './parts.ts';
 import { deltaEventName, derivedEventNames, publicEventNames } from '../../engine/log/event-names.ts';
 import { runStatuses } from '../../engine/log/head.ts';
+import { storedGraph } from './workflows.ts';
 
 export const startRunBody = z
   .strictObject({
@@ -347,3 +348,16 @@ export const ticketResponse = z
     expiresAt: utcTimestamp.meta({ description: 'until when it can open a stream; an open stream continues' }),
   })
   .meta({ id: 'Ticket' });
+
+export const runDefinitionResponse = z
+  .strictObject({
+    runId: z.string(),
+    workflowName: z.string(),
+    version: z.int().nullable().meta({ description: 'null: the unsaved graph of a test run' }),
+    ...storedGraph,
+    pinned: z
+      .record(z.string(), z.strictObject({ output: json, handle: z.string().exactOptional() }))
+      .exactOptional()
+      .meta({ description: 'test runs only: the nodes that did not run, with their outputs' }),
+  })
+  .meta({ id: 'RunDefinition' });
