@@ -254,6 +254,16 @@ describe('listing', () => {
   });
 });
 
+test('a run shows the number of its commits, and lists do not', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const id = await started(api, key, { graph: openGraph });
+  expect((await api.call('GET', `/v1/runs/${id}`, { key })).body).toMatchObject({ commits: 1 });
+  await api.call('POST', `/v1/runs/${id}/cancel`, { key });
+  expect((await api.call('GET', `/v1/runs/${id}`, { key })).body).toMatchObject({ status: 'cancelled', commits: 2 });
+  expect(JSON.stringify((await api.call('GET', '/v1/runs', { key })).body)).not.toContain('commits');
+});
+
 test('the definition of a run is that of its version, and of a test run the unsaved graph with its pins', async () => {
   const api = http();
   const key = await api.key(['admin']);

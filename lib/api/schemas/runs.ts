@@ -273,6 +273,7 @@ export const runResponse = z
       .exactOptional()
       .meta({ description: 'the number of earlier completed steps that are omitted; their events are available' }),
     lastEventId: z.int(),
+    commits: z.int().exactOptional().meta({ description: 'writes to the log of the run; absent for external-worker runs' }),
   })
   .meta({ id: 'Run' });
 
