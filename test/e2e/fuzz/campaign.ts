@@ -112,6 +112,7 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
     worldRun: worldRuns,
     'getWorldRun.runId': worldRuns,
     'getWorldHookByToken.token': worldRuns.map(tokenOf),
+    hookId: ['hook_1'],
     cookie: cookies,
     provider: ['git', 'jobs', 'paid'],
   };
