@@ -31,6 +31,7 @@ const stopTestRun = routeOf('stopTestRun');
 const viewRun = routeOf('viewRun');
 const startRun = routeOf('startRun');
 const getRun = routeOf('getRun');
+const getRunDefinition = routeOf('getRunDefinition');
 const listRuns = routeOf('listRuns');
 const listRunEvents = routeOf('listRunEvents');
 const createTicket = routeOf('createTicket');
@@ -213,6 +214,11 @@ export class StepwellClient<Workflows extends object = Readonly<Record<string, W
 
   getRun(runId: string, query: RequestQuery<'getRun'> = {}, options?: CallOptions): Promise<Run> {
     return sendRequest(this.#config, getRun, getRun.responses[200].schema, { params: { runId }, query }, options);
+  }
+
+  /** The graph that a run executes, also of a test run. */
+  getRunDefinition(runId: string, options?: CallOptions): Promise<ResponseBody<'getRunDefinition'>> {
+    return sendRequest(this.#config, getRunDefinition, getRunDefinition.responses[200].schema, { params: { runId } }, options);
   }
 
   /** One page, newest first; only the last page can be empty. */

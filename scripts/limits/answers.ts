@@ -9,6 +9,7 @@ import { maxFailedItems } from '../../lib/engine/log/node-state.ts';
 import { maxPageBytes } from '../../lib/service/runs/list-events.ts';
 import { maxRowsRead } from '../../lib/service/runs/list-runs.ts';
 import { maxListedBytes } from '../../lib/api/schemas/workflows.ts';
+import { maxCountedRuns } from '../../lib/service/deployments/get-deployments.ts';
 import { maxTemplates, maxViewBytes } from '../../lib/service/runs/view-run.ts';
 import { type LimitSection, bytes, count, phrase } from './limit.ts';
 
@@ -125,6 +126,13 @@ export const answers: LimitSection = {
       value: phrase`${bytes(maxListedBytes)}, or one definition`,
       atLimit: 'the page ends early; `cursor` continues the list',
       definedIn: ['lib/api/schemas/workflows.ts'],
+    },
+    {
+      name: 'Open runs of a deployment in a list',
+      value: count(maxCountedRuns),
+      per: 'deployment',
+      atLimit: '`openRuns` counts no further',
+      definedIn: ['lib/service/deployments/get-deployments.ts'],
     },
     {
       name: 'A view, resolved',

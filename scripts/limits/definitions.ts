@@ -1,7 +1,7 @@
 /** Limits of what an author defines: workflows, lenses, contracts. */
 import { lensLimitBytes } from '../../lib/api/definition-routes.ts';
 import { maxTemplateLength } from '../../lib/api/schemas/lenses.ts';
-import { maxArguments } from '../../lib/api/schemas/workflows.ts';
+import { maxArguments, maxNoteLength } from '../../lib/api/schemas/workflows.ts';
 import { definitionLimits } from '../../lib/engine/graph/findings.ts';
 import { maxMatchedCharacters } from '../../lib/lens/check.ts';
 import { maxPatterns, maxSchemaDepth, maxSchemaParts } from '../../lib/lens/validate-lens.ts';
@@ -37,6 +37,13 @@ export const definitions: LimitSection = {
       per: 'request',
       atLimit: '`payload_too_large` (413)',
       definedIn: ['lib/engine/graph/findings.ts'],
+    },
+    {
+      name: 'Note of a version',
+      value: characters(maxNoteLength),
+      per: 'version',
+      atLimit: '`invalid_request` (400)',
+      definedIn: ['lib/api/schemas/workflows.ts'],
     },
     {
       name: 'A version, compressed',

@@ -74,6 +74,8 @@ describe('an invalid command line exits with 3 and sends nothing', () => {
     [['runs', 'rerun', 'latest', '--result', 'a=1'], 'give both'],
     [['runs', 'rerun', 'latest', '--from', 'b', '--result', 'a'], '--result must be <step>=<json>'],
     [['runs', 'rerun', 'latest', '--from', 'b', '--result', 'a=text'], '--result must be <step>=<json>'],
+    [['runs', 'rerun', 'latest', '--replace', 'a=1'], 'give both'],
+    [['runs', 'rerun', 'latest', '--from', 'b', '--replace', 'a=text'], '--replace must be <node>=<json>'],
     [['runs', 'rerun', '--workflow', 'flow', '--idempotency-key', 'x'], '--idempotency-key is for one run'],
     [['keys', 'create', '--scopes', 'admin,all'], '--scopes must be of these: trigger:write'],
     [['keys', 'create'], "required option '--scopes"],

@@ -232,6 +232,8 @@ describe('cancel, wake, resume and rerun', () => {
     ]);
     const unknown = await admin.type('--json', 'runs', 'rerun', run, '--from', 'nowhere');
     expect([unknown.exitCode, errorIn(unknown).code]).toEqual([1, 'not_found']);
+    const repaired = await admin.type('runs', 'rerun', run, '--from', 'night', '--replace', 'start={"n":2}');
+    expect(repaired).toMatchObject({ exitCode: 0, out: expect.stringMatching(/^wrun_/) });
     const replaced = await admin.type('--json', 'runs', 'rerun', run, '--from', 'night', '--result', 'start={"n":2}', 'night=1');
     expect([errorIn(replaced).code, replaced.out]).toEqual(['invalid_request', expect.stringContaining('/results')]);
   });

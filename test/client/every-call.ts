@@ -48,6 +48,7 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   startRun: (client) => client.trigger({ workflowName: 'flow' }),
   listRuns: (client) => client.listRuns(),
   getRun: (client) => client.getRun(runId),
+  getRunDefinition: (client) => client.getRunDefinition(runId),
   listRunEvents: (client) => client.listRunEvents(runId),
   createTicket: (client) => client.createTicket(runId),
   listRunTags: (client) => client.listRunTags(runId),

@@ -143,6 +143,9 @@ describe('refused requests', () => {
       return cloud.call('POST', '/v1/queries', findOrder);
     },
     query_not_found: () => cloud.call('GET', '/v1/queries/unknown'),
+    draft_not_found: () => cloud.call('GET', '/v1/workflows/not-published/draft'),
+    draft_conflict: () => cloud.call('POST', '/v1/workflows/not-published/draft', { definition: {}, revision: 7, basedOn: null }),
+    version_conflict: () => cloud.call('POST', '/v1/workflows', { ...orderTotal, basedOn: null }),
     workflow_exists: () => cloud.call('POST', '/v1/workflows', orderTotal),
     workflow_not_found: () => cloud.call('GET', '/v1/workflows/not-published'),
     workflow_archived: async () => {

@@ -47,3 +47,31 @@ test('without a key, of a version that is not there, or with an input that does 
     errors: [{ pointer: '/input/to' }],
   });
 });
+
+test('a rerun replaces outputs of kept nodes, and names each node that it does not keep', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const old = await started(api, key);
+  const path = `/v1/runs/${old}/rerun`;
+  const ask = (body: object, name?: string) => api.call('POST', path, idempotent(key, body, name));
+  const made = await ask({ fromNode: 'end', replace: { start: { output: { repaired: true } } } });
+  expect(made.status).toBe(202);
+  const { body } = await api.call('GET', `/v1/runs/${textIn(made, 'runId')}`, { key });
+  expect(body).toMatchObject({
+    nodes: [{ nodeId: 'start', status: 'completed', output: { repaired: true } }, { nodeId: 'end' }],
+  });
+  const refused = async (replace: object, fromNode?: string) =>
+    (await ask({ replace, ...(fromNode === undefined ? {} : { fromNode }) }, 'refused')).body;
+  expect(await refused({ end: { output: 1 }, ghost: { output: 1 } }, 'end')).toMatchObject({
+    code: 'invalid_request',
+    errors: [
+      { pointer: '/replace/end', code: 'not_a_kept_node' },
+      { pointer: '/replace/ghost', code: 'not_a_kept_node' },
+    ],
+  });
+  expect(await refused({ start: { output: 1 } })).toMatchObject({ errors: [{ pointer: '/replace/start' }] });
+  expect(await refused({ start: {} }, 'end')).toMatchObject({ errors: [{ pointer: '/replace/start/output' }] });
+  expect(await refused({ start: { output: 1, handle: 'x' } }, 'end')).toMatchObject({
+    errors: [{ pointer: '/replace/start/handle' }],
+  });
+});

@@ -253,3 +253,34 @@ describe('listing', () => {
     expect(found.body).toMatchObject({ data: [{ runId: wanted }], cursor: null, hasMore: false });
   });
 });
+
+test('a run shows the number of its commits, and lists do not', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const id = await started(api, key, { graph: openGraph });
+  expect((await api.call('GET', `/v1/runs/${id}`, { key })).body).toMatchObject({ commits: 1 });
+  await api.call('POST', `/v1/runs/${id}/cancel`, { key });
+  expect((await api.call('GET', `/v1/runs/${id}`, { key })).body).toMatchObject({ status: 'cancelled', commits: 2 });
+  expect(JSON.stringify((await api.call('GET', '/v1/runs', { key })).body)).not.toContain('commits');
+});
+
+test('the definition of a run is that of its version, and of a test run the unsaved graph with its pins', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const definition = (id: string) => api.call('GET', `/v1/runs/${id}/definition`, { key });
+  const old = await started(api, key, { graph: openGraph });
+  await api.call('POST', '/v1/workflows/flow/versions', { key, body: instantGraph() });
+  const first = await definition(old);
+  expect([first.status, first.body]).toMatchObject([
+    200,
+    { runId: old, workflowName: 'flow', version: 1, edges: openGraph.edges },
+  ]);
+  const pinned = { work: { output: { n: 1 } } };
+  const tested = await api.call('POST', '/v1/workflows/test', { key, body: { ...openGraph, pinned } });
+  const unsaved = (await definition(textIn(tested, 'runId'))).body;
+  expect(unsaved).toMatchObject({ version: null, edges: openGraph.edges, pinned });
+  expect(first.body).not.toHaveProperty('pinned');
+  expect((await definition('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV')).body).toMatchObject({ code: 'not_found' });
+  expect((await definition('nonsense')).body).toMatchObject({ code: 'not_found' });
+  expect((await definition('123e4567-e89b-82d3-a456-426614000000')).body).toMatchObject({ code: 'external_run' });
+});

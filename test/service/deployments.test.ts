@@ -689,6 +689,8 @@ describe('removing a deployment', () => {
     const { runId } = await env.begin('flow');
     const hold = { since: env.ports.clock.now(), expiresAt: after(env.ports.clock.now(), days(37)) };
     await env.ports.deployments.pin(scope, deploymentId('dep_1'), runId, hold);
+    const { deployments } = await listDeployments(env.ports, scope, { limit: 5 });
+    expect(deployments.map(({ manifest, openRuns }) => [manifest.deploymentId, openRuns])).toEqual([['dep_1', 1]]);
     expect(await remove('dep_1')).toEqual({ kind: 'deployment_in_use', runId });
     expect(await getDeployment(env.ports, scope, deploymentId('dep_1'))).not.toHaveProperty('removingSince');
     await env.settle();

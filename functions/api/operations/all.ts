@@ -8,7 +8,7 @@ import { iso } from '../../../lib/engine/time.ts';
 import { listTags } from '../../../lib/service/runs/list-tags.ts';
 import { issueTicket, ticketDigest } from '../../../lib/service/watching/open-with-ticket.ts';
 import { type Operations, type Served, refuse } from '../operation.ts';
-import { draftOperations } from './drafts.ts';
+import { publicationOperations } from './publications.ts';
 import { runReadOperations } from './run-reads.ts';
 import { runOperations } from './runs.ts';
 import { runControlOperations } from './run-control.ts';
@@ -20,7 +20,7 @@ const eventIdPattern = /^\d{1,15}$/;
 
 const apiOperations: Operations<'api'> = {
   ...workflowOperations,
-  ...draftOperations,
+  ...publicationOperations,
   ...runOperations,
   ...runReadOperations,
   ...runControlOperations,

@@ -17,7 +17,13 @@ import {
 import { checkHealth } from '../../../lib/service/kinds/devkit/check-health.ts';
 import { createDeployment, type CreateDeploymentResult } from '../../../lib/service/deployments/create-deployment.ts';
 import type { DeploymentView } from '../../../lib/service/deployments/deployment-status.ts';
-import { activeDeployment, getDeployment, listApps, listDeployments } from '../../../lib/service/deployments/get-deployments.ts';
+import {
+  type ListedDeployment,
+  activeDeployment,
+  getDeployment,
+  listApps,
+  listDeployments,
+} from '../../../lib/service/deployments/get-deployments.ts';
 import { removeDeployment } from '../../../lib/service/deployments/remove-deployment.ts';
 import { verifyDeployment } from '../../../lib/service/deployments/verify-deployment.ts';
 import { type CommonTools, type Operations, type Served, type Refusal, refuse, times } from '../operation.ts';
@@ -56,7 +62,7 @@ const deploymentOperations: Operations<'deployments', CommonTools> = {
     if (cursor !== undefined && after === undefined) return refuse('cursor_invalid');
     const found = await listDeployments(deps, scope, defined({ limit, after }));
     const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
-    return { status: 200, body: { data: found.deployments.map(deploymentSummaryOf), cursor: next, hasMore: next !== null } };
+    return { status: 200, body: { data: found.deployments.map(listedDeploymentOf), cursor: next, hasMore: next !== null } };
   },
 
   async getActiveDeployment({ decider: { deps } }, { scope, query: { app } }) {
@@ -227,6 +233,11 @@ const deploymentSummaryOf = ({ manifest, status, createdAt, createdBy, ...facts 
   steps: manifest.steps,
   ...(manifest.devkit === undefined ? {} : { devkit: manifest.devkit }),
   artifact: manifest.artifact,
+});
+
+const listedDeploymentOf = (deployment: ListedDeployment) => ({
+  ...deploymentSummaryOf(deployment),
+  openRuns: deployment.openRuns,
 });
 
 const deploymentOf = (deployment: DeploymentView) => ({

@@ -6,14 +6,16 @@ import { isExternalRunId } from '../../../lib/engine/external/run.ts';
 import { instant } from '../../../lib/engine/time.ts';
 import { getExternalRun } from '../../../lib/service/runs/external-runs.ts';
 import { getRun } from '../../../lib/service/runs/get-run.ts';
+import { getRunDefinition } from '../../../lib/service/runs/get-run-definition.ts';
 import { type ListedRun, listRuns } from '../../../lib/service/runs/list-runs.ts';
 import { type OperationTable, refuse } from '../operation.ts';
 import { externalRunOf, externalSummaryOf } from './external-run-view.ts';
 import { runOf, runSummaryOf } from './run-view.ts';
+import { graphIn } from './workflows.ts';
 
 const cursorShape = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });
 
-export const runReadOperations: OperationTable<'listRuns' | 'getRun'> = {
+export const runReadOperations: OperationTable<'listRuns' | 'getRun' | 'getRunDefinition'> = {
   async listRuns({ decider }, { scope, query }) {
     const { cursor, limit, ...filters } = query;
     const listing = { operationId: 'listRuns', scope, filters };
@@ -33,6 +35,21 @@ export const runReadOperations: OperationTable<'listRuns' | 'getRun'> = {
     }
     const result = await getRun(decider, { ...scope, runId }, withValues);
     return result.kind === 'found' ? { status: 200, body: runOf(result.run) } : refuse(result.kind);
+  },
+
+  async getRunDefinition({ decider }, { scope, params }) {
+    const result = await getRunDefinition(decider.deps, { ...scope, ...params });
+    switch (result.kind) {
+      case 'found': {
+        const { definition, version, pinned } = result;
+        const facts = { runId: params.runId, workflowName: definition.name, version };
+        return { status: 200, body: defined({ ...facts, ...graphIn(definition), pinned }) };
+      }
+      case 'no_graph':
+        return refuse('not_found', { message: 'The run has no graph: deployed code executes it.' });
+      case 'not_found':
+        return refuse(result.kind);
+    }
   },
 };
 

@@ -87,6 +87,7 @@ export const runOf = ({
   nodes,
   nodesOmitted,
   lastEventId,
+  commits,
 }: RunView): Run =>
   defined({
     ...factsOf(head, progress.status),
@@ -103,6 +104,7 @@ export const runOf = ({
     nodes: nodes.map((node) => nodeOf(node, statusWithoutState(progress))),
     nodesOmitted,
     lastEventId,
+    commits,
   });
 
 const rootCauseView = ({ nodeId, iteration, attempt, childRunId, failure }: FailedNode) =>

@@ -54,7 +54,8 @@ export const runOperations: OperationTable<HandledOperations> = {
   },
 
   async rerunRun({ decider }, { scope, params, body, idempotencyKey, trace }) {
-    const replaced = body.results === undefined ? undefined : Object.keys(body.results);
+    const replacements = body.results ?? body.replace;
+    const replaced = replacements === undefined ? undefined : Object.keys(replacements);
     const facts = defined({ rerunOf: params.runId, fromNode: body.fromNode, replaced });
     const audit = { resource: `run/${params.runId}`, facts };
     const rerunRequest = { idempotencyKey, bodyHash: bodyHash({ ...params, ...body }), trace };
@@ -86,6 +87,8 @@ export const runOperations: OperationTable<HandledOperations> = {
         };
       case 'results_not_kept':
         return { ...refuse('invalid_request', { errors: result.steps.map(resultNotKept) }), audit };
+      case 'outputs_not_kept':
+        return { ...refuse('invalid_request', { errors: result.nodeIds.map(outputNotKept) }), audit };
       case 'step_rolled_back':
         return { ...refuse(result.kind, { message: rolledBackMessage(result.step) }), audit };
       case 'too_many_values':
@@ -124,6 +127,12 @@ const resultNotKept = (step: string): ErrorDetail => ({
   pointer: `/results/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`,
   code: 'not_a_kept_step',
   message: 'is not a step that began before the end of the step in fromNode',
+});
+
+const outputNotKept = (id: string): ErrorDetail => ({
+  pointer: `/replace/${id}`,
+  code: 'not_a_kept_node',
+  message: 'is not a node that ended in the run and that the rerun from fromNode keeps',
 });
 
 const rolledBackMessage = (step: string): string =>

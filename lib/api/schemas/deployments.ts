@@ -215,7 +215,14 @@ const deploymentSummaryFields = {
   devkit: builtWith,
   artifact: z.strictObject({ sha256: z.string(), bytes: z.int() }),
 };
-export const deploymentList = page(z.strictObject(deploymentSummaryFields).meta({ id: 'DeploymentSummary' }));
+export const deploymentList = page(
+  z
+    .strictObject({
+      ...deploymentSummaryFields,
+      openRuns: z.int().meta({ description: 'the open runs that the deployment executes, counted up to 100' }),
+    })
+    .meta({ id: 'DeploymentSummary' }),
+);
 export const deploymentResponse = z
   .strictObject({
     ...deploymentSummaryFields,

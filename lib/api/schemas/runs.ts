@@ -18,6 +18,7 @@ import {
 } from './parts.ts';
 import { deltaEventName, derivedEventNames, publicEventNames } from '../../engine/log/event-names.ts';
 import { runStatuses } from '../../engine/log/head.ts';
+import { storedGraph } from './workflows.ts';
 
 export const startRunBody = z
   .strictObject({
@@ -86,6 +87,13 @@ export const rerunRunBody = z
     results: replacedResults
       .exactOptional()
       .meta({ description: 'code runs only: values in place of the results of kept steps, by key or node id' }),
+    replace: z
+      .record(nodeId, z.strictObject({ output: json }))
+      .refine((nodes) => Object.keys(nodes).length <= maxReplacedResults, `must name at most ${maxReplacedResults} nodes`)
+      .exactOptional()
+      .meta({
+        description: 'graph runs only, with fromNode: outputs in place of those of kept nodes, also of a node that failed',
+      }),
   })
   .meta({ id: 'RerunRun' });
 export const rerunResponse = startedResponse.extend({ rerunOf: z.string() });
@@ -265,6 +273,7 @@ export const runResponse = z
       .exactOptional()
       .meta({ description: 'the number of earlier completed steps that are omitted; their events are available' }),
     lastEventId: z.int(),
+    commits: z.int().exactOptional().meta({ description: 'writes to the log of the run; absent for external-worker runs' }),
   })
   .meta({ id: 'Run' });
 
@@ -340,3 +349,16 @@ export const ticketResponse = z
     expiresAt: utcTimestamp.meta({ description: 'until when it can open a stream; an open stream continues' }),
   })
   .meta({ id: 'Ticket' });
+
+export const runDefinitionResponse = z
+  .strictObject({
+    runId: z.string(),
+    workflowName: z.string(),
+    version: z.int().nullable().meta({ description: 'null: the unsaved graph of a test run' }),
+    ...storedGraph,
+    pinned: z
+      .record(z.string(), z.strictObject({ output: json, handle: z.string().exactOptional() }))
+      .exactOptional()
+      .meta({ description: 'test runs only: the nodes that did not run, with their outputs' }),
+  })
+  .meta({ id: 'RunDefinition' });

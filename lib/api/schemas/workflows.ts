@@ -132,12 +132,13 @@ const deletion = z
 export const deletingResponse = z.strictObject({ name: z.string(), deletion });
 
 const workflowSummary = { ...summaryFields, deletingSince: utcTimestamp.exactOptional() };
-const definition = {
-  version: z.int(),
+/** A definition as it is stored. */
+export const storedGraph = {
   nodes: z.array(jsonObject).readonly().meta({ description: 'the published nodes' }),
   edges: z.array(jsonObject).readonly().meta({ description: 'the published edges' }),
   options: jsonObject,
 };
+const definition = { version: z.int(), ...storedGraph };
 /** A Lambda response has at most 6 MB, and one definition up to 5 MB: a page has one definition, or as many as fit into this. */
 export const maxListedBytes = 4_194_304;
 

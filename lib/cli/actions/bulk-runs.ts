@@ -76,6 +76,7 @@ const rerunRunsOptions = z.object({
   workflowVersion: integerBetween(1, Number.MAX_SAFE_INTEGER).optional(),
   from: z.string().min(1).optional(),
   result: z.array(z.string()).optional(),
+  replace: z.array(z.string()).optional(),
   deployment: deploymentId.optional(),
   idempotencyKey: idempotencyKey.optional(),
   bulkId: z.string().optional(),
@@ -83,14 +84,17 @@ const rerunRunsOptions = z.object({
 
 export const rerunRuns: Action = async (commandLine, context) => {
   const options = parseOptions(commandLine, rerunRunsOptions);
-  const { idempotencyKey: requestedKey, bulkId, workflowVersion, from: fromNode, result, deployment } = options;
+  const { idempotencyKey: requestedKey, bulkId, workflowVersion, from: fromNode, result, replace, deployment } = options;
   if (result !== undefined && fromNode === undefined)
     throw usageError('--result replaces results that --from <step> keeps: give both.');
+  if (replace !== undefined && fromNode === undefined)
+    throw usageError('--replace replaces outputs of nodes that --from <node> keeps: give both.');
   const body = omitUndefined({
     input: readInput(context.cwd, options),
     version: workflowVersion,
     fromNode,
-    results: result === undefined ? undefined : readResults(result),
+    results: result === undefined ? undefined : readValues('--result', 'step', result),
+    replace: replace === undefined ? undefined : outputsOf(readValues('--replace', 'node', replace)),
     deploymentId: deployment,
   });
   if (commandLine.args.length === 0) {
@@ -106,14 +110,21 @@ export const rerunRuns: Action = async (commandLine, context) => {
   return { data: newRun, text: newRun.runId };
 };
 
+const outputsOf = (values: Readonly<Record<string, JsonValue>>): Readonly<Record<string, { readonly output: JsonValue }>> =>
+  Object.fromEntries(Object.entries(values).map(([id, output]) => [id, { output }]));
+
 /** `step=json` each. A value that is not JSON is an error, so that a typing mistake does not become a text. */
-function readResults(texts: readonly string[]): Readonly<Record<string, JsonValue>> {
+function readValues(
+  option: '--result' | '--replace',
+  what: 'step' | 'node',
+  texts: readonly string[],
+): Readonly<Record<string, JsonValue>> {
   return Object.fromEntries(
     texts.map((text): [string, JsonValue] => {
       const equals = text.indexOf('=');
       const value = json.safeParse(text.slice(equals + 1));
       if (equals < 1 || !value.success)
-        throw usageError(`--result must be <step>=<json>, such as 'charge={"id":"ch_1"}', and is ${JSON.stringify(text)}.`);
+        throw usageError(`${option} must be <${what}>=<json>, such as 'charge={"id":"ch_1"}', and is ${JSON.stringify(text)}.`);
       return [text.slice(0, equals), value.data];
     }),
   );
@@ -194,6 +205,7 @@ export interface RerunRequest {
     readonly version?: number;
     readonly fromNode?: string;
     readonly results?: Readonly<Record<string, JsonValue>>;
+    readonly replace?: Readonly<Record<string, { readonly output: JsonValue }>>;
     readonly deploymentId?: string;
   };
   readonly includesChildren: boolean;

@@ -64,9 +64,10 @@ export const listDeployments: Action = async (commandLine, context) => {
     each.createdAt,
     each.activatedAt ?? '',
     String(each.artifact.bytes),
+    String(each.openRuns),
     each.workflows.map(({ name }) => name).join(', '),
   ]);
-  const headers = ['deployment', 'app', 'status', 'created', 'activated', 'bytes', 'workflows'];
+  const headers = ['deployment', 'app', 'status', 'created', 'activated', 'bytes', 'open runs', 'workflows'];
   const text =
     rows.length === 0 ? 'No deployment matches.' : [formatTable(context, headers, rows), ...moreRowsHint(found)].join('\n');
   return { data: found, text };

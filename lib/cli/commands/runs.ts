@@ -107,6 +107,7 @@ const addControlCommands: Register = (runs, createHandler) => {
     .option('--input-file <file>', 'use this input instead, from a JSON file')
     .option('--workflow-version <n>', 'use this version of the workflow')
     .option('--from <nodeOrStep>', 'continue from this node, or step of code; earlier results are kept')
+    .option('--replace <node=json...>', 'graphs, with --from: use this value as the output of a kept or failed node')
     .option('--result <step=json...>', 'code workflows, with --from: use this value as the result of a kept step')
     .option('--deployment <id>', 'code workflows: use this deployment')
     .option('--idempotency-key <key>', 'for one run: the same key starts the same rerun')

@@ -4,32 +4,57 @@
  */
 import { defined } from '../../base/defined.ts';
 import { type NodeId, nodeKey, topLevel } from '../ids.ts';
-import type { JsonValue, Payload } from '../json.ts';
+import { type JsonValue, type Payload, inline } from '../json.ts';
 import type { RunEvent } from '../log/events.ts';
 import { type RunState, emptyState, fork } from '../log/fold.ts';
-import type { EndedNode } from '../log/node-state.ts';
+import { type EndedNode, type NodeState, isOpen } from '../log/node-state.ts';
 import { awaitSlot, beginGraph, mustWaitForSlot } from './begin.ts';
 import { isOverBudget } from './budget.ts';
 import { emit, hasEnded, startRun } from '../decision.ts';
 import { type DecideTools, type Draft, openDraft } from './draft.ts';
+import { doneHandle, mainHandle } from './outcome.ts';
 import type { Plan, PlanNode } from './plan.ts';
 
 /** A reusable result: a completion, or a failure that an error edge handled. */
 export type ReusedNode = Extract<EndedNode, { status: 'completed' | 'failed' | 'timed_out' }>;
 
+/** Outputs that a request gives in place of those of the earlier run. */
+export type ReplacedOutputs = ReadonlyMap<NodeId, JsonValue>;
+
 /**
  * The reusable results of the earlier run, in the order in which they came, so that a later write of a context key still wins.
- * The plan may be of another version; results of nodes that it lacks are dropped.
+ * The plan may be of another version; results of nodes that it lacks are dropped. A node with a replaced output counts as completed, also
+ * if it failed.
  */
-export function reusableResults(plan: Plan, earlier: RunState, from: NodeId): readonly ReusedNode[] {
+export function reusableResults(
+  plan: Plan,
+  earlier: RunState,
+  from: NodeId,
+  replaced: ReplacedOutputs = new Map(),
+): readonly ReusedNode[] {
   const rerunNodes = reachableFrom(plan, outermostLoop(plan, from));
   return [...earlier.nodes.entries()]
-    .flatMap(([, state]) => (isReusable(state) && state.iteration === topLevel ? [state] : []))
-    .filter(({ nodeId }) => {
-      const node = plan.nodes.get(nodeId);
-      return node !== undefined && node.endsRun !== true && !rerunNodes.has(nodeId);
+    .flatMap(([, state]) => {
+      const node = plan.nodes.get(state.nodeId);
+      if (node === undefined || node.endsRun === true || rerunNodes.has(state.nodeId) || state.iteration !== topLevel) return [];
+      const output = replaced.get(state.nodeId);
+      if (output !== undefined) return hasBegunAndEnded(state) ? [withOutput(node, state, inline(output))] : [];
+      return isReusable(state) ? [state] : [];
     })
     .toSorted((a, b) => a.endedBy - b.endedBy);
+}
+
+type EndedAttempt = Extract<EndedNode, { attempt: unknown }>;
+
+const hasBegunAndEnded = (state: NodeState): state is EndedAttempt => !isOpen(state) && state.status !== 'skipped';
+
+/** A completed node keeps its handle, so that the same branch follows. */
+function withOutput(node: PlanNode, state: EndedAttempt, output: Payload): ReusedNode {
+  if (state.status === 'completed') return { ...state, output };
+  const { nodeId, iteration, attempt, startedAt, endedAt, endedBy } = state;
+  const { outputVariable: variable } = node.policy;
+  const handle = node.isLoop ? doneHandle : mainHandle;
+  return defined({ status: 'completed', nodeId, iteration, attempt, startedAt, endedAt, endedBy, handle, output, variable });
 }
 
 const isReusable = (state: { readonly status: string }): state is ReusedNode =>

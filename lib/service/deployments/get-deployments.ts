@@ -13,6 +13,14 @@ import { type DeploymentView, deploymentViewOf } from './deployment-status.ts';
 
 type Needs = Pick<Deps, 'deployments'>;
 
+/** A list counts the open runs of each deployment up to this number. */
+export const maxCountedRuns = 100;
+
+export interface ListedDeployment extends DeploymentView {
+  /** runs that pin the deployment; `maxCountedRuns` means that there may be more */
+  readonly openRuns: number;
+}
+
 export async function getDeployment({ deployments }: Needs, scope: Scope, id: DeploymentId): Promise<DeploymentView | undefined> {
   const [deployment, pointer] = await Promise.all([deployments.deployment(scope, id), deployments.pointer(scope)]);
   return deployment && deploymentViewOf(deployment, activeDeploymentsIn(pointer));
@@ -22,13 +30,17 @@ export async function listDeployments(
   { deployments }: Needs,
   scope: Scope,
   options: { readonly limit: number; readonly after?: DeploymentPosition },
-): Promise<{ readonly deployments: readonly DeploymentView[]; readonly next?: DeploymentPosition }> {
+): Promise<{ readonly deployments: readonly ListedDeployment[]; readonly next?: DeploymentPosition }> {
   const [{ deployments: found, ...more }, pointer] = await Promise.all([
     deployments.list(scope, options),
     deployments.pointer(scope),
   ]);
   const active = activeDeploymentsIn(pointer);
-  return { deployments: found.map((deployment) => deploymentViewOf(deployment, active)), ...more };
+  const views = found.map(async (deployment) => ({
+    ...deploymentViewOf(deployment, active),
+    openRuns: (await deployments.pinnedRuns(scope, deployment.manifest.deploymentId, maxCountedRuns)).length,
+  }));
+  return { deployments: await Promise.all(views), ...more };
 }
 
 export type NoApp =

@@ -46,6 +46,8 @@ export interface RunView {
   /** for a code run: the number of earlier, ended steps that are not shown */
   readonly nodesOmitted?: number;
   readonly lastEventId: number;
+  /** writes to the log */
+  readonly commits: number;
 }
 
 export type FailedNode = Extract<NodeState, { failure: unknown }>;
@@ -106,6 +108,7 @@ export async function getRun(
       nodes: nodeViews,
       nodesOmitted: omitted === 0 ? undefined : omitted,
       lastEventId: state.nextEventId - 1,
+      commits: state.asOf,
     }),
   };
 }

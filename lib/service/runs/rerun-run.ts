@@ -26,6 +26,8 @@ export interface RerunRequest extends Pick<BeginRequest, 'idempotencyKey' | 'bod
   readonly from?: string;
   /** for a code run: values in place of the results of reused steps, by key or node id */
   readonly results?: Readonly<Record<string, JsonValue>>;
+  /** for a graph run: outputs in place of those of reused nodes */
+  readonly replace?: Readonly<Record<string, { readonly output: JsonValue }>>;
 }
 
 export type RerunRefusal =
@@ -37,7 +39,9 @@ export type RerunRefusal =
   /** too many values to copy within one request */
   | { readonly kind: 'too_many_values'; readonly values: number; readonly limit: number }
   /** the field does not apply to runs of this kind */
-  | { readonly kind: 'not_applicable'; readonly field: 'version' | 'deploymentId' | 'fromNode' | 'results' | 'input' }
+  | { readonly kind: 'not_applicable'; readonly field: 'version' | 'deploymentId' | 'fromNode' | 'results' | 'replace' | 'input' }
+  /** replaced outputs of nodes that the rerun does not reuse */
+  | { readonly kind: 'outputs_not_kept'; readonly nodeIds: readonly string[] }
   | { readonly kind: 'not_found' }
   /** a test run cannot be rerun, because its graph was never published */
   | { readonly kind: 'test_run' }
@@ -66,5 +70,6 @@ const keyOf = ({ idempotencyKey, bodyHash, trace }: RerunRequest) =>
 async function resolve(decider: Decider, request: RerunRequest): Promise<ResolvedRerun> {
   const head = await decider.deps.log.head(request.sourceRun);
   if (head === undefined) return { kind: 'not_found' };
+  if (request.replace !== undefined && head.kind !== 'graph') return { kind: 'not_applicable', field: 'replace' };
   return kindOf(decider, head).resolveRerun(decider, head, request);
 }

@@ -64,6 +64,7 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
   for (const at of numbers) {
     const name = names[at] ?? '';
     await send('POST', '/v1/workflows', JSON.stringify({ name, ...graph(at % 2 === 0 ? 60 : undefined) }));
+    await send('POST', `/v1/workflows/${name}/draft`, JSON.stringify({ definition: graph(), revision: 0, basedOn: 1 }));
     runs?.push((await send('POST', '/v1/runs', JSON.stringify({ workflowName: name, input: { at } }))).runId ?? '');
     runs?.push((await send('POST', '/v1/workflows/test', JSON.stringify(graph(60)))).runId ?? '');
     const draft = { definition: graph(), revision: 0, basedOn: 1 };
@@ -113,6 +114,7 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
     worldRun: worldRuns,
     'getWorldRun.runId': worldRuns,
     'getWorldHookByToken.token': worldRuns.map(tokenOf),
+    hookId: ['hook_1'],
     cookie: cookies,
     provider: ['git', 'jobs', 'paid'],
   };
@@ -176,6 +178,7 @@ const bodiesFor = (known: ExistingIds, apiKey: string): RequestBodies => {
     exchangeSessionLink: fc.constant({ link: newLink }),
     createWorkflow: fc.tuple(fc.uuid(), graphs).map(([id, one]) => ({ name: `made-${id}`, ...one })),
     publishVersion: graphs,
+    saveDraft: fc.record({ definition: graphs, revision: fc.integer({ min: 0, max: 4 }), basedOn: fc.constantFrom(null, 1) }),
     validateWorkflow: graphs,
     testWorkflow: graphs,
     publishQueryVersion: fc.constant(query),

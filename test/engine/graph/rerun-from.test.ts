@@ -3,20 +3,34 @@ import { expect, test } from 'vitest';
 import { decideRerunFrom, reusableResults } from '../../../lib/engine/graph/rerun-from.ts';
 import { commitNo, eventId, nodeId, nonce } from '../../../lib/engine/ids.ts';
 import { hours } from '../../../lib/engine/time.ts';
+import type { JsonValue } from '../../../lib/engine/json.ts';
 import type { RunEvent } from '../../../lib/engine/log/events.ts';
 import { type Graph, ends, failed, finished, graph, completesAtOnce } from '../graph-builder.ts';
 import { GraphRunFixture, dawn, foldOf, plain, started, describeEvents } from '../graph-run-fixture.ts';
 
+const replacedOf = (outputs: Readonly<Record<string, JsonValue>>) =>
+  new Map(Object.entries(outputs).map(([id, output]) => [nodeId(id), output]));
+
 /** The first commit of the new run; undefined if the chosen node is not reached. */
-const again = (before: GraphRunFixture, from: string, on: Graph = before.graph): readonly RunEvent[] | undefined => {
+const again = (
+  before: GraphRunFixture,
+  from: string,
+  on: Graph = before.graph,
+  outputs: Readonly<Record<string, JsonValue>> = {},
+): readonly RunEvent[] | undefined => {
   const tools = { ...new GraphRunFixture(on).tools, now: before.now };
-  const reused = reusableResults(on.plan, before.state, nodeId(from));
+  const reused = reusableResults(on.plan, before.state, nodeId(from), replacedOf(outputs));
   return decideRerunFrom({ value: { again: true } }, { __rerunOf: 'x' }, { from: nodeId(from), reused }, tools);
 };
 
 /** The new run, to be continued. */
-const playAgain = (before: GraphRunFixture, from: string, on: Graph = before.graph): GraphRunFixture => {
-  const events = again(before, from, on) ?? [];
+const playAgain = (
+  before: GraphRunFixture,
+  from: string,
+  on: Graph = before.graph,
+  outputs: Readonly<Record<string, JsonValue>> = {},
+): GraphRunFixture => {
+  const events = again(before, from, on, outputs) ?? [];
   const play = new GraphRunFixture(on);
   const commit = { number: commitNo(1), firstEventId: eventId(1), events, at: before.now, by: 'test', nonce: nonce('n') };
   Object.assign(play.state, foldOf([commit]));
@@ -161,4 +175,33 @@ test('an end that ended the run is decided again, so a node that it keeps from r
   const play = playAgain(before, 'charge');
   play.ends('charge');
   expect(play.statuses('refused', 'mail')).toEqual(['skipped', 'queued']);
+});
+
+test('a kept output is replaced, and later nodes read the replacement', () => {
+  const play = playAgain(playedChain(), 'b', undefined, { a: { repaired: true } });
+  expect(play.node('a')).toMatchObject({ status: 'completed', endedAt: dawn, output: { value: { repaired: true } } });
+  expect(play.inputOf('b').context.get('x')).toEqual({ repaired: true });
+  expect(plain(play.refold())).toEqual(plain(play.state));
+});
+
+test('a failed node with a replaced output counts as completed, and the rerun continues after it', () => {
+  expect(describeEvents(again(playedChain(), 'c') ?? []).at(-1)).toBe('NODE_DISPATCHED b');
+  const play = playAgain(playedChain(), 'c', undefined, { b: null });
+  expect(describeEvents(play.events)).toEqual([
+    'INPUT_SET',
+    'SYSTEM_SET',
+    'RUN_STARTED',
+    'NODE_COMPLETED start',
+    'NODE_COMPLETED a',
+    'NODE_COMPLETED b',
+    'NODE_DISPATCHED c',
+  ]);
+  play.ends('c');
+  expect(play.status).toBe('completed');
+});
+
+test.each(['b', 'c', 'ghost'])('the output of %s, which runs again or never ended, is not replaced', (id) => {
+  const before = playedChain();
+  const reused = reusableResults(before.graph.plan, before.state, nodeId('b'), replacedOf({ [id]: 1 }));
+  expect(reused.map(({ nodeId: kept }) => kept)).toEqual(['start', 'a']);
 });
