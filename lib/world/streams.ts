@@ -124,6 +124,9 @@ function liveStream(
   });
 }
 
+/** The SDK reads pages until one has no cursor. The service names a cursor at the present end too, and readers here continue at it. */
+const endedPage = (page: ChunkPage): ChunkPage => (page.hasMore ? page : { ...page, cursor: null });
+
 /** Whether the next read can succeed: the connection broke, or the service was busy. */
 const isTemporary = (error: unknown): boolean =>
   error instanceof WorldError && (error.status === undefined || error.status === tooManyRequests || error.status >= serverErrors);
@@ -139,7 +142,7 @@ export function streamsOf(ask: Ask, sleep: Sleep): FlatStreamer & { readonly str
       close: (runId, name) => calls.close({ runId, name }),
       get: (runId, name, startIndex) => calls.read({ runId, name }, startIndex),
       list: (runId) => calls.list(runId),
-      getChunks: (runId, name, options) => calls.chunks({ runId, name }, options),
+      getChunks: async (runId, name, options) => endedPage(await calls.chunks({ runId, name }, options)),
       getInfo: (runId, name) => calls.info({ runId, name }),
     },
     writeToStream: (name, runId, chunk) => calls.write({ runId, name }, [chunk]),
@@ -147,7 +150,7 @@ export function streamsOf(ask: Ask, sleep: Sleep): FlatStreamer & { readonly str
     closeStream: (name, runId) => calls.close({ runId, name }),
     readFromStream: (name, startIndex) => calls.read({ runId: undefined, name }, startIndex),
     listStreamsByRunId: (runId) => calls.list(runId),
-    getStreamChunks: (name, runId, options) => calls.chunks({ runId, name }, options),
+    getStreamChunks: async (name, runId, options) => endedPage(await calls.chunks({ runId, name }, options)),
     getStreamInfo: (name, runId) => calls.info({ runId, name }),
   };
 }

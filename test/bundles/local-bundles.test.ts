@@ -323,6 +323,53 @@ describe('deployments side by side', () => {
     expect(await Promise.all([host.ask(one), host.ask(two), host.ask(one)])).toEqual([ok('one'), ok('two'), ok('one')]);
   });
 
+  test.each([
+    ['exits', `setTimeout(() => process.exit(7), 20); await new Promise(() => {})`, { kind: 'crashed' }],
+    ['blocks its event loop', `for (;;) {}`, { kind: 'timed_out' }],
+    ['eats all memory', `const eaten = []; for (;;) eaten.push(new Array(100000).fill({}))`, { kind: 'crashed' }],
+    [
+      'throws where no code catches',
+      `setTimeout(() => { throw new Error('late') }); await new Promise(() => {})`,
+      { kind: 'crashed' },
+    ],
+  ])('one that %s ends no message of another one, whose thread keeps its state', async (_what, deed, told) => {
+    const host = hostOf({ memoryMb: 32 });
+    const bad = await host.deploy('bad', `export const POST = async () => { ${deed} };`);
+    const good = await host.deploy(
+      'good',
+      `let asked = 0;
+       export const POST = async (request) => {
+         const turn = ++asked;
+         if ((await request.json()) === 'long') await new Promise((resolve) => setTimeout(resolve, 1_500));
+         return Response.json(turn);
+       };`,
+    );
+    expect(await host.ask(good)).toEqual(ok(1));
+    const long = host.ask(good, { body: 'long' });
+    const broken = host.ask(bad, { withinMs: told.kind === 'timed_out' ? 1_000 : 20_000 });
+    // Answered while the other thread misbehaves, and after it.
+    expect(await host.ask(good)).toEqual(ok(3));
+    expect(await broken).toMatchObject(told);
+    expect(await long).toEqual(ok(2));
+    expect(await host.ask(good)).toEqual(ok(4));
+  });
+
+  test('one that throws or exits while it loads is unloadable, and another one keeps its thread', async () => {
+    const host = hostOf();
+    const good = await host.deploy('good', `let asked = 0; ${answering('++asked')}`);
+    expect(await host.ask(good)).toEqual(ok(1));
+    for (const [name, source] of [
+      ['throws', `throw new Error('no such setting');`],
+      ['exits', `process.exit(9);`],
+    ] as const) {
+      const bad = await host.deploy(name, source);
+      const [broken, answer] = await Promise.all([host.ask(bad), host.ask(good)]);
+      expect(broken).toMatchObject({ kind: 'unloadable' });
+      expect(answer).toMatchObject({ kind: 'responded' });
+    }
+    expect(await host.ask(good)).toEqual(ok(4));
+  });
+
   test('the least recently used one is evicted, and starts again on demand', async () => {
     let reads = 0;
     const host = hostOf({ limits: { threads: 2, folders: { deployments: 2, bytes: 10_000 } }, reads: () => (reads += 1) });

@@ -99,6 +99,22 @@ test('a process that executes runs names its own deployment, and others ask for 
   expect([await executing.getDeploymentId(), await executing.resolveLatestDeploymentId()]).toEqual(['dpl_own', 'dpl_active']);
 });
 
+test('a health check that names no deployment is for the active one, as the web pages of the SDK send it', async () => {
+  const transport = new FakeTransport(({ method }) =>
+    answered(method === 'deploymentId' ? { deploymentId: 'dpl_active' } : { messageId: 'msg_1' }),
+  );
+  const check = { __healthCheck: true, correlationId: 'c' };
+  await worldOver(transport).queue('__wkf_workflow_health_check', check);
+  await worldOver(transport).queue('__wkf_workflow_health_check', check, { deploymentId: 'dpl_named' });
+  await worldOver(transport).queue('__wkf_workflow_w', { runId: 'wrun_1' });
+  expect(transport.calls.flatMap(({ body }) => ('opts' in body ? [body['opts']] : []))).toMatchObject([
+    { deploymentId: 'dpl_active' },
+    { deploymentId: 'dpl_named' },
+    { idempotencyKey: expect.any(String) },
+  ]);
+  expect(transport.calls).toHaveLength(4);
+});
+
 test('the key of a run is asked for once, and a caller cannot change it', async () => {
   const transport = new FakeTransport(({ body }) => answered({ key: body['runId'] === 'wrun_1' ? new Uint8Array(32) : null }));
   const world = worldOver(transport);

@@ -185,3 +185,20 @@ test('an error of the service ends the reader with that error', async () => {
     code: 'missing_scope',
   });
 });
+
+test('the last page of a stream has no cursor, because the web pages of the SDK read until there is none', async () => {
+  const transport = streamOf([
+    page([0], { cursor: '1', hasMore: true }),
+    page([1], { cursor: '2' }),
+    page([0], { cursor: '1', hasMore: true }),
+    page([1], { cursor: '2', done: true }),
+  ]);
+  const world = worldOver(transport);
+  const cursors = [
+    await world.streams.getChunks('wrun_1', 'strm_1'),
+    await world.streams.getChunks('wrun_1', 'strm_1', { cursor: '1' }),
+    await world.getStreamChunks('strm_1', 'wrun_1'),
+    await world.getStreamChunks('strm_1', 'wrun_1', { cursor: '1' }),
+  ].map(({ cursor }) => cursor);
+  expect(cursors).toEqual(['1', null, '1', null]);
+});
