@@ -142,11 +142,11 @@ export async function measureStepTimes(
     const postgres = worldPackage === undefined ? undefined : await startPostgres(postgresPort);
     const packages = worldPackage === undefined || postgres === undefined ? [] : [worldPackage];
     const app = await buildMeasuredApp(join(directory, `devkit-${version}`), version, packages);
-    measured.push(
-      await timesOf(bench, app, postgres).finally(async () => {
-        await postgres?.stop();
-      }),
-    );
+    try {
+      measured.push(await timesOf(bench, app, postgres));
+    } finally {
+      await postgres?.stop();
+    }
     bareMs.push(...(await measureBarePuts(bench.cloud, barePuts, warn)));
   }
   const bare = quantilesOf(bareMs).p50;
