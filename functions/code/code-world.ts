@@ -18,7 +18,12 @@ import { callWorld, isWorldMethod, newTrace } from '../api/operations/call-world
  * @param others serves calls about other runs; undefined: they are refused
  * @param encryptsRuns the function of the World has the keys of runs; this process must not be able to derive them
  */
-export function codeWorldOf(decider: Decider, logger: Logger, others: WorldCalls | undefined, encryptsRuns = false): WorldCalls {
+export function codeWorldOf(
+  decider: Decider,
+  logger: Pick<Logger, 'info' | 'warn' | 'error'>,
+  others: WorldCalls | undefined,
+  encryptsRuns = false,
+): WorldCalls {
   const tools = toolsOf({ decider: { ...decider, foldCache: new FoldCache() }, inspect: inspectNode, logger });
   const knows = async (scope: Scope, id: JsonValue | undefined): Promise<boolean> =>
     typeof id === 'string' &&

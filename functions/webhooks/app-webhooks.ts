@@ -1,6 +1,6 @@
 /**
  * Webhooks of apps of the Workflow DevKit, with any method. The token is the secret, so no key is needed. The route is not in the route
- * table, because OpenAPI describes neither a route of all methods nor a response that the code of an app chooses.
+ * table, because one route has all methods, and the code of an app chooses the response. `lib/api/openapi.ts` describes it.
  */
 import middy from '@middy/core';
 import headerNormalizer from '@middy/http-header-normalizer';

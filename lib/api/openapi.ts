@@ -7,6 +7,7 @@ import { type ErrorCode, errorCatalogue } from './errors.ts';
 import { type Route, type RouteBody, errorsOf } from './route.ts';
 import { errorResponse } from './schemas/service.ts';
 import { secureSessionCookie } from './session-cookie.ts';
+import { environmentPattern, projectIdPattern } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 
@@ -63,7 +64,7 @@ export const openApiDocument = (routes: readonly Route[], examples: ApiExamples 
       info: { title: 'Stepwell', version: '1', description: 'Durable workflows in your own AWS account', license },
       servers,
       tags: [...new Map(Object.values(tags).map((tag) => [tag.name, tag])).values()],
-      paths: pathsOf(routes, examples),
+      paths: { ...pathsOf(routes, examples), ...appWebhookPaths },
       components: {
         securitySchemes: {
           key: { type: 'http', scheme: 'bearer', description: 'sw_<environment>_<keyId>_<secret>' },
@@ -188,4 +189,40 @@ const errorResponses = (codes: readonly ErrorCode[]) => {
       },
     ]),
   );
+};
+
+/** Below this path the gateway sends each method to the webhooks of apps. Their route is not in the table: OpenAPI has no route of all methods. */
+export const appWebhookPath = '/devkit/{project}/{environment}/.well-known/workflow/v1/webhook/{token}';
+
+/** Those that a gateway accepts and OpenAPI knows. A request with the first two has no body. */
+const appWebhookMethods = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'] as const;
+type AppWebhookMethod = (typeof appWebhookMethods)[number];
+
+const anyBody = { '*/*': { schema: {} } };
+
+const appWebhookOperation = (method: AppWebhookMethod): ZodOpenApiOperationObject => ({
+  operationId: `resumeAppWebhook${method.slice(0, 1).toUpperCase()}${method.slice(1)}`,
+  tags: ['webhooks'],
+  summary: `Resumes a webhook of an app of the Workflow DevKit by a request with the method ${method.toUpperCase()}`,
+  description: 'Needs no key: the token is the secret. The workflow gets the request, and chooses the response.',
+  security: [],
+  requestParams: {
+    path: z.object({
+      project: z.string().regex(projectIdPattern),
+      environment: z.string().regex(environmentPattern),
+      token: z.string().min(1).max(1_024),
+    }),
+  },
+  ...(method === 'get' || method === 'head'
+    ? {}
+    : { requestBody: { description: 'any body of at most 1 MB', content: anyBody } }),
+  responses: {
+    202: { description: 'The run has the request. The body is empty.' },
+    ...errorResponses(['https_required', 'hook_not_found', 'payload_too_large', 'unavailable']),
+    default: { description: 'The response of the workflow, with its status, its headers and its body', content: anyBody },
+  },
+});
+
+const appWebhookPaths: ZodOpenApiPathsObject = {
+  [appWebhookPath]: Object.fromEntries(appWebhookMethods.map((method) => [method, appWebhookOperation(method)])),
 };

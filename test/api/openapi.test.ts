@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { errorCatalogue } from '../../lib/api/errors.ts';
-import { openApiDocument } from '../../lib/api/openapi.ts';
+import { appWebhookPath, openApiDocument } from '../../lib/api/openapi.ts';
 import { type Route, errorsOf } from '../../lib/api/route.ts';
 import { routes } from '../../lib/api/routes.ts';
 import { http } from '../functions/http.ts';
@@ -16,13 +16,16 @@ const documentShape = z.looseObject({
 });
 const read = (document: unknown) => documentShape.parse(JSON.parse(JSON.stringify(document)));
 
+/** Without the webhooks of apps, which are no routes of the table. */
 const documented = (document: unknown): readonly string[] =>
-  Object.entries(read(document).paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(
-      ([method, { operationId, responses }]) =>
-        `${method.toUpperCase()} ${path} ${operationId} ${Object.keys(responses).toSorted().join(',')}`,
-    ),
-  );
+  Object.entries(read(document).paths)
+    .filter(([path]) => path !== appWebhookPath)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(
+        ([method, { operationId, responses }]) =>
+          `${method.toUpperCase()} ${path} ${operationId} ${Object.keys(responses).toSorted().join(',')}`,
+      ),
+    );
 const routeOperations = (table: readonly Route[]): readonly string[] =>
   table.map((route) => {
     const statuses = new Set([
@@ -45,6 +48,14 @@ test('a route that is missing on either side is detected', () => {
   const [, ...rest] = routes;
   expect(differences(routes, openApiDocument(rest))).toEqual(['GET /v1/health getHealth 200,403,500,503']);
   expect(differences(rest, openApiDocument(routes))).toEqual(['GET /v1/health getHealth 200,403,500,503']);
+});
+
+test('a webhook of an app is described with each method, and with the response of its workflow', () => {
+  const operations = Object.entries(read(openApiDocument(routes)).paths[appWebhookPath] ?? {});
+  expect(operations.map(([method]) => method)).toEqual(['get', 'head', 'options', 'post', 'put', 'patch', 'delete']);
+  expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(operations.length);
+  for (const [, { responses }] of operations)
+    expect(Object.keys(responses)).toEqual(['202', '400', '404', '413', '503', 'default']);
 });
 
 test('a deployment can be sent as JSON or as a form with its archive', () => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { setTimeout as delay } from 'node:timers/promises';
-import { bundlePaths, devKitBundlePaths } from '../../lib/ports/bundles.ts';
+import { bundlePaths, devKitBundlePaths, devKitHostPath } from '../../lib/ports/bundles.ts';
 import type { DevKitBuild } from '../../lib/ports/deployments.ts';
 import type { WorldAnswer, WorldCalls } from '../../lib/ports/world-calls.ts';
 import { runId } from '../../lib/engine/ids.ts';
@@ -187,6 +187,34 @@ describe('a bundle of version 5', () => {
       kind: 'unloadable',
     });
   });
+});
+
+test('a webhook passes its method, and answers with the last one of several cookies', async () => {
+  const host = hostOf({ world: silent });
+  const source = `export const resumeWebhook = async (token, request) => new Response(request.method === 'HEAD' ? null : await request.text(), {
+    headers: [['set-cookie', 'a=1'], ['set-cookie', 'b=2'], ['x-seen', [request.method, request.url, token].join(' ')]] });`;
+  const manifest = await host.deploy('dpl_1', { [devKitHostPath]: source, [flow]: handling('') }, module5);
+  const ask = (method: string) => {
+    const request = { method, url: 'https://api.test/hook?a=1', headers: {}, body: new TextEncoder().encode('body') };
+    const limits = { endsAt: instant(Date.now() + 20_000), signal: new AbortController().signal };
+    return host.bundles.resumeWebhook(scope, manifest, { token: 't', request }, limits);
+  };
+  for (const [method, body] of [
+    ['PUT', 'body'],
+    ['DELETE', 'body'],
+    ['GET', ''],
+    ['HEAD', ''],
+    ['OPTIONS', 'body'],
+  ] as const) {
+    const answer = await ask(method);
+    expect(answer).toMatchObject({
+      kind: 'answered',
+      response: { status: 200, headers: { 'set-cookie': 'b=2', 'x-seen': `${method} https://api.test/hook?a=1 t` } },
+    });
+    if (answer.kind === 'answered') expect(new TextDecoder().decode(answer.response.body)).toBe(body);
+  }
+  // No request object has this method.
+  expect(await ask('TRACE')).toMatchObject({ kind: 'crashed' });
 });
 
 describe('a bundle of version 4', () => {

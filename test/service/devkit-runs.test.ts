@@ -2,11 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { slotId, slotOf } from '../../lib/engine/devkit/events.ts';
 import { commitNo, eventId } from '../../lib/engine/ids.ts';
-import { inline } from '../../lib/engine/json.ts';
+import { type JsonObject, inline } from '../../lib/engine/json.ts';
 import { after, days, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import { createWorldBatch } from '../../lib/service/kinds/devkit/events-of-world.ts';
 import { listEvents } from '../../lib/service/kinds/devkit/read-events.ts';
-import { getHookByToken, getRun, getStep, listSteps, onRun } from '../../lib/service/kinds/devkit/world-reads.ts';
+import { getHookByToken, getRun, getStep, listHooks, listSteps, onRun } from '../../lib/service/kinds/devkit/world-reads.ts';
+import type { WorldResult } from '../../lib/service/kinds/devkit/world-error.ts';
 import { registerApp } from '../../lib/service/kinds/devkit/register-app.ts';
 import { publishDevKitMessage } from '../../lib/service/kinds/devkit/publish-devkit-message.ts';
 import { sweepRun } from '../../lib/service/execution/sweep-runs.ts';
@@ -335,6 +336,53 @@ describe('a replay of the code', () => {
         Array.from({ length: 42 }, (_, at) => slotId(eventId(at + 1))),
       );
     }
+  });
+});
+
+describe('a list with many values of the log', () => {
+  const large = inline({ $bytes: 'A'.repeat(8_000) });
+  type Listed = { readonly data: readonly JsonObject[]; readonly cursor: string | null; readonly hasMore: boolean };
+  /** All entries by their names, and the bytes of each answer. */
+  async function pagesOf(list: (cursor: string | undefined) => Promise<WorldResult<Listed>>, name: string) {
+    const names: unknown[] = [];
+    const bytes: number[] = [];
+    for (let cursor: string | undefined; ;) {
+      const page = answered(await list(cursor));
+      names.push(...page.data.map((entry) => entry[name]));
+      bytes.push(JSON.stringify(page).length);
+      if (!page.hasMore) return { names, bytes };
+      cursor = page.cursor ?? undefined;
+    }
+  }
+
+  test.each(['asc', 'desc'] as const)('of steps has them all, in pages that an answer can hold, %s', async (sortOrder) => {
+    const { start, world } = await createDevKitEnv();
+    const run = await start();
+    const ids = Array.from({ length: 300 }, (_, index) => `step_${index}`);
+    for (let first = 0; first < ids.length; first += 20)
+      for (const requests of [
+        ids.slice(first, first + 20).map((id) => ({ ...step(id), payload: large })),
+        ids.slice(first, first + 20).map((id) => ({ ...completed(id), payload: large })),
+      ])
+        answered(await createWorldBatch(world, { run, requests, resolveData: 'none' }));
+    const list = (cursor: string | undefined) =>
+      listSteps(world, scope, run.runId, { sortOrder, limit: 1_000, ...(cursor === undefined ? {} : { cursor }) }, 'all');
+    const { names, bytes } = await pagesOf(list, 'stepId');
+    expect(names).toEqual(sortOrder === 'asc' ? ids : ids.toReversed());
+    expect(Math.max(...bytes)).toBeLessThan(3_500_000);
+    expect(bytes.length).toBe(2);
+  });
+
+  test('of hooks has them all, in pages that an answer can hold', async () => {
+    const { ask, start, world } = await createDevKitEnv();
+    const run = await start();
+    const ids = Array.from({ length: 450 }, (_, index) => `hook_${index}`);
+    for (const id of ids) answered(await ask(run, { ...hook(`token-${id}`, id), payload: large }, { resolveData: 'none' }));
+    const list = (cursor: string | undefined) =>
+      listHooks(world, scope, run.runId, { sortOrder: 'asc', limit: 1_000, ...(cursor === undefined ? {} : { cursor }) }, 'all');
+    const { names, bytes } = await pagesOf(list, 'hookId');
+    expect(names).toEqual(ids);
+    expect(Math.max(...bytes)).toBeLessThan(3_500_000);
   });
 });
 

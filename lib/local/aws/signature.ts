@@ -2,7 +2,7 @@
  * AWS Signature Version 4: computes the signature of a request from the caller's secret, and compares.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { type KeyObject, createHmac, createSecretKey, hash, timingSafeEqual } from 'node:crypto';
 import type { WireRequest } from './wire.ts';
 
 type SignedRequest = Pick<WireRequest, 'method' | 'url' | 'query' | 'headers' | 'body'>;
@@ -16,8 +16,8 @@ export interface SignatureParameters {
   readonly signedHeaders: readonly string[];
 }
 
-const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
-const hmac = (key: string | Buffer, data: string): Buffer => createHmac('sha256', key).update(data).digest();
+const sha256 = (data: string | Buffer): string => hash('sha256', data, 'hex');
+const hmac = (key: KeyObject, data: string): Buffer => createHmac('sha256', key).update(data).digest();
 
 const escapeUri = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
@@ -47,15 +47,17 @@ const declaredBodyDigest = ({ headers, query }: SignedRequest): string | undefin
   headers['x-amz-content-sha256'] ?? query.get('X-Amz-Content-Sha256') ?? undefined;
 
 /** A signing key depends on the secret, day, region and service, so there are a few for each secret. */
-const signingKeys = new Map<string, Buffer>();
+const signingKeys = new Map<string, KeyObject>();
 const maxKeys = 1_000;
 
-function signingKey(secret: string, scope: string): Buffer {
+function signingKey(secret: string, scope: string): KeyObject {
   const name = `${secret} ${scope}`;
   const cached = signingKeys.get(name);
   if (cached !== undefined) return cached;
   const [day = '', region = '', service = '', end = ''] = scope.split('/');
-  const key = hmac(hmac(hmac(hmac(`AWS4${secret}`, day), region), service), end);
+  // A key object, because Node needs longer for a hash with a key of bytes.
+  let key = createSecretKey(`AWS4${secret}`, 'utf8');
+  for (const part of [day, region, service, end]) key = createSecretKey(hmac(key, part));
   if (signingKeys.size >= maxKeys) signingKeys.clear();
   signingKeys.set(name, key);
   return key;

@@ -9,6 +9,7 @@ import type { RunAddress } from '../../../lib/engine/ids.ts';
 import type { Payload } from '../../../lib/engine/json.ts';
 import type { Commit } from '../../../lib/engine/log/commit.ts';
 import { runInvariant } from '../violation.ts';
+import { StreamChecker } from './stream-checker.ts';
 import { type Plan, type SeenEvent, replay } from './plan.ts';
 
 export interface LoggedEvent extends SeenEvent {
@@ -35,6 +36,7 @@ interface Watched {
 
 export class DevKitChecker {
   readonly plans = new Map<string, Plan>();
+  readonly streams = new StreamChecker();
   readonly #runs = new Map<string, Watched>();
   readonly #cancelled = new Set<string>();
   /** the longest time for which a run had something to do and no delivery */

@@ -11,6 +11,7 @@ import { Process } from '../process.ts';
 import { runInvariant } from '../violation.ts';
 import { flowQueue } from './app.ts';
 import { tokens } from './plan.ts';
+import { StreamClients } from './stream-clients.ts';
 import { type ClientParts, WorldClient } from './world-client.ts';
 
 interface Parts extends ClientParts {
@@ -23,6 +24,8 @@ const activeMs = 6 * 3_600_000;
 /** The share of the events of steps after which a client cancels the run. */
 const cancelledPerStep = 0.01;
 const crashedClients = 0.1;
+/** The share of runs with a stream. */
+const withStream = 0.6;
 const betweenResumesMs = 900_000;
 const resumersOfToken = 2;
 
@@ -61,6 +64,7 @@ export class DevKitClients {
       const run = { ...this.#parts.scope, runId: this.#parts.functions.world?.ids.runId(time.now) ?? toRunId('') };
       plan(run.runId);
       this.#startOnce(run);
+      if (prng.isLucky(withStream)) new StreamClients(this.#parts, this.#parts.judge.streams, run).begin();
       if (prng.isLucky(0.15)) time.in(prng.whole(0, prng.pick([5_000, 600_000, activeMs])), () => this.#cancel(run));
       time.in(activeMs, () => this.#cancelIfOpen(run));
     });

@@ -5,6 +5,8 @@ import { type RunAddress, eventId } from '../../../lib/engine/ids.ts';
 import { inline } from '../../../lib/engine/json.ts';
 import { after, minutes, seconds } from '../../../lib/engine/time.ts';
 import { sweepRuns } from '../../../lib/service/execution/sweep-runs.ts';
+import { readChunks, writeStream } from '../../../lib/service/kinds/devkit/streams.ts';
+import { overrideMethods } from '../../service/override-methods.ts';
 import { runInvariant } from '../violation.ts';
 import { ScriptedWorld } from './scripted-world.ts';
 
@@ -158,6 +160,33 @@ async function aClaimWithoutItsEvent(): Promise<void> {
   must(10, await world.ask(world.caller(), other, hookOf('order')), 'hook_created', 'a hook beside a dead claim');
 }
 
+/** @throws a violation where one of two writers loses its chunks, because both read the same end of the stream */
+async function twoWritersOfAStream(): Promise<void> {
+  const world = await ScriptedWorld.create();
+  const { runId, ...scope } = await world.start(world.caller());
+  const stream = { scope, runId, name: 'strm_scripted_user' };
+  const { streams } = world.judge;
+  const write = async (deps: ScriptedWorld['deps'], writer: string): Promise<void> => {
+    streams.sent(stream.name, writer, [writer]);
+    const written = await writeStream(deps, stream, [writer]);
+    if (written.kind === 'answered') streams.acknowledged(stream.name, writer, [writer]);
+  };
+  let isFirst = true;
+  const { devKitStreams } = world.deps;
+  const held = overrideMethods(devKitStreams, {
+    append: async (...flush) => {
+      if (isFirst) await write(world.deps, 'other');
+      isFirst = false;
+      return devKitStreams.append(...flush);
+    },
+  });
+  await write({ ...world.deps, devKitStreams: held }, 'one');
+  const page = await readChunks(world.deps, stream, {});
+  if (page.kind === 'refused') throw new Error(page.message);
+  streams.pageRead(stream.name, 0, page.value);
+  streams.check(stream.name);
+}
+
 const sweepMinutes = 20;
 /** After two minutes, and after a doubled time each. */
 const leastResends = 3;
@@ -185,5 +214,6 @@ export const devKitScenarios = {
   'a function with an old fold': aFunctionWithAnOldFold,
   'a claim whose event comes late': aClaimWhoseEventComesLate,
   'a claim without its event': aClaimWithoutItsEvent,
+  'two writers of a stream': twoWritersOfAStream,
   'messages of the DevKit that are lost': messagesThatAreLost,
 } as const;

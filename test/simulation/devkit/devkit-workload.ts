@@ -4,6 +4,7 @@ import { type DeploymentId, type RunAddress, type Scope, deploymentId, environme
 import { type JsonObject, type JsonValue, inline, isJsonObject } from '../../../lib/engine/json.ts';
 import type { AppRequest, AppResponse } from '../../../lib/ports/devkit.ts';
 import { createWorldEvent } from '../../../lib/service/kinds/devkit/events-of-world.ts';
+import { readChunks } from '../../../lib/service/kinds/devkit/streams.ts';
 import { deliverDevKitMessage } from '../../../lib/service/kinds/devkit/deliver-message.ts';
 import { registerApp } from '../../../lib/service/kinds/devkit/register-app.ts';
 import { ManifestCache } from '../../../lib/service/deployments/manifest-cache.ts';
@@ -150,6 +151,22 @@ export class DevKitWorkload implements Workload {
     const { judge, mostIdleMs } = this.#options;
     judge.check(around.time.now, mostIdleMs);
     await this.#checkTokens();
+    for (const name of judge.streams.names) await this.#checkStream(name);
+  }
+
+  /** The whole stream, as a reader without faults reads it. */
+  async #checkStream(name: string): Promise<void> {
+    const { world } = this.#parts;
+    const { streams } = this.#options.judge;
+    const deps = { ...world.deps, ...world.memory, clock: this.#clock };
+    for (let from = 0; ;) {
+      const page = await readChunks(deps, { scope, name }, { cursor: String(from) });
+      if (page.kind === 'refused') throw new Error(page.message);
+      streams.pageRead(name, from, page.value);
+      if (page.value.data.length === 0) break;
+      from += page.value.data.length;
+    }
+    streams.check(name);
   }
 
   /** Each token can be taken after all runs have ended, at once. */

@@ -17,6 +17,7 @@ export interface DevKitReport extends SimulationReport {
   readonly conflicts: number;
   readonly received: number;
   readonly maxIdleMs: number;
+  readonly chunksRead: number;
 }
 
 /** With faults the sweep waits longer after each message that was sent in vain, and functions fail for minutes. */
@@ -49,5 +50,11 @@ export async function simulateDevKit({ seed, rates, runs = 5, plans, ...others }
     },
     workload: (parts) => (workload = new DevKitWorkload(parts, options)),
   });
-  return { ...report, conflicts: judge.conflicts, received: judge.received, maxIdleMs: judge.maxIdleMs };
+  return {
+    ...report,
+    conflicts: judge.conflicts,
+    received: judge.received,
+    maxIdleMs: judge.maxIdleMs,
+    chunksRead: judge.streams.chunksRead,
+  };
 }

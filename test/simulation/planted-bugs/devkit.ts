@@ -13,6 +13,7 @@ const eventResult = 'lib/service/kinds/devkit/event-result.ts';
 const deliver = 'lib/service/kinds/devkit/deliver-message.ts';
 const recover = 'lib/service/kinds/devkit/recover-devkit-run.ts';
 const record = 'lib/service/kinds/devkit/record-decided.ts';
+const streams = 'lib/service/kinds/devkit/streams.ts';
 const publish = 'lib/service/kinds/devkit/publish-devkit-message.ts';
 
 const bugs: readonly DevKitBug[] = [
@@ -250,6 +251,21 @@ const bugs: readonly DevKitBug[] = [
     file: publish,
     find: 'if (!isJsonObject(runInput)) return noRun;',
     replace: 'if (runName !== undefined) return noRun;',
+    within: 20,
+  },
+  {
+    name: 'two flushes of a stream take one index, and one of them is lost',
+    file: streams,
+    find: 'if (await deps.devKitStreams.append(stream, flush, expiresAt)) return answer({});',
+    replace: 'await deps.devKitStreams.append(stream, flush, expiresAt); return answer({});',
+    scenario: 'two writers of a stream',
+    within: 1,
+  },
+  {
+    name: 'a large flush of a stream has no chunks',
+    file: streams,
+    find: "const value = 'ref' in chunks ? await deps.blobs.get(scope, chunks.ref.slice('blob:'.length)) : chunks.value;",
+    replace: "const value = 'ref' in chunks ? [] : chunks.value;",
     within: 20,
   },
   {

@@ -26,7 +26,7 @@ export interface Page {
 /** The largest page of the Workflow DevKit. */
 export const maxPageSize = 1_000;
 /** A Lambda response has at most 6 MB, and a page can come with three values. */
-const maxPageBytes = 3_145_728;
+export const maxPageBytes = 3_145_728;
 /** Up to this distance from the end, one query reads all commits since the event: each of them has at least one event. */
 const maxSuffix = 1_000;
 

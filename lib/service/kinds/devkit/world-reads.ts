@@ -7,7 +7,7 @@ import { instant } from '../../../engine/time.ts';
 import type { ListPosition } from '../../../ports/run-index.ts';
 import { listRuns } from '../../runs/list-runs.ts';
 import { hookOf, hooksIn, runOf, stepsOf } from './entities.ts';
-import type { Page, Pagination } from './read-events.ts';
+import { type Page, type Pagination, maxPageBytes } from './read-events.ts';
 import { inlineLimitOf } from './uploads.ts';
 import { type DevKitFold, type ResolveData, type World, devKitOf, withRun } from './world.ts';
 import { type WorldResult, answer, noRun, refused } from './world-error.ts';
@@ -61,7 +61,14 @@ export const listSteps = (
     const ordered = pagination.sortOrder === 'asc' ? steps : steps.toReversed();
     const page = pageOf(ordered, ({ stepId }) => stepId, pagination);
     if (page === undefined) return refused('cursor_invalid', 'the cursor is not from this list');
-    return answer({ ...page, data: await stepsOf(world.deps, fold, page.data, resolveData, inlineLimitOf(page.data.length)) });
+    const limitBytes = inlineLimitOf(page.data.length);
+    return answer(
+      await withinBytes(
+        page,
+        ({ stepId }) => stepId,
+        (batch) => stepsOf(world.deps, fold, batch, resolveData, limitBytes),
+      ),
+    );
   });
 
 const defaultPageSize = 100;
@@ -78,6 +85,28 @@ function pageOf<Entry>(
   const data = all.slice(before + 1, before + 1 + Math.min(limit, maxPageSize));
   const last = data.at(-1);
   return { data, cursor: last === undefined ? (cursor ?? null) : nameOf(last), hasMore: before + 1 + data.length < all.length };
+}
+
+/** Each batch has less than the largest answer, even with two values of the log in each entry. */
+const viewsInBatch = 50;
+
+/** A page that ends before its answer is too large: its values are in the log, up to 8 KB each. */
+async function withinBytes<Entry>(
+  { data: entries, ...page }: { readonly data: readonly Entry[]; readonly cursor: string | null; readonly hasMore: boolean },
+  nameOf: (entry: Entry) => string,
+  load: (batch: readonly Entry[]) => Promise<readonly JsonObject[]>,
+): Promise<Page> {
+  const data: JsonObject[] = [];
+  let bytes = 0;
+  for (let first = 0; first < entries.length; first += viewsInBatch) {
+    for (const view of await load(entries.slice(first, first + viewsInBatch))) {
+      bytes += Buffer.byteLength(JSON.stringify(view));
+      const last = entries[data.length - 1];
+      if (bytes > maxPageBytes && last !== undefined) return { data, cursor: nameOf(last), hasMore: true };
+      data.push(view);
+    }
+  }
+  return { ...page, data };
 }
 
 const noHook = (id: string) => refused('hook_not_found', `hook ${id} does not exist`);
@@ -126,10 +155,9 @@ export async function listHooks(
     const page = pageOf(ordered, ({ hookId }) => hookId, pagination);
     if (page === undefined) return refused('cursor_invalid', 'the cursor is not from this list');
     const limitBytes = inlineLimitOf(page.data.length);
-    return answer({
-      ...page,
-      data: await Promise.all(page.data.map((hook) => hookOf(world.deps, fold, hook, resolveData, limitBytes))),
-    });
+    const load = (batch: typeof hooks) =>
+      Promise.all(batch.map((hook) => hookOf(world.deps, fold, hook, resolveData, limitBytes)));
+    return answer(await withinBytes(page, ({ hookId }) => hookId, load));
   });
 }
 

@@ -1,6 +1,7 @@
 /**
- * Runs the measured app on `@workflow/world-local`, the SDK's own World of files, in the way of its development servers: this process serves
- * the routes of the build, and the World sends its messages there. It is copied into the folder of the app.
+ * Runs the measured app on one of the SDK's own Worlds, in the way of its development servers: this process serves the routes of the
+ * build, and the World sends its messages there. It is copied into the folder of the app. The World is that of Postgres if the variable
+ * of its database is set, and otherwise `@workflow/world-local`, the World of files.
  * Arguments: how many steps, how many runs. It prints the milliseconds of each run, in JSON.
  */
 import { copyFileSync, existsSync, realpathSync } from 'node:fs';
@@ -41,18 +42,23 @@ const server = createServer((request, response) => {
 await new Promise((resolve) => server.listen(0, 'localhost', () => resolve(undefined)));
 process.env['PORT'] = String(server.address().port);
 
-// The World is a dependency of the SDK, and not of the app.
-const sdk = join(process.cwd(), 'node_modules', 'workflow', 'package.json');
-const worldModule = await import(pathToFileURL(createRequire(realpathSync(sdk)).resolve('@workflow/world-local')).href);
+/** The World of files is a dependency of the SDK, and that of Postgres one of the app. */
+const isPostgres = process.env['WORKFLOW_POSTGRES_URL'] !== undefined;
+const [owner, worldName] = isPostgres ? ['', 'postgres'] : ['node_modules/workflow', 'local'];
+const ownerFile = realpathSync(join(process.cwd(), owner, 'package.json'));
+const worldModule = await import(pathToFileURL(createRequire(ownerFile).resolve(`@workflow/world-${worldName}`)).href);
 const { setWorld } = await import('workflow/runtime');
-setWorld((worldModule.createLocalWorld ?? worldModule.createWorld)());
+const world = (worldModule.createLocalWorld ?? worldModule.createWorld)();
+setWorld(world);
+if (isPostgres) await world.start();
 const { start } = await import('workflow/api');
 /** @param {number} count */
 const runOf = async (count) => {
-  const startedAt = performance.now();
+  const startedAt = Date.now();
   const run = await start({ workflowId: 'workflow//./workflows/measured//sequence' }, [count]);
+  // The SDK asks for the value once a second, so its time is that of the run.
   await run.returnValue;
-  return performance.now() - startedAt;
+  return (await run.completedAt).getTime() - startedAt;
 };
 await runOf(steps);
 const times = [];
