@@ -67,8 +67,6 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
     await send('POST', `/v1/workflows/${name}/draft`, JSON.stringify({ definition: graph(), revision: 0, basedOn: 1 }));
     runs?.push((await send('POST', '/v1/runs', JSON.stringify({ workflowName: name, input: { at } }))).runId ?? '');
     runs?.push((await send('POST', '/v1/workflows/test', JSON.stringify(graph(60)))).runId ?? '');
-    const draft = { definition: graph(), revision: 0, basedOn: 1 };
-    if (at % 2 === 0) await send('POST', `/v1/workflows/${name}/draft`, JSON.stringify(draft));
     await send('POST', '/v1/queries', JSON.stringify({ name, ...query }));
     const scheduleId = `every-${at}`;
     await send('POST', '/v1/schedules', JSON.stringify({ scheduleId, workflowName: name, rate: '7 days' }));
@@ -194,11 +192,6 @@ const bodiesFor = (known: ExistingIds, apiKey: string): RequestBodies => {
       fc.jsonValue(),
       fc.record({ order: fc.record({ id: fc.string() }), job: fc.record({ runId: fc.constantFrom(...(known['runId'] ?? [])) }) }),
     ),
-    saveDraft: fc.record({
-      definition: fc.record({ nodes: fc.jsonValue() }),
-      revision: fc.constantFrom(0, 1, 2),
-      basedOn: fc.constantFrom(null, 1),
-    }),
     startRun: fc.record({ workflowName: names, input: fc.dictionary(fc.string(), fc.jsonValue()) }),
   };
 };

@@ -13,7 +13,7 @@ const betweenReadsMs = 300_000;
 /** Above this size a flush is in the bucket. */
 const largeChunk = 'x'.repeat(310_000);
 
-export const streamNameOf = ({ runId }: RunAddress): string => `strm_${runId.slice('wrun_'.length)}_user`;
+const streamNameOf = ({ runId }: RunAddress): string => `strm_${runId.slice('wrun_'.length)}_user`;
 
 export class StreamClients {
   readonly #parts: ClientParts;
