@@ -74,12 +74,17 @@ export interface ApiDocument {
   resolve(schema: Schema): Schema;
 }
 
+/** An application answers what is below; no table of routes declares its answers (test/devkit/webhooks.deep.test.ts). */
+const ofApplications = '/devkit/';
+
 export const readDocument = (value: unknown): ApiDocument => {
   const { paths, components } = document.parse(value);
   return {
-    operations: Object.entries(paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, described]) => ({ ...described, method: method.toUpperCase(), path })),
-    ),
+    operations: Object.entries(paths)
+      .filter(([path]) => !path.startsWith(ofApplications))
+      .flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, described]) => ({ ...described, method: method.toUpperCase(), path })),
+      ),
     resolve(given) {
       if (given.$ref === undefined) return given;
       const found = components.schemas[given.$ref.slice(given.$ref.lastIndexOf('/') + 1)];
