@@ -66,7 +66,9 @@ test('a test runs the draft with a pinned output, and shows each node', async ()
   await isReachable(page, 'editor-tested');
   await page.getByRole('button', { name: 'Delete this test' }).click();
   await expect
-    .poll(async () => JSON.stringify((await signedIn.local.call('GET', '/v1/runs?includeTests=true')).body))
+    .poll(async () => JSON.stringify((await signedIn.local.call('GET', '/v1/runs?includeTests=true')).body), {
+      timeout: 30_000,
+    })
     .toContain('"data":[]');
 });
 
