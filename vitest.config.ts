@@ -22,6 +22,8 @@ const projectOf = ([name, include, { exclude = [], ...options } = {}]: Project) 
     include: tier === 'quick' ? [...include] : [...include.map(deepOf), ...(inBothTiers[name] ?? [])],
     exclude: [...configDefaults.exclude, ...exclude, ...(tier === 'quick' ? [deepFiles] : [])],
     env: { [tierVariable]: tier },
+    // A busy machine needs longer than the second that vitest gives a poll.
+    expect: { poll: { timeout: 10_000 } },
     ...options,
   },
 });
