@@ -55,7 +55,7 @@ export const faultDependentBugs: readonly PlantedBug[] = [
     find: 'const wasCheckedRecently = current !== undefined && now - current.at < recheckInterval(node, current);',
     replace: 'const wasCheckedRecently = current !== undefined;',
     within: 120,
-    options: { code: 0, runs: 8, isCrashStorm: true },
+    options: { code: 0, runs: 16, isCrashStorm: true },
   },
   {
     name: 'each check of a node within its heartbeat timeout sends its own recheck',

@@ -126,7 +126,7 @@ export const signalBugs: readonly PlantedBug[] = [
     file: 'lib/service/runs/send-signal.ts',
     find: 'keysOf(request).length === 0 ? isTaken : await deps.signals.recordDelivery(signalKey, id, isTaken);',
     replace: 'keysOf(request).length >= 0 ? isTaken : await deps.signals.recordDelivery(signalKey, id, isTaken);',
-    within: 60,
+    within: 200,
     options: { code: 0, runs: 8, isShared: true },
   },
   {
