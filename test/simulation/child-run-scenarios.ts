@@ -1,6 +1,6 @@
 /** Scenarios of child runs: properties of two logs that no common write covers. */
 import type { Commit } from '../../lib/engine/log/commit.ts';
-import { type DurationMs, minutes } from '../../lib/engine/time.ts';
+import { type DurationMs, durationMs, hours, minutes } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { overrideMethods } from '../service/override-methods.ts';
@@ -60,7 +60,7 @@ export async function uncollectableChildResults(): Promise<void> {
 
 const callsBriefly: FixedWorkflow = fixedTopology({
   name: 'calls-briefly',
-  description: 'A run that is made when its caller had left ends, because somebody sees that.',
+  description: 'A run that is made when its caller had left ends, because the sweep sees that.',
   edges: ['start -> call -> next', 'call/error -> rescue'],
   nodes: { call: { type: 'subflow', workflowName: 'endless', expiresInSeconds: 60 } },
   calls: [
@@ -125,4 +125,54 @@ export async function orphanedChildRun(): Promise<void> {
     },
   });
   runInvariant(5, made > 0, 'no child run was created after its parent ended');
+}
+
+const childTakes = hours(2);
+
+const callsAtLength: FixedWorkflow = fixedTopology({
+  name: 'calls-at-length',
+  description: 'A run continues after the end of its child run, although the message about that end is lost.',
+  edges: ['start -> call -> next'],
+  nodes: { call: { type: 'subflow', workflowName: 'sleeper' } },
+  calls: [
+    {
+      name: 'sleeper',
+      edges: ['begin -> nap'],
+      nodes: { begin: { type: 'start' }, nap: { type: 'delay', delayMinutes: childTakes / minutes(1) } },
+    },
+  ],
+  verify: () => {},
+});
+
+/** A wait of two hours is checked every two hours, and the sweep that notices it comes minutes later. */
+const longestUntold = durationMs(childTakes + minutes(10));
+
+/** @throws a violation where a wait for a child run is checked while the child run is at work, and never again */
+export async function lostChildEnd(): Promise<void> {
+  let lost = 0;
+  let [childEndedAt, toldAt] = [Infinity, Infinity];
+  await crashRun(callsAtLength, {
+    planted: (world) => ({
+      ...world,
+      jobs: overrideMethods(world.jobs, {
+        sendDelayed: async (job, delay, hops) => {
+          const isOfEnd = job.kind === 'child' && childEndedAt < Infinity;
+          if (!isOfEnd || lost > 0) return world.jobs.sendDelayed(job, delay, hops);
+          lost += 1;
+        },
+      }),
+    }),
+    onCommit: ({ events }, now) => {
+      for (const event of events) {
+        if (event.type === 'RUN_COMPLETED') childEndedAt = Math.min(childEndedAt, now);
+        if (event.type === 'NODE_COMPLETED' && event.nodeId === 'call') toldAt = now;
+      }
+    },
+  });
+  runInvariant(5, lost === 1, 'no message about the end of a child run was lost');
+  runInvariant(
+    5,
+    toldAt - childEndedAt <= longestUntold,
+    `a run continued ${toldAt - childEndedAt} ms after its child run ended`,
+  );
 }

@@ -3,19 +3,20 @@ import { commitNo, firstCommit } from '../../lib/engine/ids.ts';
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import { singleAttempt, takes } from '../conformance/topology.ts';
+import { failedWith, finishedWith, singleAttempt, takes } from '../conformance/topology.ts';
 import { overrideMethods } from '../service/override-methods.ts';
 import { type CrashRunOptions, type FixedWorkflow, crashRun } from './crash-run.ts';
 import { noFaults } from './faults.ts';
 import { fixedTopology } from './fixed-topologies.ts';
 import type { CodeWorkflow } from './random-code.ts';
-import { lateChildRun, orphanedChildRun, uncollectableChildResults } from './child-run-scenarios.ts';
+import { lateChildRun, lostChildEnd, orphanedChildRun, uncollectableChildResults } from './child-run-scenarios.ts';
 import {
   aCrashWhileADeadlineIsExtended,
   aLongLogThatOutlivesItsFirstExpiry,
   aRetentionMessageThatIsLost,
 } from './long-wait-scenarios.ts';
 import { aRerunFromAStep } from './rerun-scenarios.ts';
+import { aSignalThatIsSentAgain } from './signal-scenarios.ts';
 import { devKitScenarios } from './devkit/devkit-scenarios.ts';
 import { manyUncollectableChildResults, redeliveriesDuringLongWork } from './message-flood-scenarios.ts';
 import { simulate } from './simulation.ts';
@@ -95,6 +96,36 @@ async function anAttemptThatExceedsItsTimeLimit(): Promise<void> {
   });
   const pastMs = endedAt - begunAt - limitSeconds * 1_000;
   runInvariant(12, pastMs <= longestPastLimitMs, `an attempt continued for ${pastMs} ms after its time limit`);
+}
+
+const endsBesideAnIteration: FixedWorkflow = fixedTopology({
+  name: 'ends-beside-an-iteration',
+  description: 'A failed item ends the loop while another item is at work. The result of that one comes while the run continues.',
+  edges: ['start -> l', 'l/loop -> item', 'l/error -> rescue'],
+  nodes: {
+    l: { type: 'loop', sourceVariable: '{{ctx.input.items}}', concurrency: 2 },
+    item: { timeoutSeconds: 840, ...singleAttempt },
+    rescue: { timeoutSeconds: 840 },
+  },
+  input: { items: [0, 1] },
+  replies: {
+    item: async ({ iteration, lasts }) => {
+      if (iteration === 'l[0]') {
+        await lasts(quick);
+        return failedWith('invalid');
+      }
+      await lasts(minutes(2));
+      return finishedWith(iteration);
+    },
+    rescue: takes(minutes(5)),
+  },
+  verify: () => {},
+});
+
+/** @throws a violation where an iteration of an ended loop stays open, and its result is recorded */
+async function aLoopThatEndsBesideAnIteration(): Promise<void> {
+  const { result } = await crashRun(endsBesideAnIteration);
+  runInvariant(4, result.status === 'completed', `a run whose loop failed beside an iteration at work is ${result.status}`);
 }
 
 /** A change of a run schedules its check after two minutes, and the sweep runs once per minute. */
@@ -348,6 +379,9 @@ export const scenarios = {
   'a crash while a deadline is extended': aCrashWhileADeadlineIsExtended,
   'a retention message that is lost': aRetentionMessageThatIsLost,
   'a rerun from a step': aRerunFromAStep,
+  'a loop that ends beside an iteration at work': aLoopThatEndsBesideAnIteration,
+  'a signal that is sent again': aSignalThatIsSentAgain,
+  'a child run whose end is lost': lostChildEnd,
   ...devKitScenarios,
 } as const;
 

@@ -80,7 +80,7 @@ export class StreamChecker {
       runInvariant(8, known === undefined || known === text, () => `chunk ${index} of ${name} changed`);
       const other = stream.indexOf.get(text);
       runInvariant(8, other === undefined || other === index, () => `a chunk of ${name} has the indices ${other} and ${index}`);
-      runInvariant(8, stream.sent.has(text), () => `nobody wrote chunk ${index} of ${name}`);
+      runInvariant(8, stream.sent.has(text), () => `no client wrote chunk ${index} of ${name}`);
       stream.read.set(index, text);
       stream.indexOf.set(text, index);
       this.chunksRead += 1;

@@ -54,8 +54,8 @@ export const faultDependentBugs: readonly PlantedBug[] = [
     file: 'lib/engine/log/heartbeat-timeout.ts',
     find: 'const wasCheckedRecently = current !== undefined && now - current.at < recheckInterval(node, current);',
     replace: 'const wasCheckedRecently = current !== undefined;',
-    within: 120,
-    options: { code: 0, runs: 16, isCrashStorm: true },
+    within: 1,
+    scenario: 'a child run whose end is lost',
   },
   {
     name: 'each check of a node within its heartbeat timeout sends its own recheck',

@@ -102,7 +102,7 @@ export const loopBugs: readonly PlantedBug[] = [
     file: 'lib/engine/log/run-state.ts',
     find: 'for (const index of node.loop.open) dropIteration(state, iterationKeyOf(node, index));',
     replace: 'void node.loop.open;',
-    within: 200,
-    options: graphs,
+    within: 1,
+    scenario: 'a loop that ends beside an iteration at work',
   },
 ];

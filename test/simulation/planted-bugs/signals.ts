@@ -126,8 +126,8 @@ export const signalBugs: readonly PlantedBug[] = [
     file: 'lib/service/runs/send-signal.ts',
     find: 'keysOf(request).length === 0 ? isTaken : await deps.signals.recordDelivery(signalKey, id, isTaken);',
     replace: 'keysOf(request).length >= 0 ? isTaken : await deps.signals.recordDelivery(signalKey, id, isTaken);',
-    within: 200,
-    options: { code: 0, runs: 8, isShared: true },
+    within: 1,
+    scenario: 'a signal that is sent again',
   },
   {
     name: 'a sender is notified of the delivery before a wait has the signal',
