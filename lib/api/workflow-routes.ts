@@ -144,7 +144,7 @@ export const workflowRoutes = [
     ...draftByName,
     method: 'POST',
     operationId: 'saveDraft',
-    summary: 'Saves the draft of a workflow, which need not have a version, if nobody else has saved it meanwhile',
+    summary: 'Saves the draft of a workflow, which need not have a version, if its revision is still the given one',
     scope: 'workflows:write',
     invalidParamsCode: 'workflow_not_found',
     body: { schema: drafts.saveDraftBody, limitBytes: definitionLimits.bytes },

@@ -133,7 +133,7 @@ test('a draft that another author saved is not overwritten unasked', async () =>
   });
   expect(other.status, JSON.stringify(other.body)).toBe(200);
   await typeOver(code('price'), 'return 51');
-  await page.getByText('somebody else saved a draft').waitFor();
+  await page.getByText('another author saved a draft').waitFor();
   await page.getByRole('button', { name: 'Choose…' }).click();
   await isReachable(page, 'editor-conflict');
   await page.getByRole('button', { name: 'Take the saved draft' }).click();

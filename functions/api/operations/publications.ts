@@ -26,25 +26,10 @@ export const publicationOperations: OperationTable<HandledOperations> = {
     const { scope, body } = request;
     const result = await createWorkflow(deps, scope, definitionOf(body, body.name), inspect, publicationOptions(request));
     const audit = { resource: `workflow/${body.name}` };
-    switch (result.kind) {
-      case 'published':
-        return {
-          status: 201,
-          body: publishedOf(body.name, result),
-          headers: { location: `/v1/workflows/${body.name}` },
-          audit,
-        };
-      case 'definition_invalid':
-        return { ...refuse(result.kind, { errors: result.findings }), audit };
-      case 'exists':
-        return { ...refuse('workflow_exists'), audit };
-      case 'version_conflict':
-        return { ...refuse(result.kind, { current: currentVersion(result.newest) }), audit };
-      case 'workflow_deleting':
-        return { ...refuse(result.kind), audit };
-      case 'workflow_name_taken':
-        return { ...refuse(result.kind, { message: nameTakenByApp(result.app) }), audit };
-    }
+    if (result.kind === 'exists') return { ...refuse('workflow_exists'), audit };
+    if (result.kind !== 'published') return { ...refusalOf(result), audit };
+    const headers = { location: `/v1/workflows/${body.name}` };
+    return { status: 201, body: publishedOf(body.name, result), headers, audit };
   },
 
   async publishVersion({ decider: { deps }, inspect }, request) {
@@ -56,22 +41,10 @@ export const publicationOperations: OperationTable<HandledOperations> = {
     const audit = { resource: `workflow/${name}` };
     if (body.name !== undefined && body.name !== name) return nameDiffers('workflow', name);
     const result = await publishVersion(deps, scope, definitionOf(body, name), inspect, publicationOptions(request));
-    switch (result.kind) {
-      case 'published': {
-        const location = `/v1/workflows/${name}?version=${result.version}`;
-        return { status: 201, body: publishedOf(name, result), headers: { location }, audit: publicationOf(audit, result) };
-      }
-      case 'definition_invalid':
-        return { ...refuse(result.kind, { errors: result.findings }), audit };
-      case 'not_found':
-        return { ...refuse('workflow_not_found'), audit };
-      case 'version_conflict':
-        return { ...refuse(result.kind, { current: currentVersion(result.newest) }), audit };
-      case 'workflow_deleting':
-        return { ...refuse(result.kind), audit };
-      case 'workflow_name_taken':
-        return { ...refuse(result.kind, { message: nameTakenByApp(result.app) }), audit };
-    }
+    if (result.kind === 'not_found') return { ...refuse('workflow_not_found'), audit };
+    if (result.kind !== 'published') return { ...refusalOf(result), audit };
+    const headers = { location: `/v1/workflows/${name}?version=${result.version}` };
+    return { status: 201, body: publishedOf(name, result), headers, audit: publicationOf(audit, result) };
   },
 
   async listVersions({ decider: { deps } }, { scope, params: { name }, query: { limit, cursor } }) {
@@ -85,6 +58,22 @@ export const publicationOperations: OperationTable<HandledOperations> = {
     return { status: 200, body: { data, cursor: next, hasMore: next !== null } };
   },
 };
+
+type PublishResult = Awaited<ReturnType<typeof createWorkflow | typeof publishVersion>>;
+
+/** The refusals that both routes declare. */
+function refusalOf(result: Exclude<PublishResult, { readonly kind: 'published' | 'exists' | 'not_found' }>) {
+  switch (result.kind) {
+    case 'definition_invalid':
+      return refuse(result.kind, { errors: result.findings });
+    case 'version_conflict':
+      return refuse(result.kind, { current: currentVersion(result.newest) });
+    case 'workflow_deleting':
+      return refuse(result.kind);
+    case 'workflow_name_taken':
+      return refuse(result.kind, { message: nameTakenByApp(result.app) });
+  }
+}
 
 const versionCursor = z.strictObject({ before: z.int().min(1) });
 

@@ -14,7 +14,7 @@ interface DraftConflictProps {
 export const DraftConflict = ({ current, onTake, onKeep, onClose }: DraftConflictProps): ReactNode => (
   <Dialog title="Two people edit this workflow" action="Take the saved draft" onClose={onClose} onConfirm={onTake}>
     <p>
-      <b>{current.by ?? 'Somebody else'}</b> saved a draft
+      <b>{current.by ?? 'Another author'}</b> saved a draft
       {current.at === undefined ? (
         ''
       ) : (

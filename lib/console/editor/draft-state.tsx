@@ -8,7 +8,7 @@ const DraftConflict = lazy(() => import('./draft-conflict.tsx').then(({ DraftCon
 
 interface DraftStateProps {
   readonly draft: DraftSaving;
-  /** takes the draft that somebody else has saved */
+  /** takes the draft that another author has saved */
   readonly onTake: () => Promise<void>;
 }
 
@@ -53,6 +53,6 @@ const StateText = ({ state }: { readonly state: DraftSaving['state'] }): ReactNo
         </span>
       );
     case 'conflict':
-      return <span className="bad">somebody else saved a draft</span>;
+      return <span className="bad">another author saved a draft</span>;
   }
 };

@@ -47,7 +47,7 @@ export function MergeDialog({ mine, basedOn, newest, onMerge, onClose }: MergeDi
       <p>
         Your changes are based on {basedOn === null ? 'no version' : `v${basedOn}`}.{' '}
         {conflicts === 0
-          ? 'Nobody changed the same part as you, so both changes are taken.'
+          ? 'You and the other author changed different parts, so both changes are taken.'
           : `${conflicts} ${conflicts === 1 ? 'part was' : 'parts were'} changed on both sides: choose.`}
       </p>
       {versions.error === null ? null : <ErrorText error={versions.error} onRetry={() => void versions.refetch()} />}

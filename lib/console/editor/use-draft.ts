@@ -14,14 +14,14 @@ type DraftState =
   | { readonly kind: 'saved'; readonly at: string | undefined }
   | { readonly kind: 'unsaved' }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** somebody else has saved the draft */
+  /** another author has saved the draft */
   | { readonly kind: 'conflict'; readonly current: CurrentState };
 
 export interface DraftSaving {
   readonly state: DraftState;
   readonly basedOn: number | null;
   readonly revision: number;
-  /** saves over the revision that somebody else has saved */
+  /** saves over the revision that another author has saved */
   readonly overwrite: () => void;
   /** what is edited now is the base: a version that was published, or a draft that was loaded */
   readonly rebase: (base: Pick<Stored, 'definition' | 'basedOn' | 'revision' | 'savedAt'>) => void;

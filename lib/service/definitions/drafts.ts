@@ -51,7 +51,7 @@ export async function getDraft({ drafts }: Pick<Deps, 'drafts'>, scope: Scope, n
 
 export type DeleteDraftResult = { readonly kind: 'deleted' } | { readonly kind: 'draft_not_found' } | DraftConflict;
 
-/** @param revision the draft is deleted only if it has this revision; absent: whatever its revision is now */
+/** @param revision the draft is deleted only if it has this revision; absent: with any revision */
 export async function deleteDraft(
   { drafts }: Pick<Deps, 'drafts'>,
   scope: Scope,
