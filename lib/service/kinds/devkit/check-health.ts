@@ -1,11 +1,12 @@
 /**
- * Checks that the code of an app of the Workflow DevKit executes messages, on a thread or in a registered application: it sends the SDK's health check through the queue, and reads
- * the answer that the SDK writes to a stream.
+ * Checks that the code of an app of the Workflow DevKit executes messages, on a thread or in a registered application: it sends the
+ * SDK's health check through the queue, and reads the answer that the SDK writes to a stream.
  */
 import { workflowQueue } from '../../../engine/bundle/message.ts';
 import type { DeploymentId, Scope } from '../../../engine/ids.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../../../engine/json.ts';
 import { type DurationMs, after, between, durationMs, seconds } from '../../../engine/time.ts';
+import { registeredApp } from './register-app.ts';
 import { sendHealthCheck } from './send-health-check.ts';
 import { healthCheckPrefix, readChunks } from './streams.ts';
 import type { Deps } from '../../deps.ts';
@@ -58,7 +59,7 @@ async function targetOf(
   id: DeploymentId,
 ): Promise<Target | { readonly refused: 'not_found' | 'deployment_not_verified' | 'no_devkit' }> {
   const deployment = await deployments.deployment(scope, id);
-  if (deployment === undefined) return (await registeredApps.app(scope, id)) ?? { refused: 'not_found' };
+  if (deployment === undefined) return (await registeredApp({ registeredApps }, scope, id)) ?? { refused: 'not_found' };
   const { devkit } = deployment.manifest;
   if (devkit === undefined) return { refused: 'no_devkit' };
   return deployment.verifiedAt === undefined ? { refused: 'deployment_not_verified' } : devkit;
