@@ -161,6 +161,20 @@ test('a failed run runs again from a node, with another input', async () => {
   await page.getByText('"order-18"').first().waitFor();
 });
 
+test('two selected runs are compared', async () => {
+  const { page } = watched;
+  await page.getByRole('link', { name: 'Runs' }).first().click();
+  const invoices = page.getByRole('row').filter({ hasText: 'invoice' }).getByRole('checkbox');
+  await invoices.nth(1).waitFor();
+  expect(await invoices.count()).toBe(2);
+  for (const box of await invoices.all()) await box.check();
+  await page.getByRole('link', { name: 'Compare' }).click();
+  await page.getByRole('region', { name: 'Input' }).getByText('/orderId').waitFor();
+  await page.getByRole('region', { name: 'Nodes' }).getByText('the card ending in 4242').first().waitFor();
+  await page.getByRole('button', { name: /Outputs of price/ }).click();
+  await isReachable(page, 'compare');
+});
+
 test('a link does not replace a session unasked', async () => {
   const { page } = watched;
   const { link } = z.object({ link: z.string() }).parse((await local.call('POST', '/v1/sessions/links')).body);

@@ -1,5 +1,5 @@
 /** The frame of all pages: who is signed in, where to go, and the page of the address. */
-import { type ReactNode, Suspense, lazy, useEffect, useState } from 'react';
+import { type ComponentType, type ReactNode, Suspense, lazy, useEffect, useState } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiError, type Session, api } from '../api.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
@@ -13,6 +13,11 @@ import { SignIn } from './sign-in.tsx';
 import { takeLink } from './take-link.ts';
 
 const RunView = lazy(() => import('../run/run-page.tsx').then(({ RunView: component }) => ({ default: component })));
+
+/** The pages that have no page of one item below them, by the first segment of the address. */
+const lazyPages: Readonly<Record<string, ComponentType>> = {
+  compare: lazy(() => import('../compare/compare-page.tsx').then(({ ComparePage: component }) => ({ default: component }))),
+};
 
 /** A sign-in link works once, so it is taken from the address before anything else. */
 const link = takeLink();
@@ -84,7 +89,7 @@ export function App(): ReactNode {
 
 const Centered = ({ children }: { readonly children: ReactNode }): ReactNode => <main className="center">{children}</main>;
 
-const titles: Readonly<Record<string, string>> = { runs: 'Runs', attention: 'Attention' };
+const titles: Readonly<Record<string, string>> = { runs: 'Runs', attention: 'Attention', compare: 'Compare' };
 
 function Page(): ReactNode {
   const [area = 'runs', id] = usePath();
@@ -93,6 +98,8 @@ function Page(): ReactNode {
   }, [area, id]);
   if (area === 'runs') return id === undefined ? <RunList /> : <RunView key={id} runId={id} />;
   if (area === 'attention' && id === undefined) return <Attention />;
+  const LazyPage = id === undefined ? lazyPages[area] : undefined;
+  if (LazyPage !== undefined) return <LazyPage />;
   return (
     <section className="empty">
       <h1>There is no such page</h1>
