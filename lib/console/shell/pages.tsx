@@ -8,6 +8,9 @@ const RunView = lazy(() => import('../run/run-page.tsx').then(({ RunView: compon
 const WorkflowView = lazy(() =>
   import('../workflows/workflow-page.tsx').then(({ WorkflowView: component }) => ({ default: component })),
 );
+const ComparePage = lazy(() =>
+  import('../compare/compare-page.tsx').then(({ ComparePage: component }) => ({ default: component })),
+);
 const EditorPage = lazy(() => import('../editor/editor-page.tsx').then(({ EditorPage: component }) => ({ default: component })));
 
 interface Page {
@@ -24,6 +27,7 @@ interface Page {
 export const pages: readonly Page[] = [
   { path: 'runs', title: 'Runs', link: 'bar', open: () => <RunList /> },
   { path: 'runs/*', title: 'Run', open: (id) => <RunView key={id} runId={id} /> },
+  { path: 'compare', title: 'Compare', open: () => <ComparePage /> },
   { path: 'attention', title: 'Attention', link: 'bar', open: () => <Attention /> },
   { path: 'workflows', title: 'Workflows', link: 'bar', open: () => <WorkflowList /> },
   { path: 'workflows/*', title: 'Workflow', open: (name) => <WorkflowView key={name} name={name} /> },
