@@ -86,10 +86,12 @@ export function setSearch(change: Readonly<Record<string, string | undefined>>):
 
 interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
   readonly to: string;
+  /** after the link was followed in this page; a menu closes then */
+  readonly onNavigate?: () => void;
   readonly children: ReactNode;
 }
 
-export const Link = ({ to, children, ...rest }: LinkProps): ReactNode => (
+export const Link = ({ to, onNavigate, children, ...rest }: LinkProps): ReactNode => (
   <a
     {...rest}
     href={addressOf(to)}
@@ -97,6 +99,7 @@ export const Link = ({ to, children, ...rest }: LinkProps): ReactNode => (
       if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
       event.preventDefault();
       go(to);
+      onNavigate?.();
     }}
   >
     {children}

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 const paths = {
   cross: 'M4 4l8 8M12 4l-8 8',
   up: 'M8 13V3.5M4 7l4-4 4 4',
+  down: 'M4 6l4 4 4-4',
   right: 'M3 8h9.5M9 4l4 4-4 4',
 } as const;
 

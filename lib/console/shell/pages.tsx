@@ -1,0 +1,54 @@
+/** The pages of the console: one row each. The header, the titles and the shortcuts come from this table. */
+import { type ReactNode, lazy } from 'react';
+import { Attention } from '../runs/attention.tsx';
+import { RunList } from '../runs/run-list.tsx';
+import { WorkflowList } from '../workflows/workflow-list.tsx';
+
+const RunView = lazy(() => import('../run/run-page.tsx').then(({ RunView: component }) => ({ default: component })));
+const WorkflowView = lazy(() =>
+  import('../workflows/workflow-page.tsx').then(({ WorkflowView: component }) => ({ default: component })),
+);
+const ComparePage = lazy(() =>
+  import('../compare/compare-page.tsx').then(({ ComparePage: component }) => ({ default: component })),
+);
+const ScheduleList = lazy(() =>
+  import('../schedules/schedule-list.tsx').then(({ ScheduleList: component }) => ({ default: component })),
+);
+const SchedulePage = lazy(() =>
+  import('../schedules/schedule-page.tsx').then(({ SchedulePage: component }) => ({ default: component })),
+);
+const EditorPage = lazy(() => import('../editor/editor-page.tsx').then(({ EditorPage: component }) => ({ default: component })));
+
+interface Page {
+  /** segments of the address below the console; `*` is a name or an id */
+  readonly path: string;
+  /** of the document and of the link in the header; a page with a name or an id has that as its title */
+  readonly title: string;
+  /** which part of the header leads to it; without one, another page does */
+  readonly link?: 'bar' | 'menu';
+  /** @param id the segment that `*` stands for, or an empty text */
+  readonly open: (id: string) => ReactNode;
+}
+
+export const pages: readonly Page[] = [
+  { path: 'runs', title: 'Runs', link: 'bar', open: () => <RunList /> },
+  { path: 'runs/*', title: 'Run', open: (id) => <RunView key={id} runId={id} /> },
+  { path: 'compare', title: 'Compare', open: () => <ComparePage /> },
+  { path: 'attention', title: 'Attention', link: 'bar', open: () => <Attention /> },
+  { path: 'workflows', title: 'Workflows', link: 'bar', open: () => <WorkflowList /> },
+  { path: 'workflows/*', title: 'Workflow', open: (name) => <WorkflowView key={name} name={name} /> },
+  { path: 'workflows/*/edit', title: 'Editor', open: (name) => <EditorPage key={name} name={name} /> },
+  { path: 'schedules', title: 'Schedules', link: 'menu', open: () => <ScheduleList /> },
+  { path: 'schedules/*', title: 'Schedule', open: (id) => <SchedulePage key={id} scheduleId={id} /> },
+];
+
+/** The page of an address, and what `*` stands for in it. */
+export function pageAt(segments: readonly string[]): { readonly page: Page; readonly id: string } | undefined {
+  const at = segments.length === 0 ? ['runs'] : segments;
+  for (const page of pages) {
+    const parts = page.path.split('/');
+    if (parts.length !== at.length || !parts.every((part, index) => part === '*' || part === at[index])) continue;
+    return { page, id: at[parts.indexOf('*')] ?? '' };
+  }
+  return undefined;
+}
