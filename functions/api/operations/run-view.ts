@@ -120,7 +120,7 @@ export const outputOf = (shownValue: ShownValue | undefined) =>
       ? { output: shownValue.value }
       : { outputOmitted: { bytes: shownValue.omittedBytes } };
 
-const nodeOf = ({ node, iteration, state, output, isPinned }: ShownNode, fallbackStatus: RunNode['status']): RunNode => {
+export const nodeOf = ({ node, iteration, state, output, isPinned }: ShownNode, fallbackStatus: RunNode['status']): RunNode => {
   const nodeFields = defined({
     nodeId: node.id,
     type: node.type,

@@ -7,6 +7,7 @@ import {
   deploymentId,
   eventLimit,
   failure,
+  iterationKey,
   json,
   jsonObject,
   limit,
@@ -276,6 +277,47 @@ export const runResponse = z
     commits: z.int().exactOptional().meta({ description: 'writes to the log of the run; absent for external-worker runs' }),
   })
   .meta({ id: 'Run' });
+
+export const runNodeParams = z.strictObject({ runId, nodeId });
+export const runNodeQuery = z.strictObject({
+  iteration: iterationKey
+    .exactOptional()
+    .meta({ description: 'the loop iteration of the node, such as `lines[3]`; absent: outside loops' }),
+  attempt: z.coerce.number().int().min(1).exactOptional().meta({ description: 'only this attempt; absent: all of them' }),
+});
+
+const nodeAttempt = z
+  .strictObject({
+    attempt: z.int(),
+    status: z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'timed_out', 'cancelled']),
+    queuedAt: utcTimestamp.exactOptional(),
+    startedAt: utcTimestamp.exactOptional(),
+    endedAt: utcTimestamp.exactOptional(),
+    error: failure.exactOptional(),
+    retryAt: utcTimestamp.exactOptional().meta({ description: 'when the next attempt begins' }),
+    printed: z.array(z.string()).readonly().exactOptional().meta({ description: 'the lines that the attempt printed' }),
+    tokens: z.strictObject({ input: z.int(), output: z.int() }).exactOptional(),
+    eventId: z.int().exactOptional().meta({ description: 'the event that ended it' }),
+  })
+  .meta({ id: 'NodeAttempt' });
+
+export const runNodeResponse = z
+  .strictObject({
+    runId: z.string(),
+    node: runNode,
+    context: json.exactOptional().meta({ description: '`ctx` as the node saw it; graph runs only' }),
+    contextOmitted: omitted.exactOptional(),
+    inputs: json.exactOptional().meta({ description: '`inputs` as the node saw it: the values of its edges; graph runs only' }),
+    inputsOmitted: omitted.exactOptional(),
+    config: json
+      .exactOptional()
+      .meta({ description: 'the config after templates; a secret stays the template that names it; graph runs only' }),
+    configOmitted: omitted.exactOptional(),
+    attempts: z.array(nodeAttempt).readonly(),
+    attemptsOmitted: z.int().exactOptional().meta({ description: 'the number of earlier attempts that are omitted' }),
+    lastEventId: z.int(),
+  })
+  .meta({ id: 'RunNodeDetail', description: 'what a node saw and did' });
 
 /** Characters. */
 export const maxReaderNameLength = 64;

@@ -53,6 +53,13 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
     .action(createHandler(async () => (await import('../actions/runs.ts')).showRun));
 
   runs
+    .command('node <runId> <nodeId>')
+    .description('show what a node saw and did: context, inputs, resolved config, output and attempts')
+    .option('--iteration <key>', 'the loop iteration of the node, such as lines[3]')
+    .option('--attempt <n>', 'only this attempt')
+    .action(createHandler(async () => (await import('../actions/run-node.ts')).showRunNode));
+
+  runs
     .command('events <runId>')
     .description('list the events of a run, in order')
     .option('--after <eventId>', 'only later events')
