@@ -7,6 +7,8 @@ import { defined } from '../base/defined.ts';
 
 export type { Run, RunEvent, RunSummary };
 export type RunNode = Run['nodes'][number];
+export type RunNodeDetail = ResponseBody<'getRunNode'>;
+export type RunDefinition = ResponseBody<'getRunDefinition'>;
 export type WorkflowDetail = ResponseBody<'getWorkflow'>;
 export type RunPage = ResponseBody<'listRuns'>;
 export type EventPage = ResponseBody<'listRunEvents'>;
@@ -135,6 +137,10 @@ export const api = {
   signOut: (): Promise<void> => ask('session', { method: 'DELETE' }),
   runs: (query: Query, signal: AbortSignal): Promise<RunPage> => ask('runs', { query, signal }),
   run: (runId: string, query: Query, signal: AbortSignal): Promise<Run> => ask(`runs/${segment(runId)}`, { query, signal }),
+  runDefinition: (runId: string, signal: AbortSignal): Promise<RunDefinition> =>
+    ask(`runs/${segment(runId)}/definition`, { signal }),
+  runNode: (runId: string, nodeId: string, query: Query, signal: AbortSignal): Promise<RunNodeDetail> =>
+    ask(`runs/${segment(runId)}/nodes/${segment(nodeId)}`, { query, signal }),
   events: (runId: string, query: Query, signal: AbortSignal): Promise<EventPage> =>
     ask(`runs/${segment(runId)}/events`, { query, signal }),
   workflows: (query: Query, signal: AbortSignal): Promise<WorkflowPage> => ask('workflows', { query, signal }),
