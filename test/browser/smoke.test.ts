@@ -80,6 +80,11 @@ test('a failed run shows its root cause, graph, waterfall, events and data', asy
   expect(await reason.textContent()).toContain('charge, attempt 3');
   await page.getByRole('group', { name: 'Charge the card, javascript, failed' }).waitFor();
   await isReachable(page, 'run-graph');
+  const cost = page.getByText(/^≈ \$0\.0000\d+$/);
+  await cost.click();
+  await page.getByRole('row').filter({ hasText: 'write units' }).waitFor();
+  await isReachable(page, 'run-cost');
+  await cost.click();
   await reason.getByRole('button', { name: 'Show charge' }).click();
   const panel = page.getByRole('complementary', { name: 'Node charge' });
   await panel.getByText('1 | charging 150').first().waitFor();

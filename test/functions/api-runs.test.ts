@@ -325,3 +325,24 @@ test('a node of a run shows its context as of its dispatch, its config after tem
   const other = await api.key(['admin'], { env: 'prod' });
   expect((await api.call('GET', `/v1/runs/${run}/nodes/wait`, { key: other })).body).toMatchObject({ code: 'not_found' });
 });
+
+test('a run has its size and cost only where they are asked for', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const id = await started(api, key);
+  const run = async (query: Readonly<Record<string, string>>) => (await api.call('GET', `/v1/runs/${id}`, { key, query })).body;
+  expect(await run({})).not.toHaveProperty('estimate');
+  const { bytes, estimate } = await run({ estimate: 'true', resolveData: 'none' });
+  expect(bytes).toBeGreaterThan(100);
+  // One commit, the entries of the list and of the sweep, the idempotency record and the audit entry, and the end.
+  expect(estimate).toMatchObject({
+    dollars: expect.closeTo(0.000_009, 6),
+    parts: [
+      { kind: 'writeUnits', count: 6, dollars: expect.closeTo(6 * 0.625e-6, 9) },
+      { kind: 'readUnits', count: 3 },
+      { kind: 'invocations', count: 1 },
+      { kind: 'apiRequests', count: 1, dollars: expect.closeTo(3.5e-6, 9) },
+      { kind: 'busEvents', count: 1 },
+    ],
+  });
+});

@@ -164,6 +164,18 @@ const runSummary = z
   .meta({ id: 'RunSummary' });
 export const runList = page(runSummary);
 
+/** The kinds of an estimate. */
+const estimatedKinds = [
+  'writeUnits',
+  'readUnits',
+  'queueRequests',
+  'invocations',
+  'apiRequests',
+  'busEvents',
+  'schedules',
+  'objects',
+] as const;
+
 const nodeStatuses = [
   'pending',
   'queued',
@@ -249,7 +261,26 @@ const externalWorker = z
 
 export const getRunQuery = z.strictObject({
   resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` omits input and outputs' }),
+  estimate: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .meta({ description: 'adds `bytes` and `estimate`, for which the whole log is read' }),
 });
+
+const costEstimate = z
+  .strictObject({
+    dollars: z.number(),
+    parts: z
+      .array(z.strictObject({ kind: z.enum(estimatedKinds), count: z.number(), dollars: z.number() }))
+      .readonly()
+      .meta({ description: 'units as AWS bills them, with their price' }),
+  })
+  .meta({
+    id: 'CostEstimate',
+    description:
+      'what the run cost so far, by list prices of us-east-1, without the execution time of functions; with `estimate=true`, for graph and code runs',
+  });
 
 export const runResponse = z
   .strictObject({
@@ -275,6 +306,8 @@ export const runResponse = z
       .meta({ description: 'the number of earlier completed steps that are omitted; their events are available' }),
     lastEventId: z.int(),
     commits: z.int().exactOptional().meta({ description: 'writes to the log of the run; absent for external-worker runs' }),
+    bytes: z.int().exactOptional().meta({ description: 'the size of the log as it is stored; with `estimate=true`' }),
+    estimate: costEstimate.exactOptional(),
   })
   .meta({ id: 'Run' });
 

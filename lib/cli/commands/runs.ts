@@ -50,6 +50,7 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
     .command('get <runId>')
     .description('show a run and its nodes')
     .option('--no-data', 'omit input and outputs')
+    .option('--estimate', 'add the size of the log and what the run cost, by list prices')
     .action(createHandler(async () => (await import('../actions/runs.ts')).showRun));
 
   runs

@@ -3,14 +3,8 @@
  * is read from its start up to the end of the node, because the fold forgets an iteration when it ends.
  */
 import { defined } from '../../base/defined.ts';
-import { contextAt } from '../../engine/graph/context.ts';
-import { nodeInputOf } from '../../engine/graph/inputs.ts';
-import { ContextTooLarge, payloadLimits } from '../../engine/graph/payload-limits.ts';
-import type { Plan, PlanNode } from '../../engine/graph/plan.ts';
-import { resolveTemplate, secretsOf } from '../../engine/graph/template.ts';
-import { WorkLimitExceeded } from '../../engine/graph/work-limits.ts';
+import type { PlanNode } from '../../engine/graph/plan.ts';
 import { type NodeRef, type RunAddress, firstCommit, nodeKey } from '../../engine/ids.ts';
-import type { JsonObject, JsonValue, Payload } from '../../engine/json.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import { type RunState, applyCommit, applyEvent, emptyState, fork } from '../../engine/log/fold.ts';
 import { type Head, pinnedVersion } from '../../engine/log/head.ts';
@@ -18,10 +12,10 @@ import { type NodeAttempt, NodeHistory } from '../../engine/log/node-history.ts'
 import type { NodeState } from '../../engine/log/node-state.ts';
 import { withRecordedStart, withStepStart } from '../../engine/log/open-nodes.ts';
 import type { Decider } from '../decider.ts';
-import { loadPayload, withPayloads } from '../run-log/payloads.ts';
 import { readWindows } from '../run-log/read-windows.ts';
 import { readRecordedStarts } from '../run-log/recorded-starts.ts';
 import { type ShownNode, type ShownValue, maxValuesBytes } from './get-run.ts';
+import { seenByNode, shownPayload } from './seen-by-node.ts';
 
 export interface RunNodeView {
   readonly node: ShownNode;
@@ -69,11 +63,16 @@ export async function getRunNode(
   if (planNode === undefined && nodeState === undefined && !history.isKnown) return { kind: 'node_not_found' };
 
   const budget = { bytes: maxValuesBytes };
-  const output = nodeState?.status === 'completed' ? await shownPayload(decider, run, nodeState.output, budget) : undefined;
+  const output = nodeState?.status === 'completed' ? await shownPayload(deps, run, nodeState.output, budget) : undefined;
   const seen =
     plan === undefined || planNode === undefined || atDispatch === undefined
       ? {}
-      : await seenBy(decider, run, { plan, node: planNode, ref, state: atDispatch }, budget);
+      : await seenByNode(
+          deps,
+          run,
+          { plan, node: planNode, ref, state: atDispatch, templateKeys: decider.templateKeysOf(planNode) },
+          budget,
+        );
   const matching = history.attempts(nodeState).filter(({ number }) => attempt === undefined || number === attempt);
   return {
     kind: 'found',
@@ -141,56 +140,4 @@ async function stateOf(
   if (folded?.status !== 'queued') return folded;
   const starts = await readRecordedStarts(deps, address, state, (node) => nodeKey(node) === key);
   return withRecordedStart(withStepStart(folded, deps.clock.now()), starts.get(key));
-}
-
-interface Budget {
-  bytes: number;
-}
-
-const sizeOf = (value: JsonValue): number => Buffer.byteLength(JSON.stringify(value));
-
-function shownWithin(budget: Budget, value: JsonValue): ShownValue {
-  const bytes = sizeOf(value);
-  if (bytes > budget.bytes) return { omittedBytes: bytes };
-  budget.bytes -= bytes;
-  return { value };
-}
-
-async function shownPayload({ deps }: Deciding, run: RunAddress, payload: Payload, budget: Budget): Promise<ShownValue> {
-  if ('value' in payload) return shownWithin(budget, payload.value);
-  if (payload.bytes > budget.bytes) return { omittedBytes: payload.bytes };
-  return shownWithin(budget, await loadPayload(deps, run, payload.ref));
-}
-
-interface Dispatched {
-  readonly plan: Plan;
-  readonly node: PlanNode;
-  readonly ref: NodeRef;
-  readonly state: RunState;
-}
-
-/** In the order in which a reader needs them: what does not fit the response any more is omitted. */
-async function seenBy(decider: Deciding, run: RunAddress, dispatched: Dispatched, budget: Budget) {
-  const { plan, node, ref, state } = dispatched;
-  const read = async (compute: (loaded: Parameters<typeof nodeInputOf>[5]) => JsonValue): Promise<ShownValue> => {
-    try {
-      return shownWithin(budget, await withPayloads(decider.deps, run, compute));
-    } catch (error) {
-      if (error instanceof ContextTooLarge || error instanceof WorkLimitExceeded)
-        return { omittedBytes: payloadLimits.contextBytes };
-      throw error;
-    }
-  };
-  const config = await read((loaded) => {
-    const context = contextAt(state, ref.iteration, state.nextEventId, loaded);
-    const templates = new Set(decider.templateKeysOf(node));
-    const secrets = new Map(secretsOf(node.config).map(({ name }) => [name, `{{secret:${name}}}`]));
-    const entries = Object.entries(node.config);
-    return Object.fromEntries(
-      entries.map(([key, value]) => [key, templates.has(key) ? resolveTemplate(value, context, secrets) : value]),
-    ) satisfies JsonObject;
-  });
-  const inputs = await read((loaded) => nodeInputOf(plan, node, ref.iteration, state, state.nextEventId, loaded).inputs);
-  const context = await read((loaded) => contextAt(state, ref.iteration, state.nextEventId, loaded).all());
-  return { config, inputs, context };
 }

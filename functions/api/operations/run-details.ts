@@ -1,13 +1,30 @@
-/** What a node of a run saw and did, in API responses. */
+/** The route that shows what a node of a run saw and did. */
 import { defined } from '../../../lib/base/defined.ts';
 import type { ResponseOf } from '../../../lib/api/routes.ts';
+import { topLevel } from '../../../lib/engine/ids.ts';
 import type { NodeAttempt } from '../../../lib/engine/log/node-history.ts';
+import { templateKeysOf } from '../../../lib/nodes/catalogue.ts';
 import type { ShownValue } from '../../../lib/service/runs/get-run.ts';
-import type { RunNodeView } from '../../../lib/service/runs/get-run-node.ts';
-import { times } from '../operation.ts';
+import { type RunNodeView, getRunNode } from '../../../lib/service/runs/get-run-node.ts';
+import { type OperationTable, refuse, times } from '../operation.ts';
 import { failureOf, nodeOf } from './run-view.ts';
 
-export const runNodeOf = (runId: string, view: RunNodeView): ResponseOf<'getRunNode'>['body'] => {
+export const runDetailOperations: OperationTable<'getRunNode'> = {
+  async getRunNode({ decider: { deps, plans } }, { scope, params: { runId, nodeId }, query: { iteration = topLevel, attempt } }) {
+    const wanted = { nodeId, iteration, ...defined({ attempt }) };
+    const result = await getRunNode({ deps, plans, templateKeysOf }, { ...scope, runId }, wanted);
+    switch (result.kind) {
+      case 'found':
+        return { status: 200, body: runNodeOf(runId, result.view) };
+      case 'node_not_found':
+        return refuse('not_found', { message: `The run has no node ${nodeId}.` });
+      case 'not_found':
+        return refuse(result.kind);
+    }
+  },
+};
+
+const runNodeOf = (runId: string, view: RunNodeView): ResponseOf<'getRunNode'>['body'] => {
   const [context, inputs, config] = [partsOf(view.context), partsOf(view.inputs), partsOf(view.config)];
   return defined({
     runId,
