@@ -11,6 +11,7 @@ import { isOpenRun } from '../runs/open-run.ts';
 import { explain, stateOf } from '../runs/why.ts';
 import { Lineage } from './lineage.tsx';
 import { NodeActions } from './node-actions.tsx';
+import { RunCost } from './run-cost.tsx';
 import { RerunDialog } from './rerun-dialog.tsx';
 
 export function RunHead({ run }: { readonly run: Run }): ReactNode {
@@ -60,6 +61,7 @@ export function RunHead({ run }: { readonly run: Run }): ReactNode {
           <dt>{isOpenRun(run) ? 'Open for' : 'Duration'}</dt>
           <dd>{durationText(Math.max(0, took))}</dd>
         </div>
+        <RunCost run={run} />
         <Lineage run={run} />
       </dl>
       <Reason run={run} now={now} />

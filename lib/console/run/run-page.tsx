@@ -40,7 +40,7 @@ export function RunView({ runId }: { readonly runId: string }): ReactNode {
 
 function RunContent({ run, events }: { readonly run: Run; readonly events: RunEvents }): ReactNode {
   const search = useSearch();
-  const shown = run.workflowVersion === null ? tabs.filter((each) => each !== 'Graph') : tabs;
+  const shown = run.workflowVersion === null && run.isTest !== true ? tabs.filter((each) => each !== 'Graph') : tabs;
   const tab = shown.find((each) => each.toLowerCase() === search.get('tab')) ?? shown[0] ?? 'Data';
   const node = search.get('node') ?? undefined;
   const iteration = search.get('iteration') ?? undefined;
@@ -66,7 +66,6 @@ function RunContent({ run, events }: { readonly run: Run; readonly events: RunEv
             run={run}
             nodeId={node}
             iteration={iteration}
-            events={events.events}
             onClose={() => setSearch({ node: undefined, iteration: undefined })}
           />
         )}
