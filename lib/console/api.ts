@@ -22,6 +22,9 @@ export type ScheduleSummary = SchedulePage['data'][number];
 export type Schedule = ResponseBody<'getSchedule'>;
 export type NewSchedule = RequestBody<'createSchedule'>;
 export type ScheduleChange = RequestBody<'updateSchedule'>;
+export type DeploymentPage = ResponseBody<'listDeployments'>;
+export type DeploymentSummary = DeploymentPage['data'][number];
+export type Sent = ResponseBody<'sendSignal'>;
 export type SignalBody = RequestBody<'sendSignal'>;
 
 export interface Session {
@@ -196,7 +199,7 @@ export const api = {
     ask(`runs/${segment(runId)}/rerun`, { method: 'POST', body, idempotencyKey }),
   wake: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
     ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds } }),
-  sendSignal: (body: SignalBody): Promise<unknown> => ask('signals', { method: 'POST', body }),
+  sendSignal: (body: SignalBody): Promise<Sent> => ask('signals', { method: 'POST', body }),
   schedules: (query: Query, signal: AbortSignal): Promise<SchedulePage> => ask('schedules', { query, signal }),
   schedule: (id: string, signal: AbortSignal): Promise<Schedule> => ask(`schedules/${segment(id)}`, { signal }),
   createSchedule: (body: NewSchedule): Promise<Schedule> => ask('schedules', { method: 'POST', body }),
@@ -205,4 +208,14 @@ export const api = {
   pauseSchedule: (id: string): Promise<Schedule> => ask(`schedules/${segment(id)}/pause`, { method: 'POST' }),
   resumeSchedule: (id: string): Promise<Schedule> => ask(`schedules/${segment(id)}/resume`, { method: 'POST' }),
   deleteSchedule: (id: string): Promise<unknown> => ask(`schedules/${segment(id)}`, { method: 'DELETE' }),
+  deployments: (query: Query, signal: AbortSignal): Promise<DeploymentPage> => ask('deployments', { query, signal }),
+  apps: (signal: AbortSignal): Promise<ResponseBody<'listApps'>> => ask('apps', { signal }),
+  /** @param allowRemoval also removes workflows that open runs or schedules use */
+  activate: (deploymentId: string, allowRemoval: boolean): Promise<unknown> =>
+    ask(`deployments/${segment(deploymentId)}/activate`, { method: 'POST', body: { allowRemoval } }),
+  rollBack: (deploymentId: string, allowRemoval: boolean): Promise<unknown> =>
+    ask('deployments/rollback', { method: 'POST', body: { deploymentId, allowRemoval } }),
+  deactivate: (deploymentId: string, allowRemoval: boolean): Promise<unknown> =>
+    ask(`deployments/${segment(deploymentId)}/deactivate`, { method: 'POST', body: { allowRemoval } }),
+  removeDeployment: (deploymentId: string): Promise<unknown> => ask(`deployments/${segment(deploymentId)}`, { method: 'DELETE' }),
 };

@@ -17,6 +17,12 @@ const ScheduleList = lazy(() =>
 const SchedulePage = lazy(() =>
   import('../schedules/schedule-page.tsx').then(({ SchedulePage: component }) => ({ default: component })),
 );
+const DeploymentList = lazy(() =>
+  import('../deployments/deployment-list.tsx').then(({ DeploymentList: component }) => ({ default: component })),
+);
+const SignalsPage = lazy(() =>
+  import('../signals/signals-page.tsx').then(({ SignalsPage: component }) => ({ default: component })),
+);
 const EditorPage = lazy(() => import('../editor/editor-page.tsx').then(({ EditorPage: component }) => ({ default: component })));
 
 interface Page {
@@ -40,6 +46,8 @@ export const pages: readonly Page[] = [
   { path: 'workflows/*/edit', title: 'Editor', open: (name) => <EditorPage key={name} name={name} /> },
   { path: 'schedules', title: 'Schedules', link: 'menu', open: () => <ScheduleList /> },
   { path: 'schedules/*', title: 'Schedule', open: (id) => <SchedulePage key={id} scheduleId={id} /> },
+  { path: 'deployments', title: 'Deployments', link: 'menu', open: () => <DeploymentList /> },
+  { path: 'signals', title: 'Signals', link: 'menu', open: () => <SignalsPage /> },
 ];
 
 /** The page of an address, and what `*` stands for in it. */
