@@ -7,6 +7,7 @@ import { defined } from '../base/defined.ts';
 
 export type { Run, RunEvent, RunSummary };
 export type RunNode = Run['nodes'][number];
+export type RunNodeDetail = ResponseBody<'getRunNode'>;
 export type WorkflowDetail = ResponseBody<'getWorkflow'>;
 export type RunPage = ResponseBody<'listRuns'>;
 export type EventPage = ResponseBody<'listRunEvents'>;
@@ -172,6 +173,8 @@ export const api = {
   /** the graph that a run executes; a run of code has none */
   runDefinition: (runId: string, signal: AbortSignal): Promise<ResponseBody<'getRunDefinition'>> =>
     ask(`runs/${segment(runId)}/definition`, { signal }),
+  runNode: (runId: string, nodeId: string, query: Query, signal: AbortSignal): Promise<RunNodeDetail> =>
+    ask(`runs/${segment(runId)}/nodes/${segment(nodeId)}`, { query, signal }),
   events: (runId: string, query: Query, signal: AbortSignal): Promise<EventPage> =>
     ask(`runs/${segment(runId)}/events`, { query, signal }),
   workflows: (query: Query, signal: AbortSignal): Promise<WorkflowPage> => ask('workflows', { query, signal }),

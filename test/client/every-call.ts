@@ -49,6 +49,7 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   listRuns: (client) => client.listRuns(),
   getRun: (client) => client.getRun(runId),
   getRunDefinition: (client) => client.getRunDefinition(runId),
+  getRunNode: (client) => client.getRunNode(runId, 'start'),
   listRunEvents: (client) => client.listRunEvents(runId),
   createTicket: (client) => client.createTicket(runId),
   listRunTags: (client) => client.listRunTags(runId),

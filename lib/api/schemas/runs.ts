@@ -7,6 +7,7 @@ import {
   deploymentId,
   eventLimit,
   failure,
+  iterationKey,
   json,
   jsonObject,
   limit,
@@ -163,6 +164,18 @@ const runSummary = z
   .meta({ id: 'RunSummary' });
 export const runList = page(runSummary);
 
+/** The kinds of an estimate. */
+const estimatedKinds = [
+  'writeUnits',
+  'readUnits',
+  'queueRequests',
+  'invocations',
+  'apiRequests',
+  'busEvents',
+  'schedules',
+  'objects',
+] as const;
+
 const nodeStatuses = [
   'pending',
   'queued',
@@ -248,7 +261,26 @@ const externalWorker = z
 
 export const getRunQuery = z.strictObject({
   resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` omits input and outputs' }),
+  estimate: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .meta({ description: 'adds `bytes` and `estimate`, for which the whole log is read' }),
 });
+
+const costEstimate = z
+  .strictObject({
+    dollars: z.number(),
+    parts: z
+      .array(z.strictObject({ kind: z.enum(estimatedKinds), count: z.number(), dollars: z.number() }))
+      .readonly()
+      .meta({ description: 'units as AWS bills them, with their price' }),
+  })
+  .meta({
+    id: 'CostEstimate',
+    description:
+      'what the run cost so far, by list prices of us-east-1, without the execution time of functions; with `estimate=true`, for graph and code runs',
+  });
 
 export const runResponse = z
   .strictObject({
@@ -274,8 +306,51 @@ export const runResponse = z
       .meta({ description: 'the number of earlier completed steps that are omitted; their events are available' }),
     lastEventId: z.int(),
     commits: z.int().exactOptional().meta({ description: 'writes to the log of the run; absent for external-worker runs' }),
+    bytes: z.int().exactOptional().meta({ description: 'the size of the log as it is stored; with `estimate=true`' }),
+    estimate: costEstimate.exactOptional(),
   })
   .meta({ id: 'Run' });
+
+export const runNodeParams = z.strictObject({ runId, nodeId });
+export const runNodeQuery = z.strictObject({
+  iteration: iterationKey
+    .exactOptional()
+    .meta({ description: 'the loop iteration of the node, such as `lines[3]`; absent: outside loops' }),
+  attempt: z.coerce.number().int().min(1).exactOptional().meta({ description: 'only this attempt; absent: all of them' }),
+});
+
+const nodeAttempt = z
+  .strictObject({
+    attempt: z.int(),
+    status: z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'timed_out', 'cancelled']),
+    queuedAt: utcTimestamp.exactOptional(),
+    startedAt: utcTimestamp.exactOptional(),
+    endedAt: utcTimestamp.exactOptional(),
+    error: failure.exactOptional(),
+    retryAt: utcTimestamp.exactOptional().meta({ description: 'when the next attempt begins' }),
+    printed: z.array(z.string()).readonly().exactOptional().meta({ description: 'the lines that the attempt printed' }),
+    tokens: z.strictObject({ input: z.int(), output: z.int() }).exactOptional(),
+    eventId: z.int().exactOptional().meta({ description: 'the event that ended it' }),
+  })
+  .meta({ id: 'NodeAttempt' });
+
+export const runNodeResponse = z
+  .strictObject({
+    runId: z.string(),
+    node: runNode,
+    context: json.exactOptional().meta({ description: '`ctx` as the node saw it; graph runs only' }),
+    contextOmitted: omitted.exactOptional(),
+    inputs: json.exactOptional().meta({ description: '`inputs` as the node saw it: the values of its edges; graph runs only' }),
+    inputsOmitted: omitted.exactOptional(),
+    config: json
+      .exactOptional()
+      .meta({ description: 'the config after templates; a secret stays the template that names it; graph runs only' }),
+    configOmitted: omitted.exactOptional(),
+    attempts: z.array(nodeAttempt).readonly(),
+    attemptsOmitted: z.int().exactOptional().meta({ description: 'the number of earlier attempts that are omitted' }),
+    lastEventId: z.int(),
+  })
+  .meta({ id: 'RunNodeDetail', description: 'what a node saw and did' });
 
 /** Characters. */
 export const maxReaderNameLength = 64;

@@ -50,7 +50,15 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
     .command('get <runId>')
     .description('show a run and its nodes')
     .option('--no-data', 'omit input and outputs')
+    .option('--estimate', 'add the size of the log and what the run cost, by list prices')
     .action(createHandler(async () => (await import('../actions/runs.ts')).showRun));
+
+  runs
+    .command('node <runId> <nodeId>')
+    .description('show what a node saw and did: context, inputs, resolved config, output and attempts')
+    .option('--iteration <key>', 'the loop iteration of the node, such as lines[3]')
+    .option('--attempt <n>', 'only this attempt')
+    .action(createHandler(async () => (await import('../actions/run-node.ts')).showRunNode));
 
   runs
     .command('events <runId>')

@@ -1,5 +1,5 @@
 /** A run: why it waits or failed, its graph or steps, its waterfall, events and data, and what a person can do about it. */
-import { type ReactNode, Suspense, lazy } from 'react';
+import { type ReactNode, Suspense, lazy, useEffect } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type Run, api } from '../api.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
@@ -28,13 +28,19 @@ export function RunView({ runId }: { readonly runId: string }): ReactNode {
     refetchInterval: (query) => (query.state.data === undefined || isOpenRun(query.state.data) ? 10_000 : false),
   });
   const events = useRunEvents(runId, () => void queries.invalidateQueries({ queryKey: ['run', runId] }));
+  const { data, refetch } = run;
+  const last = events.events.at(-1)?.eventId ?? 0;
+  // The run can end between its own request and the one for its events.
+  useEffect(() => {
+    if (data !== undefined && data.lastEventId < last) void refetch();
+  }, [data, last, refetch]);
   if (run.data !== undefined) return <RunContent run={run.data} events={events} />;
   return run.error === null ? <Loading /> : <ErrorText error={run.error} onRetry={() => void run.refetch()} />;
 }
 
 function RunContent({ run, events }: { readonly run: Run; readonly events: RunEvents }): ReactNode {
   const search = useSearch();
-  const shown = run.workflowVersion === null ? tabs.filter((each) => each !== 'Graph') : tabs;
+  const shown = run.workflowVersion === null && run.isTest !== true ? tabs.filter((each) => each !== 'Graph') : tabs;
   const tab = shown.find((each) => each.toLowerCase() === search.get('tab')) ?? shown[0] ?? 'Data';
   const node = search.get('node') ?? undefined;
   const iteration = search.get('iteration') ?? undefined;
@@ -60,7 +66,6 @@ function RunContent({ run, events }: { readonly run: Run; readonly events: RunEv
             run={run}
             nodeId={node}
             iteration={iteration}
-            events={events.events}
             onClose={() => setSearch({ node: undefined, iteration: undefined })}
           />
         )}

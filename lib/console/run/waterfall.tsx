@@ -2,6 +2,7 @@
 import { type ReactNode, useMemo, useState } from 'react';
 import type { Run } from '../api.ts';
 import { durationText } from '../primitives/duration.ts';
+import { Loading } from '../primitives/loading.tsx';
 import { ErrorText } from '../primitives/error-text.tsx';
 import { Status } from '../primitives/status.tsx';
 import { useNow } from '../primitives/time.tsx';
@@ -37,7 +38,7 @@ export function Waterfall({ run, events, onSelect }: WaterfallProps): ReactNode 
   const from = Math.min(Date.parse(run.createdAt), ...rows.slice(0, 1_000).map(({ spans: [first] }) => first?.from ?? Infinity));
   const to = Math.max(run.completedAt === undefined ? now : Date.parse(run.completedAt), from + 1);
   if (events.error !== undefined) return <ErrorText error={events.error} />;
-  if (rows.length === 0) return <p className="dim">No node has begun.</p>;
+  if (rows.length === 0) return events.connection === 'loading' ? <Loading /> : <p className="dim">No node has begun.</p>;
   return (
     <>
       <p className="legend" aria-hidden="true">

@@ -60,7 +60,7 @@ function Head({ workflow }: { readonly workflow: WorkflowDetail }): ReactNode {
   return (
     <>
       <nav aria-label="Path" className="crumbs">
-        <Link to="/workflows">Workflows</Link> /
+        <Link to="/workflows">Workflows</Link>
       </nav>
       <div className="page-head">
         <h1 id="workflow-title">

@@ -7,7 +7,7 @@ import { instant } from '../../../engine/time.ts';
 import type { ListPosition } from '../../../ports/run-index.ts';
 import { listRuns } from '../../runs/list-runs.ts';
 import { hookOf, hooksIn, runOf, stepsOf } from './entities.ts';
-import { type Page, type Pagination, maxPageBytes } from './read-events.ts';
+import { type Page, type Pagination, maxPageBytes, maxPageSize } from './read-events.ts';
 import { inlineLimitOf } from './uploads.ts';
 import { type DevKitFold, type ResolveData, type World, devKitOf, withRun } from './world.ts';
 import { type WorldResult, answer, noRun, refused } from './world-error.ts';
@@ -71,28 +71,38 @@ export const listSteps = (
     );
   });
 
-const defaultPageSize = 100;
-const maxPageSize = 1_000;
+export const defaultPageSize = 100;
 
-/** @returns undefined if the cursor names nothing of the list */
-function pageOf<Entry>(
+interface PageOf<Entry> {
+  readonly data: readonly Entry[];
+  readonly cursor: string | null;
+  readonly hasMore: boolean;
+}
+
+/**
+ * @param isListed false: the entry is left out. A cursor may name it, because it may have been listed before.
+ * @returns undefined if the cursor names nothing of the list
+ */
+export function pageOf<Entry>(
   all: readonly Entry[],
   nameOf: (entry: Entry) => string,
   { cursor, limit = defaultPageSize }: Pagination,
-): { readonly data: readonly Entry[]; readonly cursor: string | null; readonly hasMore: boolean } | undefined {
+  isListed: (entry: Entry) => boolean = () => true,
+): PageOf<Entry> | undefined {
   const before = cursor === undefined ? -1 : all.findIndex((entry) => nameOf(entry) === cursor);
   if (cursor !== undefined && before === -1) return undefined;
-  const data = all.slice(before + 1, before + 1 + Math.min(limit, maxPageSize));
+  const rest = all.slice(before + 1).filter(isListed);
+  const data = rest.slice(0, Math.min(limit, maxPageSize));
   const last = data.at(-1);
-  return { data, cursor: last === undefined ? (cursor ?? null) : nameOf(last), hasMore: before + 1 + data.length < all.length };
+  return { data, cursor: last === undefined ? (cursor ?? null) : nameOf(last), hasMore: data.length < rest.length };
 }
 
 /** Each batch has less than the largest answer, even with two values of the log in each entry. */
 const viewsInBatch = 50;
 
 /** A page that ends before its answer is too large: its values are in the log, up to 8 KB each. */
-async function withinBytes<Entry>(
-  { data: entries, ...page }: { readonly data: readonly Entry[]; readonly cursor: string | null; readonly hasMore: boolean },
+export async function withinBytes<Entry>(
+  { data: entries, ...page }: PageOf<Entry>,
   nameOf: (entry: Entry) => string,
   load: (batch: readonly Entry[]) => Promise<readonly JsonObject[]>,
 ): Promise<Page> {
@@ -140,44 +150,6 @@ export async function getHookByToken(
   return found.kind === 'refused' && found.code === 'run_not_found' ? noHook(claim.hookId) : found;
 }
 
-/** The hooks of a run; without one, those of the newest open runs. */
-export async function listHooks(
-  world: World,
-  scope: Scope,
-  id: string | undefined,
-  pagination: Pagination,
-  resolveData: ResolveData,
-): Promise<WorldResult<Page>> {
-  if (id === undefined) return listAllHooks(world, scope, pagination, resolveData);
-  return onRun(world, scope, id, async (fold) => {
-    const hooks = hooksIn(fold);
-    const ordered = pagination.sortOrder === 'asc' ? hooks : hooks.toReversed();
-    const page = pageOf(ordered, ({ hookId }) => hookId, pagination);
-    if (page === undefined) return refused('cursor_invalid', 'the cursor is not from this list');
-    const limitBytes = inlineLimitOf(page.data.length);
-    const load = (batch: typeof hooks) =>
-      Promise.all(batch.map((hook) => hookOf(world.deps, fold, hook, resolveData, limitBytes)));
-    return answer(await withinBytes(page, ({ hookId }) => hookId, load));
-  });
-}
-
-async function listAllHooks(
-  world: World,
-  scope: Scope,
-  pagination: Pagination,
-  resolveData: ResolveData,
-): Promise<WorldResult<Page>> {
-  const runs = await listWorldRuns(world, scope, { statuses: ['pending', 'running'] }, pagination, 'none');
-  if (runs.kind === 'refused') return runs;
-  const data: JsonObject[] = [];
-  for (const { runId: owner } of runs.value.data) {
-    if (typeof owner !== 'string') continue;
-    const hooks = await listHooks(world, scope, owner, {}, resolveData);
-    if (hooks.kind === 'answered') data.push(...hooks.value.data);
-  }
-  return answer({ ...runs.value, data });
-}
-
 export interface WorldRunFilters {
   readonly workflowName?: string;
   /** absent: all */
@@ -185,7 +157,7 @@ export interface WorldRunFilters {
 }
 
 /** Each run of a page is read to the end of its log. */
-const maxRunsInPage = 100;
+export const maxRunsInPage = 100;
 const readsAtOnce = 10;
 
 export async function listWorldRuns(
@@ -211,9 +183,9 @@ export async function listWorldRuns(
   return answer({ data, cursor: next === undefined ? null : cursorOf(next), hasMore: next !== undefined });
 }
 
-const cursorOf = ({ createdAt, runId: id }: ListPosition): string => `${createdAt}.${id}`;
+export const cursorOf = ({ createdAt, runId: id }: ListPosition): string => `${createdAt}.${id}`;
 
-function positionOf(cursor: string): ListPosition | undefined {
+export function positionOf(cursor: string): ListPosition | undefined {
   const [, time = '', id = ''] = /^(\d{1,15})\.(.{0,64})$/.exec(cursor) ?? [];
   return time === '' ? undefined : { createdAt: instant(Number(time)), runId: id };
 }
