@@ -25,6 +25,13 @@ export type NewSchedule = RequestBody<'createSchedule'>;
 export type ScheduleChange = RequestBody<'updateSchedule'>;
 export type DeploymentPage = ResponseBody<'listDeployments'>;
 export type DeploymentSummary = DeploymentPage['data'][number];
+export type LensPage = ResponseBody<'listLenses'>;
+export type LensSummary = LensPage['data'][number];
+export type Lens = ResponseBody<'getLens'>;
+export type QueryPage = ResponseBody<'listQueries'>;
+export type QuerySummary = QueryPage['data'][number];
+export type StoredQuery = ResponseBody<'getQuery'>;
+export type TestBody = RequestBody<'testWorkflow'>;
 export type Sent = ResponseBody<'sendSignal'>;
 export type SignalBody = RequestBody<'sendSignal'>;
 
@@ -192,6 +199,7 @@ export const api = {
   saveDraft: (name: string, body: RequestBody<'saveDraft'>): Promise<Draft> =>
     ask(`workflows/${segment(name)}/draft`, { method: 'POST', body }),
   deleteDraft: (name: string): Promise<unknown> => ask(`workflows/${segment(name)}/draft`, { method: 'DELETE' }),
+  /** @param body an unfinished definition is not typed */
   test: (body: unknown): Promise<{ readonly runId: string }> => ask('workflows/test', { method: 'POST', body }),
   stopTest: (runId: string): Promise<unknown> => ask(`runs/${segment(runId)}/stop`, { method: 'POST' }),
   startRun: (body: StartBody, idempotencyKey: string): Promise<{ readonly runId: string }> =>
@@ -221,4 +229,12 @@ export const api = {
   deactivate: (deploymentId: string, allowRemoval: boolean): Promise<unknown> =>
     ask(`deployments/${segment(deploymentId)}/deactivate`, { method: 'POST', body: { allowRemoval } }),
   removeDeployment: (deploymentId: string): Promise<unknown> => ask(`deployments/${segment(deploymentId)}`, { method: 'DELETE' }),
+  lenses: (query: Query, signal: AbortSignal): Promise<LensPage> => ask('lenses', { query, signal }),
+  /** @param version undefined: the latest one */
+  lens: (name: string, version: number | undefined, signal: AbortSignal): Promise<Lens> =>
+    ask(`lenses/${segment(name)}`, { query: { version }, signal }),
+  queries: (query: Query, signal: AbortSignal): Promise<QueryPage> => ask('queries', { query, signal }),
+  /** @param version undefined: the latest one */
+  query: (name: string, version: number | undefined, signal: AbortSignal): Promise<StoredQuery> =>
+    ask(`queries/${segment(name)}`, { query: { version }, signal }),
 };
