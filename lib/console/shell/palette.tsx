@@ -6,7 +6,7 @@ import { Modal } from '../primitives/modal.tsx';
 import { go } from '../router.tsx';
 import { pages } from './pages.tsx';
 
-const maxShown = 12;
+const maxShown = 20;
 const runIdPattern = /^(?:wrun_[0-9A-Z]{26}|[\da-f]{8}-[\da-f-]{27})$/i;
 
 interface Target {
