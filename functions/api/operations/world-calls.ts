@@ -6,7 +6,6 @@ import { defined } from '../../../lib/base/defined.ts';
 import { type Scope, runId as toRunId, runIdPattern } from '../../../lib/engine/ids.ts';
 import * as events from '../../../lib/service/kinds/devkit/events-of-world.ts';
 import * as streams from '../../../lib/service/kinds/devkit/streams.ts';
-import { listHooks } from '../../../lib/service/kinds/devkit/list-hooks.ts';
 import { registerApp } from '../../../lib/service/kinds/devkit/register-app.ts';
 import { resumeHook } from '../../../lib/service/kinds/devkit/resume-hook.ts';
 import { createUpload } from '../../../lib/service/kinds/devkit/uploads.ts';
@@ -98,7 +97,7 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
   },
 
   async listWorldHooks({ decider: world }, { scope, body: { runId, pagination, resolveData } }) {
-    return worldResponse(await listHooks(world, scope, runId ?? undefined, pageOf(pagination), dataOf(resolveData)));
+    return worldResponse(await reads.listHooks(world, scope, runId ?? undefined, pageOf(pagination), dataOf(resolveData)));
   },
 
   async getWorldHook({ decider: world }, { scope, params, query }) {

@@ -8,8 +8,8 @@ import { listRuns } from '../../runs/list-runs.ts';
 import { hookOf, hooksIn } from './entities.ts';
 import { type Page, type Pagination, maxPageBytes, maxPageSize } from './read-events.ts';
 import { inlineLimitOf } from './uploads.ts';
-import { cursorOf, defaultPageSize, maxRunsInPage, onRun, pageOf, positionOf, withinBytes } from './world-reads.ts';
-import { type DevKitFold, type ResolveData, type World, devKitOf } from './world.ts';
+import { cursorOf, defaultPageSize, maxRunsInPage, pageOf, positionOf, withinBytes } from './pages.ts';
+import { type DevKitFold, type ResolveData, type World, devKitOf, onRun } from './world.ts';
 import { type WorldResult, answer, refused } from './world-error.ts';
 
 /** The hooks of a run; without one, those of all open runs, newest run first. */
