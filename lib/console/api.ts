@@ -19,14 +19,7 @@ export type Published = ResponseBody<'publishVersion'>;
 export type StartBody = RequestBody<'startRun'>;
 export type SignalBody = RequestBody<'sendSignal'>;
 
-export interface Session {
-  readonly id: string;
-  readonly subject: string;
-  readonly projectId: string;
-  readonly environment: string;
-  readonly scopes: readonly string[];
-  readonly expiresAt: string;
-}
+export type Session = ResponseBody<'getSession'>;
 
 /** What the server has instead of what a change was based on. */
 export interface CurrentState {
@@ -132,6 +125,11 @@ export const api = {
   session: (signal: AbortSignal): Promise<Session> => ask('session', { signal }),
   signInByLink: (link: string): Promise<Session> => ask('sessions/exchange', { method: 'POST', body: { link } }),
   signInByKey: (key: string): Promise<Session> => ask('sessions', { method: 'POST', body: { key } }),
+  signInProvider: (signal: AbortSignal): Promise<ResponseBody<'getSignInProvider'>> => ask('sessions/provider', { signal }),
+  signInWithProvider: (body: RequestBody<'signInWithProvider'>): Promise<Session> =>
+    ask('sessions/provider', { method: 'POST', body }),
+  raiseSession: (body: RequestBody<'raiseSession'>): Promise<Session> => ask('session/admin', { method: 'POST', body }),
+  lowerSession: (): Promise<Session> => ask('session/admin', { method: 'DELETE' }),
   signOut: (): Promise<void> => ask('session', { method: 'DELETE' }),
   runs: (query: Query, signal: AbortSignal): Promise<RunPage> => ask('runs', { query, signal }),
   run: (runId: string, query: Query, signal: AbortSignal): Promise<Run> => ask(`runs/${segment(runId)}`, { query, signal }),
