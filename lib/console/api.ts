@@ -17,6 +17,11 @@ export type VersionPage = ResponseBody<'listVersions'>;
 export type Draft = ResponseBody<'getDraft'>;
 export type Published = ResponseBody<'publishVersion'>;
 export type StartBody = RequestBody<'startRun'>;
+export type SchedulePage = ResponseBody<'listSchedules'>;
+export type ScheduleSummary = SchedulePage['data'][number];
+export type Schedule = ResponseBody<'getSchedule'>;
+export type NewSchedule = RequestBody<'createSchedule'>;
+export type ScheduleChange = RequestBody<'updateSchedule'>;
 export type SignalBody = RequestBody<'sendSignal'>;
 
 export type Session = ResponseBody<'getSession'>;
@@ -30,9 +35,17 @@ export interface CurrentState {
   readonly at?: string;
 }
 
+/** One error of a request. `pointer` is a JSON pointer into the body. */
+export interface ErrorDetail {
+  readonly pointer: string;
+  readonly message: string;
+}
+
 interface ErrorBody {
   readonly code: string;
   readonly message: string;
+  readonly required?: string;
+  readonly errors?: readonly ErrorDetail[];
   readonly recovery?: string;
   readonly correlationId?: string;
   readonly current?: CurrentState;
@@ -45,6 +58,10 @@ export class ApiError extends Error {
   readonly code: string;
   readonly recovery: string | undefined;
   readonly correlationId: string | undefined;
+  /** the scope that the session lacks */
+  readonly required: string | undefined;
+  /** each error of the body */
+  readonly errors: readonly ErrorDetail[];
   /** of a conflict: what the server has now */
   readonly current: CurrentState;
 
@@ -54,6 +71,8 @@ export class ApiError extends Error {
     this.code = body.code;
     this.recovery = body.recovery;
     this.correlationId = body.correlationId;
+    this.required = body.required;
+    this.errors = body.errors ?? [];
     this.current = body.current ?? {};
   }
 }
@@ -71,6 +90,13 @@ interface Call {
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 const field = (body: unknown, name: string): string | undefined =>
   typeof body === 'object' && body !== null ? text(Reflect.get(body, name)) : undefined;
+
+const errorsIn = (body: unknown): readonly ErrorDetail[] => {
+  const errors: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'errors') : undefined;
+  return Array.isArray(errors)
+    ? errors.map((each: unknown) => ({ pointer: field(each, 'pointer') ?? '', message: field(each, 'message') ?? '' }))
+    : [];
+};
 
 const currentIn = (body: unknown): CurrentState => {
   const current: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'current') : undefined;
@@ -110,8 +136,13 @@ async function call(path: string, { method = 'GET', query = {}, body, idempotenc
   throw new ApiError(response.status, {
     code: field(received, 'code') ?? `http_${response.status}`,
     message: field(received, 'message') ?? `The service responded with status ${response.status}.`,
+    errors: errorsIn(received),
     current: currentIn(received),
-    ...defined({ recovery: field(received, 'recovery'), correlationId: field(received, 'correlationId') }),
+    ...defined({
+      required: field(received, 'required'),
+      recovery: field(received, 'recovery'),
+      correlationId: field(received, 'correlationId'),
+    }),
   });
 }
 
@@ -133,6 +164,9 @@ export const api = {
   signOut: (): Promise<void> => ask('session', { method: 'DELETE' }),
   runs: (query: Query, signal: AbortSignal): Promise<RunPage> => ask('runs', { query, signal }),
   run: (runId: string, query: Query, signal: AbortSignal): Promise<Run> => ask(`runs/${segment(runId)}`, { query, signal }),
+  /** the graph that a run executes; a run of code has none */
+  runDefinition: (runId: string, signal: AbortSignal): Promise<ResponseBody<'getRunDefinition'>> =>
+    ask(`runs/${segment(runId)}/definition`, { signal }),
   events: (runId: string, query: Query, signal: AbortSignal): Promise<EventPage> =>
     ask(`runs/${segment(runId)}/events`, { query, signal }),
   workflows: (query: Query, signal: AbortSignal): Promise<WorkflowPage> => ask('workflows', { query, signal }),
@@ -161,4 +195,12 @@ export const api = {
   wake: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
     ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds } }),
   sendSignal: (body: SignalBody): Promise<unknown> => ask('signals', { method: 'POST', body }),
+  schedules: (query: Query, signal: AbortSignal): Promise<SchedulePage> => ask('schedules', { query, signal }),
+  schedule: (id: string, signal: AbortSignal): Promise<Schedule> => ask(`schedules/${segment(id)}`, { signal }),
+  createSchedule: (body: NewSchedule): Promise<Schedule> => ask('schedules', { method: 'POST', body }),
+  updateSchedule: (id: string, body: ScheduleChange): Promise<Schedule> =>
+    ask(`schedules/${segment(id)}`, { method: 'POST', body }),
+  pauseSchedule: (id: string): Promise<Schedule> => ask(`schedules/${segment(id)}/pause`, { method: 'POST' }),
+  resumeSchedule: (id: string): Promise<Schedule> => ask(`schedules/${segment(id)}/resume`, { method: 'POST' }),
+  deleteSchedule: (id: string): Promise<unknown> => ask(`schedules/${segment(id)}`, { method: 'DELETE' }),
 };

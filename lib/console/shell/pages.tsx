@@ -8,6 +8,15 @@ const RunView = lazy(() => import('../run/run-page.tsx').then(({ RunView: compon
 const WorkflowView = lazy(() =>
   import('../workflows/workflow-page.tsx').then(({ WorkflowView: component }) => ({ default: component })),
 );
+const ComparePage = lazy(() =>
+  import('../compare/compare-page.tsx').then(({ ComparePage: component }) => ({ default: component })),
+);
+const ScheduleList = lazy(() =>
+  import('../schedules/schedule-list.tsx').then(({ ScheduleList: component }) => ({ default: component })),
+);
+const SchedulePage = lazy(() =>
+  import('../schedules/schedule-page.tsx').then(({ SchedulePage: component }) => ({ default: component })),
+);
 const EditorPage = lazy(() => import('../editor/editor-page.tsx').then(({ EditorPage: component }) => ({ default: component })));
 
 interface Page {
@@ -24,10 +33,13 @@ interface Page {
 export const pages: readonly Page[] = [
   { path: 'runs', title: 'Runs', link: 'bar', open: () => <RunList /> },
   { path: 'runs/*', title: 'Run', open: (id) => <RunView key={id} runId={id} /> },
+  { path: 'compare', title: 'Compare', open: () => <ComparePage /> },
   { path: 'attention', title: 'Attention', link: 'bar', open: () => <Attention /> },
   { path: 'workflows', title: 'Workflows', link: 'bar', open: () => <WorkflowList /> },
   { path: 'workflows/*', title: 'Workflow', open: (name) => <WorkflowView key={name} name={name} /> },
   { path: 'workflows/*/edit', title: 'Editor', open: (name) => <EditorPage key={name} name={name} /> },
+  { path: 'schedules', title: 'Schedules', link: 'menu', open: () => <ScheduleList /> },
+  { path: 'schedules/*', title: 'Schedule', open: (id) => <SchedulePage key={id} scheduleId={id} /> },
 ];
 
 /** The page of an address, and what `*` stands for in it. */
