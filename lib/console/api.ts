@@ -23,6 +23,13 @@ export type Schedule = ResponseBody<'getSchedule'>;
 export type NewSchedule = RequestBody<'createSchedule'>;
 export type ScheduleChange = RequestBody<'updateSchedule'>;
 export type SignalBody = RequestBody<'sendSignal'>;
+export type CreateKeyBody = RequestBody<'createKey'>;
+export type KeyScope = CreateKeyBody['scopes'][number];
+export type CreatedKey = ResponseBody<'createKey'>;
+export type KeyPage = ResponseBody<'listKeys'>;
+export type KeySummary = KeyPage['data'][number];
+export type AuditPage = ResponseBody<'listAudit'>;
+export type AuditEntry = AuditPage['data'][number];
 
 export type Session = ResponseBody<'getSession'>;
 
@@ -161,6 +168,10 @@ export const api = {
     ask('sessions/provider', { method: 'POST', body }),
   raiseSession: (body: RequestBody<'raiseSession'>): Promise<Session> => ask('session/admin', { method: 'POST', body }),
   lowerSession: (): Promise<Session> => ask('session/admin', { method: 'DELETE' }),
+  keys: (query: Query, signal: AbortSignal): Promise<KeyPage> => ask('keys', { query, signal }),
+  createKey: (body: CreateKeyBody): Promise<CreatedKey> => ask('keys', { method: 'POST', body }),
+  revokeKey: (keyId: string): Promise<unknown> => ask(`keys/${segment(keyId)}`, { method: 'DELETE' }),
+  audit: (query: Query, signal: AbortSignal): Promise<AuditPage> => ask('audit', { query, signal }),
   signOut: (): Promise<void> => ask('session', { method: 'DELETE' }),
   runs: (query: Query, signal: AbortSignal): Promise<RunPage> => ask('runs', { query, signal }),
   run: (runId: string, query: Query, signal: AbortSignal): Promise<Run> => ask(`runs/${segment(runId)}`, { query, signal }),

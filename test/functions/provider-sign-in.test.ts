@@ -80,6 +80,10 @@ describe('a sign-in', () => {
       session: { subject: 'oidc:ada' },
       metadata: { signedInBy: 'provider', status: 201 },
     });
+    const list = async (subject: string) =>
+      (await api.call('GET', '/v1/audit', { key: await api.key(['admin']), query: { subject } })).body['data'];
+    expect(await list('oidc:ada')).toMatchObject([{ action: 'sessions.create', session: { subject: 'oidc:ada' } }]);
+    expect(await list('oidc:bob')).toEqual([]);
     const runs = await api.call('GET', '/v1/runs', { headers: { ...samePage, Cookie: cookieOf(signedIn) } });
     expect(runs.status).toBe(200);
   });

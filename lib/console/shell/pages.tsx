@@ -18,6 +18,8 @@ const SchedulePage = lazy(() =>
   import('../schedules/schedule-page.tsx').then(({ SchedulePage: component }) => ({ default: component })),
 );
 const EditorPage = lazy(() => import('../editor/editor-page.tsx').then(({ EditorPage: component }) => ({ default: component })));
+const KeysPage = lazy(() => import('../access/keys-page.tsx').then(({ KeysPage: component }) => ({ default: component })));
+const AuditPage = lazy(() => import('../access/audit-page.tsx').then(({ AuditPage: component }) => ({ default: component })));
 
 interface Page {
   /** segments of the address below the console; `*` is a name or an id */
@@ -40,6 +42,8 @@ export const pages: readonly Page[] = [
   { path: 'workflows/*/edit', title: 'Editor', open: (name) => <EditorPage key={name} name={name} /> },
   { path: 'schedules', title: 'Schedules', link: 'menu', open: () => <ScheduleList /> },
   { path: 'schedules/*', title: 'Schedule', open: (id) => <SchedulePage key={id} scheduleId={id} /> },
+  { path: 'keys', title: 'Keys', link: 'menu', open: () => <KeysPage /> },
+  { path: 'audit', title: 'Audit trail', link: 'menu', open: () => <AuditPage /> },
 ];
 
 /** The page of an address, and what `*` stands for in it. */

@@ -77,10 +77,12 @@ function WithProvider(): ReactNode {
     );
   if (provider === undefined) return null;
   return (
-    <div className="actions">
-      <button type="button" className="primary" onClick={() => void beginProviderSignIn(provider, 'sign-in', consolePath())}>
-        Sign in with {new URL(provider.authorizationEndpoint).hostname}
-      </button>
-    </div>
+    <button
+      type="button"
+      className="primary provider"
+      onClick={() => void beginProviderSignIn(provider, 'sign-in', consolePath())}
+    >
+      Sign in with {new URL(provider.authorizationEndpoint).hostname}
+    </button>
   );
 }
