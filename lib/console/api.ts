@@ -8,6 +8,7 @@ import { defined } from '../base/defined.ts';
 export type { Run, RunEvent, RunSummary };
 export type RunNode = Run['nodes'][number];
 export type RunNodeDetail = ResponseBody<'getRunNode'>;
+export type TimelinePage = ResponseBody<'getRunTimeline'>;
 export type WorkflowDetail = ResponseBody<'getWorkflow'>;
 export type RunPage = ResponseBody<'listRuns'>;
 export type EventPage = ResponseBody<'listRunEvents'>;
@@ -191,6 +192,8 @@ export const api = {
     ask(`runs/${segment(runId)}/definition`, { signal }),
   runNode: (runId: string, nodeId: string, query: Query, signal: AbortSignal): Promise<RunNodeDetail> =>
     ask(`runs/${segment(runId)}/nodes/${segment(nodeId)}`, { query, signal }),
+  timeline: (runId: string, query: Query, signal: AbortSignal): Promise<TimelinePage> =>
+    ask(`runs/${segment(runId)}/timeline`, { query, signal }),
   events: (runId: string, query: Query, signal: AbortSignal): Promise<EventPage> =>
     ask(`runs/${segment(runId)}/events`, { query, signal }),
   workflows: (query: Query, signal: AbortSignal): Promise<WorkflowPage> => ask('workflows', { query, signal }),
