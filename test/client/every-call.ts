@@ -17,10 +17,14 @@ const manifest: Parameters<StepwellClient['createDeployment']>[0] = {
 
 /** Calls of the Workflow DevKit's World: its package makes them, and the client has none for them. */
 type WorldCall = Exclude<OperationOf<'world'>, 'publishMessage' | 'getWorldDeploymentId' | 'listWorldHooks' | 'resumeHook'>;
+/** The page at which a browser signs in asks for the identity provider. */
+type BrowserCall = 'getSignInProvider';
 /** Webhooks are sent by their providers, and sessions belong to browsers, so the client has no call for them. */
 type ClientRoute = Exclude<
   (typeof routes)[number],
-  { readonly scope: null; readonly action: string } | { readonly credential: 'session' } | { readonly operationId: WorldCall }
+  | { readonly scope: null; readonly action: string }
+  | { readonly credential: 'session' }
+  | { readonly operationId: WorldCall | BrowserCall }
 >;
 export type ClientOperation = ClientRoute['operationId'];
 export type ClientMutation = Extract<ClientRoute, { action: string }>['operationId'];
@@ -102,6 +106,7 @@ type CalledRoute = Route & { readonly operationId: ClientOperation };
 const ofTheClient: ReadonlySet<string> = new Set(['publishMessage', 'getWorldDeploymentId', 'listWorldHooks', 'resumeHook']);
 const hasClientCall = (route: Route): route is CalledRoute =>
   (route.scope !== null || route.action === undefined) &&
+  route.operationId !== 'getSignInProvider' &&
   route.credential !== 'session' &&
   (route.servedBy !== 'world' || ofTheClient.has(route.operationId));
 const callsByRoute: readonly Route[] = routes;

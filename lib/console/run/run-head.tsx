@@ -18,6 +18,7 @@ import { RerunDialog } from './rerun-dialog.tsx';
 export function RunHead({ run }: { readonly run: Run }): ReactNode {
   const now = useNow();
   const state = stateOf(run);
+  const version = run.workflowVersion ?? run.version;
   const took = (run.completedAt === undefined ? now : Date.parse(run.completedAt)) - Date.parse(run.createdAt);
   return (
     <>
@@ -43,10 +44,12 @@ export function RunHead({ run }: { readonly run: Run }): ReactNode {
             <code>{run.runId}</code> <CopyButton text={run.runId} label="Copy" />
           </dd>
         </div>
-        {run.workflowVersion === null ? null : (
+        {version === null ? null : (
           <div>
             <dt>Version</dt>
-            <dd>{run.workflowVersion}</dd>
+            <dd>
+              <bdi>{version}</bdi>
+            </dd>
           </div>
         )}
         <div>
@@ -98,9 +101,15 @@ function Reason({ run, now }: { readonly run: Run; readonly now: number }): Reac
 function RunActions({ run }: { readonly run: Run }): ReactNode {
   const [open, setOpen] = useState<'cancel' | 'rerun' | undefined>();
   const close = (): void => setOpen(undefined);
+  if (run.isExternal === true)
+    return (
+      <span className="dim actions end">
+        A program with the package openworkflow executes this run, cancels it and runs it again.
+      </span>
+    );
   return (
     <span className="actions end">
-      <button type="button" onClick={() => setOpen('rerun')} disabled={run.isExternal === true}>
+      <button type="button" onClick={() => setOpen('rerun')}>
         Run again…
       </button>
       {isOpenRun(run) ? (
