@@ -51,7 +51,11 @@ export const wakeRunBody = z
       .min(1)
       .max(1_000)
       .exactOptional()
-      .meta({ description: 'only these nodes; absent: every sleeping node' }),
+      .meta({ description: 'only these nodes; absent: every sleeping node, or with `retries` every node in backoff' }),
+    retries: z
+      .literal(true)
+      .exactOptional()
+      .meta({ description: 'retries the nodes that wait for their next attempt now, and wakes no sleeping node' }),
   })
   .meta({ id: 'WakeRun' });
 export const wokenResponse = z.strictObject({
