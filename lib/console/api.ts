@@ -162,5 +162,7 @@ export const api = {
     ask(`runs/${segment(runId)}/rerun`, { method: 'POST', body, idempotencyKey }),
   wake: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
     ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds } }),
+  retryNow: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
+    ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds, retries: true } }),
   sendSignal: (body: SignalBody): Promise<unknown> => ask('signals', { method: 'POST', body }),
 };

@@ -221,7 +221,9 @@ const runNode = z
     attempt: z.int(),
     startedAt: utcTimestamp.exactOptional(),
     completedAt: utcTimestamp.exactOptional(),
-    wakeAt: utcTimestamp.exactOptional(),
+    wakeAt: utcTimestamp
+      .exactOptional()
+      .meta({ description: 'when the wait of the node ends; of a queued node, when its next attempt is due' }),
     childRunId: z.string().exactOptional().meta({ description: 'the child run that the node called last' }),
     waitingFor: waitingFor.exactOptional(),
     iterations: iterationCounts.exactOptional(),
