@@ -33,6 +33,7 @@ const startRun = routeOf('startRun');
 const getRun = routeOf('getRun');
 const getRunDefinition = routeOf('getRunDefinition');
 const getRunNode = routeOf('getRunNode');
+const getRunTimeline = routeOf('getRunTimeline');
 const listRuns = routeOf('listRuns');
 const listRunEvents = routeOf('listRunEvents');
 const createTicket = routeOf('createTicket');
@@ -234,6 +235,21 @@ export class StepwellClient<Workflows extends object = Readonly<Record<string, W
       getRunNode,
       getRunNode.responses[200].schema,
       { params: { runId, nodeId }, query: { ...query } },
+      options,
+    );
+  }
+
+  /** One page of the attempts of a run, as compact rows. */
+  getRunTimeline(
+    runId: string,
+    query: RequestQuery<'getRunTimeline'> = {},
+    options?: CallOptions,
+  ): Promise<ResponseBody<'getRunTimeline'>> {
+    return sendRequest(
+      this.#config,
+      getRunTimeline,
+      getRunTimeline.responses[200].schema,
+      { params: { runId }, query: { ...query } },
       options,
     );
   }

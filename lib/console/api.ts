@@ -8,6 +8,7 @@ import { defined } from '../base/defined.ts';
 export type { Run, RunEvent, RunSummary };
 export type RunNode = Run['nodes'][number];
 export type RunNodeDetail = ResponseBody<'getRunNode'>;
+export type TimelinePage = ResponseBody<'getRunTimeline'>;
 export type WorkflowDetail = ResponseBody<'getWorkflow'>;
 export type RunPage = ResponseBody<'listRuns'>;
 export type EventPage = ResponseBody<'listRunEvents'>;
@@ -34,15 +35,15 @@ export type StoredQuery = ResponseBody<'getQuery'>;
 export type TestBody = RequestBody<'testWorkflow'>;
 export type Sent = ResponseBody<'sendSignal'>;
 export type SignalBody = RequestBody<'sendSignal'>;
+export type CreateKeyBody = RequestBody<'createKey'>;
+export type KeyScope = CreateKeyBody['scopes'][number];
+export type CreatedKey = ResponseBody<'createKey'>;
+export type KeyPage = ResponseBody<'listKeys'>;
+export type KeySummary = KeyPage['data'][number];
+export type AuditPage = ResponseBody<'listAudit'>;
+export type AuditEntry = AuditPage['data'][number];
 
-export interface Session {
-  readonly id: string;
-  readonly subject: string;
-  readonly projectId: string;
-  readonly environment: string;
-  readonly scopes: readonly string[];
-  readonly expiresAt: string;
-}
+export type Session = ResponseBody<'getSession'>;
 
 /** What the server has instead of what a change was based on. */
 export interface CurrentState {
@@ -174,6 +175,15 @@ export const api = {
   session: (signal: AbortSignal): Promise<Session> => ask('session', { signal }),
   signInByLink: (link: string): Promise<Session> => ask('sessions/exchange', { method: 'POST', body: { link } }),
   signInByKey: (key: string): Promise<Session> => ask('sessions', { method: 'POST', body: { key } }),
+  signInProvider: (signal: AbortSignal): Promise<ResponseBody<'getSignInProvider'>> => ask('sessions/provider', { signal }),
+  signInWithProvider: (body: RequestBody<'signInWithProvider'>): Promise<Session> =>
+    ask('sessions/provider', { method: 'POST', body }),
+  raiseSession: (body: RequestBody<'raiseSession'>): Promise<Session> => ask('session/admin', { method: 'POST', body }),
+  lowerSession: (): Promise<Session> => ask('session/admin', { method: 'DELETE' }),
+  keys: (query: Query, signal: AbortSignal): Promise<KeyPage> => ask('keys', { query, signal }),
+  createKey: (body: CreateKeyBody): Promise<CreatedKey> => ask('keys', { method: 'POST', body }),
+  revokeKey: (keyId: string): Promise<unknown> => ask(`keys/${segment(keyId)}`, { method: 'DELETE' }),
+  audit: (query: Query, signal: AbortSignal): Promise<AuditPage> => ask('audit', { query, signal }),
   signOut: (): Promise<void> => ask('session', { method: 'DELETE' }),
   runs: (query: Query, signal: AbortSignal): Promise<RunPage> => ask('runs', { query, signal }),
   run: (runId: string, query: Query, signal: AbortSignal): Promise<Run> => ask(`runs/${segment(runId)}`, { query, signal }),
@@ -182,6 +192,8 @@ export const api = {
     ask(`runs/${segment(runId)}/definition`, { signal }),
   runNode: (runId: string, nodeId: string, query: Query, signal: AbortSignal): Promise<RunNodeDetail> =>
     ask(`runs/${segment(runId)}/nodes/${segment(nodeId)}`, { query, signal }),
+  timeline: (runId: string, query: Query, signal: AbortSignal): Promise<TimelinePage> =>
+    ask(`runs/${segment(runId)}/timeline`, { query, signal }),
   events: (runId: string, query: Query, signal: AbortSignal): Promise<EventPage> =>
     ask(`runs/${segment(runId)}/events`, { query, signal }),
   workflows: (query: Query, signal: AbortSignal): Promise<WorkflowPage> => ask('workflows', { query, signal }),

@@ -8,6 +8,7 @@ import '@xyflow/react/dist/base.css';
 import './operate/operate.css';
 import './console.css';
 import './editor/editor.css';
+import './access/access.css';
 
 const queries = new QueryClient({
   defaultOptions: {

@@ -15,6 +15,9 @@ const subscribe = (listener: () => void): (() => void) => {
   };
 };
 
+/** The page and its search, below the console. */
+export const consolePath = (): string => `${location.pathname.slice(prefix.length)}${location.search}`;
+
 const addressOf = (path: string): string => `${prefix}${path}`;
 
 /** Asks whether the page may be left; it calls `leave` when it may. */

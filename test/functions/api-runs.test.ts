@@ -346,3 +346,21 @@ test('a run has its size and cost only where they are asked for', async () => {
     ],
   });
 });
+
+test('the timeline of a run has its attempts in compact rows, after a cursor', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const id = await started(api, key);
+  const read = (query: Readonly<Record<string, string>> = {}) => api.call('GET', `/v1/runs/${id}/timeline`, { key, query });
+  const { body } = await read();
+  expect(body).toMatchObject({ runId: id, nodes: ['start', 'end'], hasMore: false });
+  expect(body['rows']).toEqual([
+    [0, null, 1, null, expect.any(Number), expect.any(Number), 'completed', null, expect.any(Number)],
+    [1, null, 1, null, expect.any(Number), expect.any(Number), 'completed', null, expect.any(Number)],
+  ]);
+  expect((await read({ after: textIn({ body }, 'cursor') })).body).toMatchObject({ rows: [], cursor: body['cursor'] });
+  expect((await read({ limit: '1' })).body).toMatchObject({ nodes: ['start'], hasMore: true });
+  expect((await read({ after: '-1' })).body).toMatchObject({ code: 'cursor_invalid' });
+  const missing = await api.call('GET', '/v1/runs/wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV/timeline', { key });
+  expect(missing.body).toMatchObject({ code: 'not_found' });
+});

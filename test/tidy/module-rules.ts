@@ -52,6 +52,8 @@ const moduleRules = {
   },
   // Model and moderation providers over HTTP, the deterministic model, and their configuration.
   models: { modules: ['contract', 'egress', 'engine', 'event-stream', 'ports'], packages: ['undici', 'zod'], node: [] },
+  // An identity provider over HTTP: the exchange of a code, and the verification of the token.
+  oidc: { modules: ['engine', 'ports'], packages: ['jose', 'zod'], node: [] },
   // The HTTP contract: declarations only.
   api: {
     modules: ['artifact', 'contract', 'engine', 'ports'],
@@ -129,6 +131,7 @@ const moduleRules = {
       'engine',
       'lens',
       'models',
+      'oidc',
       'ports',
       'webhooks',
       'world',

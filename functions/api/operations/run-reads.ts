@@ -17,7 +17,7 @@ import { graphIn } from './workflows.ts';
 
 const cursorShape = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });
 
-export const runReadOperations: OperationTable<'listRuns' | 'getRun' | 'getRunDefinition' | 'getRunNode'> = {
+export const runReadOperations: OperationTable<'listRuns' | 'getRun' | 'getRunDefinition' | 'getRunNode' | 'getRunTimeline'> = {
   ...runDetailOperations,
 
   async listRuns({ decider }, { scope, query }) {

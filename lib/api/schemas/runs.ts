@@ -19,6 +19,7 @@ import {
 } from './parts.ts';
 import { deltaEventName, derivedEventNames, publicEventNames } from '../../engine/log/event-names.ts';
 import { runStatuses } from '../../engine/log/head.ts';
+import { attemptStatuses, waitKinds } from '../../engine/log/timeline.ts';
 import { storedGraph } from './workflows.ts';
 
 export const startRunBody = z
@@ -351,6 +352,46 @@ export const runNodeResponse = z
     lastEventId: z.int(),
   })
   .meta({ id: 'RunNodeDetail', description: 'what a node saw and did' });
+
+/** Rows of a page of a timeline. */
+export const timelinePageSize = { standard: 1_000, max: 10_000 } as const;
+
+export const timelineQuery = z.strictObject({
+  after: z
+    .string()
+    .max(32)
+    .exactOptional()
+    .meta({ description: 'only attempts that a later event changed: `cursor` of the page before' }),
+  limit: z.coerce.number().int().min(1).max(timelinePageSize.max).default(timelinePageSize.standard),
+});
+
+const ms = z.number().nullable();
+export const timelineResponse = z
+  .strictObject({
+    runId: z.string(),
+    origin: utcTimestamp.meta({ description: 'when the run was created; times of rows are in ms after it' }),
+    nodes: z.array(z.string()).readonly().meta({ description: 'the ids that rows name by their index' }),
+    rows: z
+      .array(
+        z
+          .tuple([
+            z.int().meta({ description: 'index in `nodes`' }),
+            z.string().nullable().meta({ description: 'the loop iteration of the node' }),
+            z.int().meta({ description: 'the attempt; 0: the node was skipped, or the row is an iteration of the loop' }),
+            ms.meta({ description: 'queued' }),
+            ms.meta({ description: 'started to work or to wait' }),
+            ms.meta({ description: 'ended' }),
+            z.enum(attemptStatuses),
+            z.enum(waitKinds).nullable().meta({ description: 'for what it waits or waited' }),
+            z.int().meta({ description: 'the last event that changed it' }),
+          ])
+          .readonly(),
+      )
+      .readonly(),
+    cursor: z.string().meta({ description: 'pass it as `after` to continue, now or later' }),
+    hasMore: z.boolean(),
+  })
+  .meta({ id: 'Timeline' });
 
 /** Characters. */
 export const maxReaderNameLength = 64;

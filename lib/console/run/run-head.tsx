@@ -9,6 +9,7 @@ import { Link, setSearch, useSearch } from '../router.tsx';
 import { CancelDialog } from '../runs/cancel-dialog.tsx';
 import { isOpenRun } from '../runs/open-run.ts';
 import { explain, stateOf } from '../runs/why.ts';
+import { CauseLine } from './cause-line.tsx';
 import { Lineage } from './lineage.tsx';
 import { NodeActions } from './node-actions.tsx';
 import { RunCost } from './run-cost.tsx';
@@ -65,6 +66,7 @@ export function RunHead({ run }: { readonly run: Run }): ReactNode {
         <Lineage run={run} />
       </dl>
       <Reason run={run} now={now} />
+      <CauseLine run={run} />
     </>
   );
 }

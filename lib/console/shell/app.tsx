@@ -7,12 +7,15 @@ import { Loading } from '../primitives/loading.tsx';
 import { Link, usePath } from '../router.tsx';
 import { Header } from './header.tsx';
 import { pageAt } from './pages.tsx';
+import { raiseFailure, takeProviderAnswer } from './provider-sign-in.ts';
 import { ReplaceSession } from './replace-session.tsx';
 import { SignIn } from './sign-in.tsx';
 import { takeLink } from './take-link.ts';
 
 /** A sign-in link works once, so it is taken from the address before anything else. */
 const link = takeLink();
+/** The answer of the identity provider, too. It is used once. */
+let providerAnswer = takeProviderAnswer();
 
 const isSignedOut = (error: unknown): boolean => error instanceof ApiError && [401, 403].includes(error.status);
 
@@ -21,6 +24,16 @@ const isSignedOut = (error: unknown): boolean => error instanceof ApiError && [4
  * its reader does next would happen in the project of that person.
  */
 async function readSession(signal: AbortSignal): Promise<Session> {
+  const answered = providerAnswer;
+  providerAnswer = undefined;
+  // This tab began the sign-in, so its person wants the new session.
+  if (answered?.kind === 'answered' && answered.purpose === 'sign-in') return api.signInWithProvider(answered.answer);
+  if (answered?.kind === 'answered')
+    return api.raiseSession({ provider: answered.answer }).catch((error: unknown) => {
+      raiseFailure.error = error;
+      return api.session(signal);
+    });
+  if (answered?.kind === 'failed') throw new ApiError(401, { code: 'sign_in_refused', message: answered.message });
   try {
     return await api.session(signal);
   } catch (error) {

@@ -28,6 +28,8 @@ const LensPage = lazy(() => import('../lenses/lens-page.tsx').then(({ LensPage: 
 const QueryList = lazy(() => import('../queries/query-list.tsx').then(({ QueryList: component }) => ({ default: component })));
 const QueryPage = lazy(() => import('../queries/query-page.tsx').then(({ QueryPage: component }) => ({ default: component })));
 const EditorPage = lazy(() => import('../editor/editor-page.tsx').then(({ EditorPage: component }) => ({ default: component })));
+const KeysPage = lazy(() => import('../access/keys-page.tsx').then(({ KeysPage: component }) => ({ default: component })));
+const AuditPage = lazy(() => import('../access/audit-page.tsx').then(({ AuditPage: component }) => ({ default: component })));
 
 interface Page {
   /** segments of the address below the console; `*` is a name or an id */
@@ -58,6 +60,8 @@ export const pages: readonly Page[] = [
   { path: 'lenses/*', title: 'Lens', open: (name) => <LensPage key={name} name={name} /> },
   { path: 'queries', title: 'Queries', link: 'menu', letter: 'q', open: () => <QueryList /> },
   { path: 'queries/*', title: 'Query', open: (name) => <QueryPage key={name} name={name} /> },
+  { path: 'keys', title: 'Keys', link: 'menu', letter: 'k', open: () => <KeysPage /> },
+  { path: 'audit', title: 'Audit trail', link: 'menu', letter: 't', open: () => <AuditPage /> },
 ];
 
 /** The page of an address, and what `*` stands for in it. */
