@@ -15,7 +15,7 @@ const event = (ms: number, type: string, payload: Readonly<Record<string, string
 type Event = ReturnType<typeof event>;
 
 const timelineOf = (events: readonly Event[]): Timeline => {
-  const timeline = new Timeline();
+  const timeline = new Timeline(Date.parse);
   for (const each of events) timeline.add(each);
   return timeline;
 };

@@ -240,6 +240,22 @@ describe('listing', () => {
     expect(await statuses()).toMatchObject([{ runId, status: 'cancelled' }]);
   });
 
+  test('the filters by origin are checked, and are part of a cursor', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    const first = await started(api, key);
+    await started(api, key, { input: { n: 2 } });
+    const list = (query: Readonly<Record<string, string>>) => api.call('GET', '/v1/runs', { key, query });
+    expect((await list({ version: '1' })).body['data']).toHaveLength(2);
+    expect((await list({ version: '2' })).body).toMatchObject({ data: [], hasMore: false });
+    const page = await list({ version: '1', limit: '1' });
+    const cursor = textIn(page, 'cursor');
+    expect((await list({ version: '1', limit: '1', cursor })).body).toMatchObject({ data: [{ runId: first }] });
+    expect((await list({ version: '2', limit: '1', cursor })).body).toMatchObject({ code: 'cursor_invalid' });
+    for (const query of [{ calledBy: 'x' }, { scheduleId: '/' }, { deploymentId: '?' }, { correlationId: ' ' }])
+      expect((await list(query)).body).toMatchObject({ code: 'invalid_request' });
+  });
+
   test('a search finds runs behind many filtered ones, with any limit', async () => {
     const api = http();
     const key = await api.key(['admin'], { rateLimitPerMinute: null });

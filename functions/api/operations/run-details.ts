@@ -27,7 +27,7 @@ export const runDetailOperations: OperationTable<'getRunNode' | 'getRunTimeline'
 
   async getRunTimeline({ decider: { deps } }, { scope, params, query: { after = '0', limit } }) {
     if (!/^\d{1,15}$/.test(after)) return refuse('cursor_invalid');
-    const result = await getTimeline(deps, { ...scope, ...params }, { after: Number(after), limit });
+    const result = await getTimeline(deps, { ...scope, ...params }, { after: Number(after), limit, parseTime: Date.parse });
     if (result.kind === 'not_found') return refuse(result.kind);
     const { createdAt, rows, last, hasMore } = result;
     const nodes = [...new Set(rows.map(({ nodeId }) => nodeId))];

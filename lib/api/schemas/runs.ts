@@ -3,6 +3,7 @@ import * as z from 'zod';
 import {
   anyRunId,
   anyWorkflowName,
+  correlationId,
   cursor,
   deploymentId,
   eventLimit,
@@ -14,6 +15,7 @@ import {
   nodeId,
   page,
   runId,
+  scheduleId,
   timestampInput,
   utcTimestamp,
 } from './parts.ts';
@@ -111,6 +113,16 @@ export const listRunsQuery = z.strictObject({
   createdBefore: timestampInput.exactOptional(),
   attention: z.enum(['waiting', 'retrying']).exactOptional(),
   rerunOf: runId.exactOptional(),
+  deploymentId: deploymentId.exactOptional(),
+  scheduleId: scheduleId.exactOptional().meta({ description: 'runs that this schedule started' }),
+  correlationId: correlationId.exactOptional().meta({ description: 'of the request that started the run' }),
+  calledBy: anyRunId.exactOptional().meta({ description: 'the runs that this run called' }),
+  version: z
+    .string()
+    .min(1)
+    .max(256)
+    .exactOptional()
+    .meta({ description: 'the version of a graph, or the text that the author of the code declared' }),
   includeChildren: z
     .enum(['true', 'false'])
     .default('false')

@@ -81,6 +81,11 @@ const listRunsOptions = z.object({
   ...filterOptions,
   attention: z.enum(['waiting', 'retrying']).optional(),
   rerunOf: runId.optional(),
+  deployment: deploymentId.optional(),
+  schedule: z.string().min(1).optional(),
+  correlation: z.string().min(1).optional(),
+  calledBy: z.string().min(1).optional(),
+  workflowVersion: z.string().min(1).optional(),
   children: z.boolean().default(false),
 });
 
@@ -101,8 +106,20 @@ export const runTable = (context: CommandContext, runs: readonly RunSummary[]): 
 export const listRuns: Action = async (commandLine, context) => {
   const options = parseOptions(commandLine, listRunsOptions);
   const client = await context.client();
-  const { attention, rerunOf } = options;
-  const more = omitUndefined({ attention, rerunOf, includeChildren: options.children ? ('true' as const) : undefined });
+  const { attention, rerunOf, deployment, schedule, correlation, calledBy, workflowVersion } = options;
+  const origin = {
+    deploymentId: deployment,
+    scheduleId: schedule,
+    correlationId: correlation,
+    calledBy,
+    version: workflowVersion,
+  };
+  const more = omitUndefined({
+    attention,
+    rerunOf,
+    ...origin,
+    includeChildren: options.children ? ('true' as const) : undefined,
+  });
   const found = await readRows(options, (page) =>
     client.listRuns({ ...page, ...toRunQuery(options), ...more }, { signal: context.signal }),
   );

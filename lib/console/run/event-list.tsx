@@ -42,24 +42,14 @@ export function EventList({ reader, version }: { readonly reader: RunEvents; rea
   const ids = Array.from({ length: shown.to - shown.from }, (_, row) => idAt(shown.from + row));
   return (
     <>
-      <div className="filters">
-        <input
-          type="search"
-          className="grow"
-          aria-label="Type or node"
-          placeholder="Type or node"
-          value={filter}
-          onChange={(event) => {
-            setFilter(event.currentTarget.value);
-            setOpened(undefined);
-          }}
-        />
-        <span role="status" className="dim">
-          {matching !== undefined && reader.known < last
-            ? `Searched ${reader.known.toLocaleString()} of ${last.toLocaleString()} events.`
-            : connections[reader.connection]}
-        </span>
-      </div>
+      <Search
+        reader={reader}
+        filter={filter}
+        onFilter={(next) => {
+          setFilter(next);
+          setOpened(undefined);
+        }}
+      />
       {error === undefined ? null : (
         <ErrorText error={error} onRetry={() => (filter === '' ? reader.load(shown.from + 1, shown.to) : reader.load(1, last))} />
       )}
@@ -82,6 +72,30 @@ export function EventList({ reader, version }: { readonly reader: RunEvents; rea
     </>
   );
 }
+
+interface SearchProps {
+  readonly reader: RunEvents;
+  readonly filter: string;
+  readonly onFilter: (filter: string) => void;
+}
+
+const Search = ({ reader: { known, last, connection }, filter, onFilter }: SearchProps): ReactNode => (
+  <div className="filters">
+    <input
+      type="search"
+      className="grow"
+      aria-label="Type or node"
+      placeholder="Type or node"
+      value={filter}
+      onChange={(event) => onFilter(event.currentTarget.value)}
+    />
+    <span role="status" className="dim">
+      {filter !== '' && known < last
+        ? `Searched ${known.toLocaleString()} of ${last.toLocaleString()} events.`
+        : connections[connection]}
+    </span>
+  </div>
+);
 
 function matchingIds(reader: RunEvents, filter: string): readonly number[] {
   const found: number[] = [];

@@ -14,7 +14,7 @@ interface IterationGridProps {
   readonly onSelect: (nodeId: string, iteration?: string) => void;
 }
 
-const cell = { width: 132, height: 36 } as const;
+const cell = { width: 150, height: 36 } as const;
 
 export function IterationGrid({ timeline, hasEnded, selected, onSelect }: IterationGridProps): ReactNode {
   const all = useMemo(() => iterationsOf(timeline.rows, hasEnded), [timeline.rows, hasEnded]);
@@ -71,7 +71,7 @@ interface NodesOfIterationProps {
 
 const NodesOfIteration = ({ iteration, timeline, onSelect }: NodesOfIterationProps): ReactNode => (
   <section aria-label={`Nodes of ${iteration}`} className="iteration-nodes">
-    <h3>Nodes of {iteration}</h3>
+    <h2>Nodes of {iteration}</h2>
     <span className="actions">
       {nodesIn(timeline.rows, iteration).map(({ nodeId, status }) => (
         <button key={nodeId} type="button" onClick={() => onSelect(nodeId, iteration)}>
@@ -93,35 +93,7 @@ function Cells({ iterations, selected, onSelect }: CellsProps): ReactNode {
   const columns = useColumns(scroller);
   const rows = Math.ceil(iterations.length / columns);
   const view = useWindow(scroller, rows, cell.height);
-  const [current, setCurrent] = useState(0);
-  const focusing = useRef(false);
-  const at = Math.min(current, iterations.length - 1);
-  useEffect(() => {
-    if (!focusing.current || scroller === null) return;
-    const top = Math.floor(at / columns) * cell.height;
-    if (top < scroller.scrollTop) scroller.scrollTop = top;
-    else if (top + cell.height > scroller.scrollTop + scroller.clientHeight)
-      scroller.scrollTop = top + cell.height - scroller.clientHeight;
-    const button = scroller.querySelector<HTMLElement>(`[data-at="${at}"]`);
-    if (button === null) return;
-    button.focus({ preventScroll: true });
-    focusing.current = false;
-  }, [scroller, at, columns, view.from, view.to]);
-  const move = (event: KeyboardEvent): void => {
-    const steps: Readonly<Record<string, number>> = {
-      ArrowRight: 1,
-      ArrowLeft: -1,
-      ArrowDown: columns,
-      ArrowUp: -columns,
-      Home: -at,
-      End: iterations.length - 1 - at,
-    };
-    const step = steps[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    focusing.current = true;
-    setCurrent(Math.max(0, Math.min(iterations.length - 1, at + step)));
-  };
+  const { at, setCurrent, move } = useRovingFocus(scroller, iterations.length, columns, view);
   const rowsInView = Array.from({ length: view.to - view.from }, (_, row) => view.from + row);
   return (
     <div className="scroller iterations" ref={setScroller} tabIndex={-1}>
@@ -180,6 +152,45 @@ const Cell = ({ iteration: { key, status }, index, isCurrent, isSelected, onSele
     </button>
   </div>
 );
+
+/** One cell can be reached by the tab key; the arrow keys, Home and End move from it, also to cells that are not in view. */
+function useRovingFocus(
+  scroller: HTMLElement | null,
+  count: number,
+  columns: number,
+  view: { readonly from: number; readonly to: number },
+) {
+  const [current, setCurrent] = useState(0);
+  const focusing = useRef(false);
+  const at = Math.min(current, count - 1);
+  useEffect(() => {
+    if (!focusing.current || scroller === null) return;
+    const top = Math.floor(at / columns) * cell.height;
+    if (top < scroller.scrollTop) scroller.scrollTop = top;
+    else if (top + cell.height > scroller.scrollTop + scroller.clientHeight)
+      scroller.scrollTop = top + cell.height - scroller.clientHeight;
+    const button = scroller.querySelector<HTMLElement>(`[data-at="${at}"]`);
+    if (button === null) return;
+    button.focus({ preventScroll: true });
+    focusing.current = false;
+  }, [scroller, at, columns, view.from, view.to]);
+  const move = (event: KeyboardEvent): void => {
+    const steps: Readonly<Record<string, number>> = {
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      ArrowDown: columns,
+      ArrowUp: -columns,
+      Home: -at,
+      End: count - 1 - at,
+    };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    focusing.current = true;
+    setCurrent(Math.max(0, Math.min(count - 1, at + step)));
+  };
+  return { at, setCurrent, move };
+}
 
 /** How many cells fit a row. */
 function useColumns(scroller: HTMLElement | null): number {

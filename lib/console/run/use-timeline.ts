@@ -22,7 +22,7 @@ export function useTimeline(run: Run, reader: RunEvents, version: number): RunTi
     isLoading: true,
   });
   const [attempt, setAttempt] = useState(0);
-  const timeline = useRef(new Timeline<string>());
+  const timeline = useRef(new Timeline<string>(Date.parse));
   const cursor = useRef(0);
   const consumed = useRef(0);
   const { runId, isExternal } = run;

@@ -76,15 +76,16 @@ const waits: ReadonlyMap<string, WaitKind> = new Map([
 ]);
 
 const text = (value: JsonValue | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
-const timeOf = (value: JsonValue | undefined): number | undefined => {
-  const ms = Date.parse(text(value) ?? '');
-  return Number.isNaN(ms) ? undefined : ms;
-};
-
 type Change = Partial<Omit<AttemptRow, 'nodeId' | 'iteration' | 'attempt' | 'eventId'>>;
 
 export class Timeline<Other extends string = never> {
   readonly #rows = new Map<string, AttemptRow<Other>>();
+  readonly #parseTime: (text: string) => number;
+
+  /** @param parseTime ms since the epoch, of an ISO time; NaN for another text */
+  constructor(parseTime: (text: string) => number) {
+    this.#parseTime = parseTime;
+  }
 
   /** Rows that a server sent. A later row of the same attempt replaces it. */
   put(rows: readonly AttemptRow<Other>[]): void {
@@ -97,11 +98,11 @@ export class Timeline<Other extends string = never> {
     // Workflow tasks are not steps of the author.
     if (nodeId === undefined || nodeId.startsWith('.')) return;
     const attempt = typeof payload['attempt'] === 'number' ? payload['attempt'] : 1;
-    const at = Date.parse(timestamp);
+    const at = this.#parseTime(timestamp);
     const ref = defined({ nodeId, iteration: text(payload['iteration']) });
     const put = (number: number, change: Change): void => this.#put({ ...ref, attempt: number }, eventId, change);
-    const startedAt = timeOf(payload['startedAt']);
-    const endedAt = timeOf(payload['endedAt']) ?? at;
+    const startedAt = this.#timeOf(payload['startedAt']);
+    const endedAt = this.#timeOf(payload['endedAt']) ?? at;
     const [end, wait] = [ends.get(type), waits.get(type)];
     if (type === names.queued) put(attempt, { queued: at, status: 'queued' });
     else if (type === names.started) put(attempt, { started: startedAt ?? at, status: 'running' });
@@ -117,6 +118,11 @@ export class Timeline<Other extends string = never> {
   /** In the order of the first event of each attempt. */
   rows(): readonly AttemptRow<Other>[] {
     return [...this.#rows.values()];
+  }
+
+  #timeOf(value: JsonValue | undefined): number | undefined {
+    const ms = this.#parseTime(text(value) ?? '');
+    return Number.isNaN(ms) ? undefined : ms;
   }
 
   #addIteration(

@@ -17,21 +17,26 @@ export type TimelineResult =
     }
   | { readonly kind: 'not_found' };
 
+export interface TimelineRequest {
+  /** only rows that a later event changed */
+  readonly after: number;
+  readonly limit: number;
+  /** ms since the epoch, of an ISO time */
+  readonly parseTime: (text: string) => number;
+}
+
 /** Above the events of most runs: the fewer reads, the less of the log is searched for where to begin. */
 const eventsPerRead = 10_000;
 
-/**
- * Each request reads the whole log, because an attempt has several events.
- * @param after only rows that a later event changed
- */
+/** Each request reads the whole log, because an attempt has several events. */
 export async function getTimeline(
   deps: RunReadDeps & Pick<Deps, 'clock'>,
   run: RunAddress,
-  { after, limit }: { readonly after: number; readonly limit: number },
+  { after, limit, parseTime }: TimelineRequest,
 ): Promise<TimelineResult> {
   const head = await deps.log.head(run);
   if (head === undefined) return { kind: 'not_found' };
-  const timeline = new Timeline();
+  const timeline = new Timeline(parseTime);
   let last = 0;
   for (let hasMore = true; hasMore;) {
     const page = await listEvents(deps, run, { after: last, limit: eventsPerRead });

@@ -15,7 +15,7 @@ const finishedLoop = async () => {
 
 test('has each attempt and each iteration, with its times and end', async () => {
   const { env, run } = await finishedLoop();
-  const found = await getTimeline(env.deps, run, { after: 0, limit: 1_000 });
+  const found = await getTimeline(env.deps, run, { after: 0, limit: 1_000, parseTime: Date.parse });
   if (found.kind !== 'found') throw new Error(found.kind);
   const { state } = await env.fold(run);
   expect([found.hasMore, found.last]).toEqual([false, state.nextEventId - 1]);
@@ -32,13 +32,13 @@ test('has each attempt and each iteration, with its times and end', async () => 
 
 test('pages by any size have the same rows, each once, and end at the end of the log', async () => {
   const { env, run } = await finishedLoop();
-  const whole = await getTimeline(env.deps, run, { after: 0, limit: 1_000 });
+  const whole = await getTimeline(env.deps, run, { after: 0, limit: 1_000, parseTime: Date.parse });
   if (whole.kind !== 'found') throw new Error(whole.kind);
   for (const limit of [1, 2, 7]) {
     const rows: AttemptRow[] = [];
     let after = 0;
     for (let hasMore = true; hasMore;) {
-      const page = await getTimeline(env.deps, run, { after, limit });
+      const page = await getTimeline(env.deps, run, { after, limit, parseTime: Date.parse });
       if (page.kind !== 'found') throw new Error(page.kind);
       rows.push(...page.rows);
       ({ hasMore } = page);
