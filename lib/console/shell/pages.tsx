@@ -20,6 +20,9 @@ const SchedulePage = lazy(() =>
 const EditorPage = lazy(() => import('../editor/editor-page.tsx').then(({ EditorPage: component }) => ({ default: component })));
 const KeysPage = lazy(() => import('../access/keys-page.tsx').then(({ KeysPage: component }) => ({ default: component })));
 const AuditPage = lazy(() => import('../access/audit-page.tsx').then(({ AuditPage: component }) => ({ default: component })));
+const SettingsPage = lazy(() =>
+  import('../access/settings-page.tsx').then(({ SettingsPage: component }) => ({ default: component })),
+);
 
 interface Page {
   /** segments of the address below the console; `*` is a name or an id */
@@ -44,6 +47,7 @@ export const pages: readonly Page[] = [
   { path: 'schedules/*', title: 'Schedule', open: (id) => <SchedulePage key={id} scheduleId={id} /> },
   { path: 'keys', title: 'Keys', link: 'menu', open: () => <KeysPage /> },
   { path: 'audit', title: 'Audit trail', link: 'menu', open: () => <AuditPage /> },
+  { path: 'settings', title: 'Settings', link: 'menu', open: () => <SettingsPage /> },
 ];
 
 /** The page of an address, and what `*` stands for in it. */
