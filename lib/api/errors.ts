@@ -258,6 +258,7 @@ export const errorCatalogue = {
     status: 409,
     category: 'caller',
     message: 'No active deployment. Activate a deployment before triggering runs.',
+    recovery: 'Deploy the app with stepwell deploy, or activate a deployment: POST /v1/deployments/{deploymentId}/activate.',
   },
   invalid_deployment_id: {
     status: 400,

@@ -5,6 +5,7 @@ import { exactly } from '../codec/exact.ts';
 import * as schema from '../codec/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import type { BegunDelivery, Deliveries, LostDelivery } from '../engine/log/deliveries.ts';
+import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import {
   type Item,
   anyString,
@@ -17,9 +18,11 @@ import {
   named,
   keyPart,
   itemSchema,
+  number,
   partSchema,
 } from './item-schema.ts';
 import { commitNumberIn, nodeIn } from './run-keys.ts';
+import { type Expression, ifNotExists } from './table.ts';
 
 /** Attribute names are short, because every write is billed by size. */
 const commitNonce = named('n', stringOf(schema.nonce));
@@ -66,14 +69,27 @@ const deliveries = exactly<Deliveries>()(
   }),
 );
 
+/** They identify a stored heartbeat of a node: each write changes one of them. */
+const heartbeatIdentity = { '#at': 'a', '#resends': 'r' } as const;
+
 export const heartbeatItem = itemSchema('a heartbeat', {
   node: keyPart('sk', z.string().transform(nodeIn).pipe(schema.nodeKey)),
-  at: named('a', anyInstant),
-  resends: named('r', anyNumber),
+  at: named(heartbeatIdentity['#at'], anyInstant),
+  resends: named(heartbeatIdentity['#resends'], anyNumber),
   deliveries: named('d', optional(jsonOf(deliveries))),
   attempt: named('t', optional(numberOf(schema.attempt))),
   startedAt: named('b', optional(anyInstant)),
 });
+
+/** The stored heartbeat of the node is the one that was read; undefined: there is none. */
+export const ifHeartbeatIs = (read: Heartbeat | undefined): Expression =>
+  read === undefined
+    ? ifNotExists
+    : {
+        expression: '#at = :at AND #resends = :resends',
+        names: heartbeatIdentity,
+        values: { ':at': number(read.at), ':resends': number(read.resends) },
+      };
 
 export const snapshotItem = itemSchema('a snapshot', {
   asOf: numberOf(schema.commitNo),

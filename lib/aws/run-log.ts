@@ -19,7 +19,7 @@ import { deleteRunItems, extendHeadItem, extendRunItems, saveRetentionProgress }
 import { projectionPart, projectionUpdate } from './head-item.ts';
 import { number, text } from './item-schema.ts';
 import { type RunHeads, StoredHeads } from './run-heads.ts';
-import { nonceIn, commitItem, attachmentItem, heartbeatItem, snapshotItem } from './run-items.ts';
+import { nonceIn, commitItem, attachmentItem, heartbeatItem, ifHeartbeatIs, snapshotItem } from './run-items.ts';
 import {
   attachmentKey,
   heartbeatKey,
@@ -133,6 +133,16 @@ export class DynamoRunLog implements RunLog {
 
   async heartbeat(run: RunAddress, heartbeat: Heartbeat, expiresAt: Instant): Promise<void> {
     await this.#table.put(heartbeatKey(run, await this.#sideOf(run), heartbeat.node), heartbeatItem.encode(heartbeat, expiresAt));
+  }
+
+  async replaceHeartbeat(
+    run: RunAddress,
+    read: Heartbeat | undefined,
+    heartbeat: Heartbeat,
+    expiresAt: Instant,
+  ): Promise<boolean> {
+    const key = heartbeatKey(run, await this.#sideOf(run), heartbeat.node);
+    return this.#table.replace(key, heartbeatItem.encode(heartbeat, expiresAt), ifHeartbeatIs(read));
   }
 
   async heartbeats(run: RunAddress): Promise<readonly Heartbeat[]> {

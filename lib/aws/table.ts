@@ -101,11 +101,11 @@ export class Table {
     throw new Unavailable(`table ${this.name}`);
   }
 
-  /** Writes the item if the condition holds; otherwise nothing happens. */
-  async replace(key: Key, attributes: Item, condition: Expression): Promise<void> {
+  /** Writes the item if the condition holds; otherwise nothing happens. @returns whether it was written */
+  async replace(key: Key, attributes: Item, condition: Expression): Promise<boolean> {
     const Item = { ...keyOf(key), ...attributes };
     const command = new PutItemCommand({ TableName: this.name, Item, ...conditional(condition) });
-    await this.#catchConditionFailure(() => this.#client.send(command));
+    return !('refused' in (await this.#catchConditionFailure(() => this.#client.send(command))));
   }
 
   /** Updates the item. Returns the new values of the updated attributes; undefined if the condition fails. */

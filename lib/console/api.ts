@@ -7,6 +7,8 @@ import { defined } from '../base/defined.ts';
 
 export type { Run, RunEvent, RunSummary };
 export type RunNode = Run['nodes'][number];
+export type RunNodeDetail = ResponseBody<'getRunNode'>;
+export type TimelinePage = ResponseBody<'getRunTimeline'>;
 export type WorkflowDetail = ResponseBody<'getWorkflow'>;
 export type RunPage = ResponseBody<'listRuns'>;
 export type EventPage = ResponseBody<'listRunEvents'>;
@@ -22,6 +24,16 @@ export type ScheduleSummary = SchedulePage['data'][number];
 export type Schedule = ResponseBody<'getSchedule'>;
 export type NewSchedule = RequestBody<'createSchedule'>;
 export type ScheduleChange = RequestBody<'updateSchedule'>;
+export type DeploymentPage = ResponseBody<'listDeployments'>;
+export type DeploymentSummary = DeploymentPage['data'][number];
+export type LensPage = ResponseBody<'listLenses'>;
+export type LensSummary = LensPage['data'][number];
+export type Lens = ResponseBody<'getLens'>;
+export type QueryPage = ResponseBody<'listQueries'>;
+export type QuerySummary = QueryPage['data'][number];
+export type StoredQuery = ResponseBody<'getQuery'>;
+export type TestBody = RequestBody<'testWorkflow'>;
+export type Sent = ResponseBody<'sendSignal'>;
 export type SignalBody = RequestBody<'sendSignal'>;
 export type CreateKeyBody = RequestBody<'createKey'>;
 export type KeyScope = CreateKeyBody['scopes'][number];
@@ -180,6 +192,10 @@ export const api = {
   /** the graph that a run executes; a run of code has none */
   runDefinition: (runId: string, signal: AbortSignal): Promise<ResponseBody<'getRunDefinition'>> =>
     ask(`runs/${segment(runId)}/definition`, { signal }),
+  runNode: (runId: string, nodeId: string, query: Query, signal: AbortSignal): Promise<RunNodeDetail> =>
+    ask(`runs/${segment(runId)}/nodes/${segment(nodeId)}`, { query, signal }),
+  timeline: (runId: string, query: Query, signal: AbortSignal): Promise<TimelinePage> =>
+    ask(`runs/${segment(runId)}/timeline`, { query, signal }),
   events: (runId: string, query: Query, signal: AbortSignal): Promise<EventPage> =>
     ask(`runs/${segment(runId)}/events`, { query, signal }),
   workflows: (query: Query, signal: AbortSignal): Promise<WorkflowPage> => ask('workflows', { query, signal }),
@@ -197,6 +213,7 @@ export const api = {
   saveDraft: (name: string, body: RequestBody<'saveDraft'>): Promise<Draft> =>
     ask(`workflows/${segment(name)}/draft`, { method: 'POST', body }),
   deleteDraft: (name: string): Promise<unknown> => ask(`workflows/${segment(name)}/draft`, { method: 'DELETE' }),
+  /** @param body an unfinished definition is not typed */
   test: (body: unknown): Promise<{ readonly runId: string }> => ask('workflows/test', { method: 'POST', body }),
   stopTest: (runId: string): Promise<unknown> => ask(`runs/${segment(runId)}/stop`, { method: 'POST' }),
   startRun: (body: StartBody, idempotencyKey: string): Promise<{ readonly runId: string }> =>
@@ -207,7 +224,7 @@ export const api = {
     ask(`runs/${segment(runId)}/rerun`, { method: 'POST', body, idempotencyKey }),
   wake: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
     ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds } }),
-  sendSignal: (body: SignalBody): Promise<unknown> => ask('signals', { method: 'POST', body }),
+  sendSignal: (body: SignalBody): Promise<Sent> => ask('signals', { method: 'POST', body }),
   schedules: (query: Query, signal: AbortSignal): Promise<SchedulePage> => ask('schedules', { query, signal }),
   schedule: (id: string, signal: AbortSignal): Promise<Schedule> => ask(`schedules/${segment(id)}`, { signal }),
   createSchedule: (body: NewSchedule): Promise<Schedule> => ask('schedules', { method: 'POST', body }),
@@ -216,4 +233,22 @@ export const api = {
   pauseSchedule: (id: string): Promise<Schedule> => ask(`schedules/${segment(id)}/pause`, { method: 'POST' }),
   resumeSchedule: (id: string): Promise<Schedule> => ask(`schedules/${segment(id)}/resume`, { method: 'POST' }),
   deleteSchedule: (id: string): Promise<unknown> => ask(`schedules/${segment(id)}`, { method: 'DELETE' }),
+  deployments: (query: Query, signal: AbortSignal): Promise<DeploymentPage> => ask('deployments', { query, signal }),
+  apps: (signal: AbortSignal): Promise<ResponseBody<'listApps'>> => ask('apps', { signal }),
+  /** @param allowRemoval also removes workflows that open runs or schedules use */
+  activate: (deploymentId: string, allowRemoval: boolean): Promise<unknown> =>
+    ask(`deployments/${segment(deploymentId)}/activate`, { method: 'POST', body: { allowRemoval } }),
+  rollBack: (deploymentId: string, allowRemoval: boolean): Promise<unknown> =>
+    ask('deployments/rollback', { method: 'POST', body: { deploymentId, allowRemoval } }),
+  deactivate: (deploymentId: string, allowRemoval: boolean): Promise<unknown> =>
+    ask(`deployments/${segment(deploymentId)}/deactivate`, { method: 'POST', body: { allowRemoval } }),
+  removeDeployment: (deploymentId: string): Promise<unknown> => ask(`deployments/${segment(deploymentId)}`, { method: 'DELETE' }),
+  lenses: (query: Query, signal: AbortSignal): Promise<LensPage> => ask('lenses', { query, signal }),
+  /** @param version undefined: the latest one */
+  lens: (name: string, version: number | undefined, signal: AbortSignal): Promise<Lens> =>
+    ask(`lenses/${segment(name)}`, { query: { version }, signal }),
+  queries: (query: Query, signal: AbortSignal): Promise<QueryPage> => ask('queries', { query, signal }),
+  /** @param version undefined: the latest one */
+  query: (name: string, version: number | undefined, signal: AbortSignal): Promise<StoredQuery> =>
+    ask(`queries/${segment(name)}`, { query: { version }, signal }),
 };

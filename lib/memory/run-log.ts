@@ -102,6 +102,18 @@ export class MemoryRunLog implements RunLog {
     expiries.set(itemNames.heartbeat(heartbeat.node), expiresAt);
   }
 
+  async replaceHeartbeat(
+    run: RunAddress,
+    read: Heartbeat | undefined,
+    heartbeat: Heartbeat,
+    expiresAt: Instant,
+  ): Promise<boolean> {
+    const stored = this.#runs.record(run).heartbeats.get(heartbeat.node);
+    if (stored?.at !== read?.at || stored?.resends !== read?.resends) return false;
+    await this.heartbeat(run, heartbeat, expiresAt);
+    return true;
+  }
+
   async heartbeats(run: RunAddress): Promise<readonly Heartbeat[]> {
     return [...this.#runs.record(run).heartbeats.values()];
   }

@@ -68,6 +68,12 @@ export interface RunLog {
   attached(run: RunAddress, name: string): Promise<JsonValue | undefined>;
 
   heartbeat(run: RunAddress, heartbeat: Heartbeat, expiresAt: Instant): Promise<void>;
+  /**
+   * Writes the heartbeat if the stored one of its node is still the one that was read; undefined: there was none.
+   * @returns whether this call wrote it. After a lost answer that a client library repeats, it is false although the first request
+   * wrote it: the caller then yields to its own record, and recovery sends the job again.
+   */
+  replaceHeartbeat(run: RunAddress, read: Heartbeat | undefined, heartbeat: Heartbeat, expiresAt: Instant): Promise<boolean>;
   heartbeats(run: RunAddress): Promise<readonly Heartbeat[]>;
 
   saveSnapshot(run: RunAddress, snapshot: Snapshot, expiresAt: Instant): Promise<void>;

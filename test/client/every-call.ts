@@ -53,6 +53,8 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   listRuns: (client) => client.listRuns(),
   getRun: (client) => client.getRun(runId),
   getRunDefinition: (client) => client.getRunDefinition(runId),
+  getRunNode: (client) => client.getRunNode(runId, 'start'),
+  getRunTimeline: (client) => client.getRunTimeline(runId),
   listRunEvents: (client) => client.listRunEvents(runId),
   createTicket: (client) => client.createTicket(runId),
   listRunTags: (client) => client.listRunTags(runId),
@@ -125,6 +127,7 @@ export const sampleOf = (schema: z.core.$ZodType): unknown => {
   if (schema instanceof z.ZodExactOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly)
     return sampleOf(schema.def.innerType);
   if (schema instanceof z.ZodArray) return [sampleOf(schema.def.element)];
+  if (schema instanceof z.ZodTuple) return schema.def.items.map(sampleOf);
   if (schema instanceof z.ZodRecord) return { some: sampleOf(schema.def.valueType) };
   if (schema instanceof z.ZodEnum) return schema.options[0];
   if (schema instanceof z.ZodLiteral) return schema.def.values[0];

@@ -371,6 +371,22 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(heartbeats).toEqual(expect.arrayContaining([other, later]));
       });
 
+      test('a heartbeat replaces only the one that was read', async () => {
+        const run = freshRun();
+        const one = { node: nodeKey(bundleNode), at: noon, resends: 0 };
+        const later = { ...one, at: after(noon, minutes(1)) };
+        const resent = { ...later, resends: 1 };
+        expect(await log.replaceHeartbeat(run, one, later, expiresAt)).toBe(false);
+        expect(await log.heartbeats(run)).toEqual([]);
+        expect(await log.replaceHeartbeat(run, undefined, one, expiresAt)).toBe(true);
+        expect(await log.replaceHeartbeat(run, undefined, later, expiresAt)).toBe(false);
+        expect(await log.heartbeats(run)).toEqual([one]);
+        expect(await log.replaceHeartbeat(run, one, later, expiresAt)).toBe(true);
+        expect(await log.replaceHeartbeat(run, later, resent, expiresAt)).toBe(true);
+        expect(await log.replaceHeartbeat(run, later, one, expiresAt)).toBe(false);
+        expect(await log.heartbeats(run)).toEqual([resent]);
+      });
+
       test('a heartbeat has the deliveries of its attempt', async () => {
         const run = freshRun();
         const later = after(noon, minutes(2));

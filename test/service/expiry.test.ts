@@ -30,6 +30,8 @@ function createRecordingEnv(answer?: Parameters<typeof createTestEnv>[0] extends
       prepare: (run, commit, of) => note(of.expiresAt, deps.log.prepare(run, commit, of)),
       attach: (run, name, value, of) => note(of.expiresAt, deps.log.attach(run, name, value, of)),
       heartbeat: (run, heartbeat, expiresAt) => note(expiresAt, deps.log.heartbeat(run, heartbeat, expiresAt)),
+      replaceHeartbeat: (run, read, heartbeat, expiresAt) =>
+        note(expiresAt, deps.log.replaceHeartbeat(run, read, heartbeat, expiresAt)),
       saveSnapshot: (run, snapshot, expiresAt) => note(expiresAt, deps.log.saveSnapshot(run, snapshot, expiresAt)),
     }),
     blobs: overrideMethods(deps.blobs, {

@@ -80,7 +80,10 @@ export interface TestEnv {
   /** starts the workflow and returns the run's address */
   begin(name: string): Promise<RunAddress>;
   /** delivers one message to a worker: a new one, or the given warm one */
-  take(job: Job, options?: { isRedelivered?: boolean; drainSignal?: AbortSignal; worker?: JobHandler }): Promise<void>;
+  take(
+    job: Job,
+    options?: { isRedelivered?: boolean; isDelayed?: boolean; drainSignal?: AbortSignal; worker?: JobHandler },
+  ): Promise<void>;
   collect(results: readonly RunResults[], worker?: Worker): Promise<void>;
   /** processes messages until none remains, and advances the clock to the next delayed one */
   settle(): Promise<void>;
@@ -159,8 +162,8 @@ export function createTestEnv(
       if (answer.kind !== 'started') throw new Error(answer.kind);
       return { ...scope, runId: answer.runId };
     },
-    take: async (job, { isRedelivered = false, drainSignal, worker: taker = newWorker() } = {}) => {
-      if (job.kind === 'node') await runNode(taker, job, { isRedelivered, mustEndAt: mustEndAt() });
+    take: async (job, { isRedelivered = false, isDelayed = false, drainSignal, worker: taker = newWorker() } = {}) => {
+      if (job.kind === 'node') await runNode(taker, job, { isRedelivered, isDelayed, mustEndAt: mustEndAt() });
       else if (job.kind === 'wake') await wakeNode(taker, job, { isRedelivered, mustEndAt: mustEndAt() });
       else if (job.kind === 'recheck') await recheckRun(taker, job);
       else if (job.kind === 'child') await reconcileChild(taker, job);

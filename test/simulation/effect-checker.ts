@@ -25,10 +25,18 @@ export class EffectChecker {
   readonly #given = new WeakSet<Job>();
   /** by run: redeliveries, and messages that were sent again */
   readonly #givenAgain = new Map<string, number>();
+  readonly #isOnlyMessages: boolean;
+  /** attempts of nodes whose workers have their results */
+  readonly #ended = new Set<string>();
   executions = 0;
   /** executions of an attempt beyond its first */
   repeated = 0;
   rolledBack = 0;
+
+  /** @param isOnlyMessages messages are late, reordered or delivered twice, and nothing else goes wrong */
+  constructor(isOnlyMessages: boolean) {
+    this.#isOnlyMessages = isOnlyMessages;
+  }
 
   committed({ runId }: RunAddress, { events }: Commit, now: number): void {
     for (const event of events) {
@@ -77,9 +85,17 @@ export class EffectChecker {
     const attempt = this.#attempts.get(name) ?? { runId, begun: 0, by: new Set<Process>() };
     this.#attempts.set(name, attempt);
     runInvariant(12, !attempt.by.has(by), `${name} was executed twice by one process`);
+    // The message with the result of an ended attempt may be so late that its job is sent again.
+    const isExplained = attempt.begun === 0 || !this.#isOnlyMessages || this.#ended.has(name);
+    runInvariant(12, isExplained, `${name} was executed twice at once although no worker crashed`);
     if (attempt.begun > 0) this.repeated += 1;
     attempt.begun += 1;
     attempt.by.add(by);
+  }
+
+  /** A worker has the result of the attempt. */
+  ends(token: string, attempt: number): void {
+    this.#ended.add(`${token}#${attempt}`);
   }
 
   /** The body of a step of code has begun. */

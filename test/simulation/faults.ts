@@ -66,6 +66,12 @@ const harmless: ReadonlySet<string> = new Set<FaultKind>(['cancelled']);
 
 export const isHarmless = (kind: string): boolean => harmless.has(kind);
 
+/** Faults of queues between a send and its delivery: no process and no store is affected. */
+const ofMessages: ReadonlySet<string> = new Set<FaultKind>(['duplicate', 'late', 'reordered']);
+
+export const hasOnlyMessageFaults = (rates: FaultRates): boolean =>
+  Object.entries(rates).every(([kind, rate]) => rate === 0 || isHarmless(kind) || ofMessages.has(kind));
+
 export const noFaults: FaultRates = {
   crashBefore: 0,
   crashAfter: 0,

@@ -107,7 +107,9 @@ export class Queue<Body> {
 
   /** All messages in flight become visible at once, as when the whole installation restarts on one machine. */
   restart(): void {
-    for (const release of this.#inFlight) release();
+    // A copy, because a batch that is delivered again is in flight too.
+    const inFlight = Array.from(this.#inFlight);
+    for (const release of inFlight) release();
   }
 
   /** While the queue is held, it delivers no message. */

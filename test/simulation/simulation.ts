@@ -17,7 +17,7 @@ import { sweepEachMinute } from './sweep-each-minute.ts';
 import { DeadlineChecker } from './deadline-checker.ts';
 import { ExpiryChecker } from './expiry-checker.ts';
 import { EffectChecker } from './effect-checker.ts';
-import { type CrashPoint, type FaultKind, type FaultRates, Faults, isHarmless } from './faults.ts';
+import { type CrashPoint, type FaultKind, type FaultRates, Faults, hasOnlyMessageFaults, isHarmless } from './faults.ts';
 import { FailedItemsChecker } from './failed-items-checker.ts';
 import { FoldChecker } from './fold-checker.ts';
 import { Functions, type FunctionOverrides } from './functions.ts';
@@ -202,7 +202,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const signals = new SignalChecker(isCalm);
   const places = new SlotChecker(limits.maxConcurrentRuns);
   const budgets = new BudgetChecker(limits.budget);
-  const effects = new EffectChecker();
+  const effects = new EffectChecker(poison === 0 && !isCrashStorm && hasOnlyMessageFaults(rates));
   const outcomes = new OutcomeChecker(options.cancelsCalled);
   const folds = new FoldChecker();
   const failedItems = new FailedItemsChecker();
@@ -298,6 +298,11 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       heartbeat: async (run, beat, expiresAt) => {
         await world.deps.log.heartbeat(run, beat, expiresAt);
         words.signed(run, beat, time.now);
+      },
+      replaceHeartbeat: async (run, read, beat, expiresAt) => {
+        const isStored = await world.deps.log.replaceHeartbeat(run, read, beat, expiresAt);
+        if (isStored) words.signed(run, beat, time.now);
+        return isStored;
       },
       saveSnapshot: async (run, ...snapshot) => {
         await world.deps.log.saveSnapshot(run, ...snapshot);

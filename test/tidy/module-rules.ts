@@ -70,9 +70,9 @@ const moduleRules = {
     node: ['crypto'],
   },
   // The pages of the console, in the browser. The types of the API come from the client; no schema of it is bundled. The editor
-  // bundles the shapes of node types, which check a definition and make its forms.
+  // bundles the shapes of node types, which check a definition and make its forms. The page of a lens bundles its renderer.
   console: {
-    modules: ['client', 'engine', 'nodes'],
+    modules: ['client', 'engine', 'lens', 'nodes'],
     packages: ['@codemirror/*', '@lezer/highlight', '@tanstack/react-query', '@xyflow/react', 'react', 'react-dom', 'zod'],
     node: [],
   },

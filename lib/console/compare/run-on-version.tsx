@@ -10,7 +10,7 @@ interface RunOnVersionProps {
 }
 
 /** What a rerun of B changes so that only the input differs from A; undefined if nothing would change or B cannot run again. */
-export function versionChange(a: Run, b: Run): { readonly version: number } | { readonly deploymentId: string } | undefined {
+function versionChange(a: Run, b: Run): { readonly version: number } | { readonly deploymentId: string } | undefined {
   if (a.workflowName !== b.workflowName) return undefined;
   if ([a, b].some(({ isTest, isExternal }) => isTest === true || isExternal === true)) return undefined;
   if (a.workflowVersion !== null && b.workflowVersion !== null)

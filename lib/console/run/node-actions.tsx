@@ -22,7 +22,7 @@ export function NodeActions({ run, nodeId, node }: NodeActionsProps): ReactNode 
   const { waitingFor } = node ?? {};
   const canWake = node?.wakeAt !== undefined && node.status === 'waiting' && waitingFor === undefined;
   const canRerun = !isOpenRun(run) && node !== undefined && node.iteration === undefined && run.workflowVersion !== null;
-  if (waitingFor === undefined && !canWake && !canRerun) return null;
+  if (run.isExternal === true || (waitingFor === undefined && !canWake && !canRerun)) return null;
   return (
     <span className="actions">
       {waitingFor === undefined ? null : (

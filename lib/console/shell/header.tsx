@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { type Session, api } from '../api.ts';
 import { Link, usePath } from '../router.tsx';
 import { AreasMenu } from './areas-menu.tsx';
+import { Keyboard } from './keyboard.tsx';
 import { Logo } from './logo.tsx';
 import { pages } from './pages.tsx';
 
@@ -29,6 +30,7 @@ export function Header({ session, onSignedOut }: { readonly session: Session; re
         {menu.length === 0 ? null : <AreasMenu areas={menu} current={area} />}
       </nav>
       <span className="who">
+        <Keyboard />
         <span className="chip" title="project and environment">
           {session.projectId}/{session.environment}
         </span>

@@ -17,6 +17,16 @@ const ScheduleList = lazy(() =>
 const SchedulePage = lazy(() =>
   import('../schedules/schedule-page.tsx').then(({ SchedulePage: component }) => ({ default: component })),
 );
+const DeploymentList = lazy(() =>
+  import('../deployments/deployment-list.tsx').then(({ DeploymentList: component }) => ({ default: component })),
+);
+const SignalsPage = lazy(() =>
+  import('../signals/signals-page.tsx').then(({ SignalsPage: component }) => ({ default: component })),
+);
+const LensList = lazy(() => import('../lenses/lens-list.tsx').then(({ LensList: component }) => ({ default: component })));
+const LensPage = lazy(() => import('../lenses/lens-page.tsx').then(({ LensPage: component }) => ({ default: component })));
+const QueryList = lazy(() => import('../queries/query-list.tsx').then(({ QueryList: component }) => ({ default: component })));
+const QueryPage = lazy(() => import('../queries/query-page.tsx').then(({ QueryPage: component }) => ({ default: component })));
 const EditorPage = lazy(() => import('../editor/editor-page.tsx').then(({ EditorPage: component }) => ({ default: component })));
 const KeysPage = lazy(() => import('../access/keys-page.tsx').then(({ KeysPage: component }) => ({ default: component })));
 const AuditPage = lazy(() => import('../access/audit-page.tsx').then(({ AuditPage: component }) => ({ default: component })));
@@ -31,23 +41,31 @@ interface Page {
   readonly title: string;
   /** which part of the header leads to it; without one, another page does */
   readonly link?: 'bar' | 'menu';
+  /** `g` and this letter lead to it */
+  readonly letter?: string;
   /** @param id the segment that `*` stands for, or an empty text */
   readonly open: (id: string) => ReactNode;
 }
 
 export const pages: readonly Page[] = [
-  { path: 'runs', title: 'Runs', link: 'bar', open: () => <RunList /> },
+  { path: 'runs', title: 'Runs', link: 'bar', letter: 'r', open: () => <RunList /> },
   { path: 'runs/*', title: 'Run', open: (id) => <RunView key={id} runId={id} /> },
   { path: 'compare', title: 'Compare', open: () => <ComparePage /> },
-  { path: 'attention', title: 'Attention', link: 'bar', open: () => <Attention /> },
-  { path: 'workflows', title: 'Workflows', link: 'bar', open: () => <WorkflowList /> },
+  { path: 'attention', title: 'Attention', link: 'bar', letter: 'a', open: () => <Attention /> },
+  { path: 'workflows', title: 'Workflows', link: 'bar', letter: 'w', open: () => <WorkflowList /> },
   { path: 'workflows/*', title: 'Workflow', open: (name) => <WorkflowView key={name} name={name} /> },
   { path: 'workflows/*/edit', title: 'Editor', open: (name) => <EditorPage key={name} name={name} /> },
-  { path: 'schedules', title: 'Schedules', link: 'menu', open: () => <ScheduleList /> },
+  { path: 'schedules', title: 'Schedules', link: 'menu', letter: 's', open: () => <ScheduleList /> },
   { path: 'schedules/*', title: 'Schedule', open: (id) => <SchedulePage key={id} scheduleId={id} /> },
-  { path: 'keys', title: 'Keys', link: 'menu', open: () => <KeysPage /> },
-  { path: 'audit', title: 'Audit trail', link: 'menu', open: () => <AuditPage /> },
-  { path: 'settings', title: 'Settings', link: 'menu', open: () => <SettingsPage /> },
+  { path: 'deployments', title: 'Deployments', link: 'menu', letter: 'd', open: () => <DeploymentList /> },
+  { path: 'signals', title: 'Signals', link: 'menu', letter: 'i', open: () => <SignalsPage /> },
+  { path: 'lenses', title: 'Lenses', link: 'menu', letter: 'l', open: () => <LensList /> },
+  { path: 'lenses/*', title: 'Lens', open: (name) => <LensPage key={name} name={name} /> },
+  { path: 'queries', title: 'Queries', link: 'menu', letter: 'q', open: () => <QueryList /> },
+  { path: 'queries/*', title: 'Query', open: (name) => <QueryPage key={name} name={name} /> },
+  { path: 'keys', title: 'Keys', link: 'menu', letter: 'k', open: () => <KeysPage /> },
+  { path: 'audit', title: 'Audit trail', link: 'menu', letter: 't', open: () => <AuditPage /> },
+  { path: 'settings', title: 'Settings', link: 'menu', letter: 'e', open: () => <SettingsPage /> },
 ];
 
 /** The page of an address, and what `*` stands for in it. */

@@ -56,6 +56,21 @@ export const maxSignalCheckInterval: DurationMs = hours(6);
 /** Interval while a run waits for a concurrency slot, because the message that a slot is free may be lost. */
 export const maxSlotCheckInterval: DurationMs = minutes(10);
 
+/**
+ * An attempt that began without a record has sent a heartbeat at this time after it was due. The difference to the base heartbeat
+ * timeout covers the interval of a worker's checks and the difference between clocks.
+ */
+export const firstHeartbeatBy: DurationMs = seconds(80);
+
+/** When a worker may begin the attempt or end the wait. The heartbeat timeout counts from then. */
+export function dueAtOf(node: OpenNode): Instant {
+  if (node.status === 'waiting') return waitEndsAt(node) ?? node.dispatchedAt;
+  return node.status === 'queued' ? (node.notBefore ?? node.dispatchedAt) : node.dispatchedAt;
+}
+
+/** Whether an attempt that begins now must be recorded, because recovery may send its job again before its first heartbeat. */
+export const mustRecordBegin = (node: OpenNode, now: Instant): boolean => between(dueAtOf(node), now) >= firstHeartbeatBy;
+
 export type HeartbeatState =
   /** no heartbeat is expected before its time */
   | { readonly kind: 'sleeping'; readonly node: OpenNode; readonly wasCheckedRecently: boolean }
@@ -81,12 +96,7 @@ export function heartbeatStateOf(node: OpenNode, heartbeat: Heartbeat | undefine
   if (isAwaiting && (node.expiresAt === undefined || node.expiresAt > now))
     return { kind: 'awaiting', wait: node, wasCheckedRecently };
   if (node.status === 'waiting' && node.for === 'iterations' && node.loop.wakeAt === undefined) return { kind: 'delegated' };
-  const expectedAt =
-    node.status === 'waiting'
-      ? (waitEndsAt(node) ?? node.dispatchedAt)
-      : node.status === 'queued'
-        ? (node.notBefore ?? node.dispatchedAt)
-        : node.dispatchedAt;
+  const expectedAt = dueAtOf(node);
   if (expectedAt > now) return { kind: 'sleeping', node, wasCheckedRecently };
   const resends = current?.resends ?? 0;
   const redeliveryPause = current?.deliveries === undefined ? undefined : redeliveryPauseAfter(current.deliveries, current.at);

@@ -4,7 +4,7 @@ import type { Instant } from '../time.ts';
 import { type RunState, openNodes, isWaitingForSlot } from './fold.ts';
 import type { HeadProjection } from './head.ts';
 import type { StepKind } from '../durable/step.ts';
-import { type Heartbeat, belongsToAttempt, recordedStart } from './heartbeat-timeout.ts';
+import { type Heartbeat, belongsToAttempt, dueAtOf, recordedStart } from './heartbeat-timeout.ts';
 import { type NodeState, type OpenNode, type SignalWait, type WaitingNode, isOpen } from './node-state.ts';
 
 /** The node, if it is open and at this attempt. */
@@ -12,6 +12,15 @@ export function openNodeAt({ nodes }: Pick<RunState, 'nodes'>, ref: NodeRef, att
   const node = nodes.get(nodeKey(ref));
   return node !== undefined && isOpen(node) && node.attempt === attempt ? node : undefined;
 }
+
+/**
+ * Other workflow tasks of the run that a worker may have begun. The messages of a run's tasks share a group, unless one was sent again:
+ * then two tasks could execute the same step.
+ */
+export const dueWorkflowTasksBeside = (state: RunState, task: NodeRef, now: Instant): readonly OpenNode[] =>
+  openNodes(state).filter(
+    (node) => node.step?.kind === 'workflow_task' && nodeKey(node) !== nodeKey(task) && dueAtOf(node) <= now,
+  );
 
 /**
  * A step function starts in the workflow task that commits its dispatch, or in the task that its retry time wakes. So a dispatched step

@@ -1,27 +1,31 @@
 /**
- * Decides whether a delivery may start its attempt. A first delivery always may, and writes nothing. A later delivery records its start.
- * If an earlier delivery recorded a start but no end, its worker crashed. Repeated crashes or errors fail the attempt as lost.
+ * Decides whether a delivery may start its attempt. A first delivery on time always may, and writes nothing. Any other delivery records
+ * its start: one that is late, because recovery may have sent the job again, and one from the delay queue, which may deliver a message
+ * twice at once. Of deliveries that decide at the same time, the record of one is stored, and the others yield. If an earlier delivery recorded a start but no end, its worker crashed. Repeated crashes or errors fail the attempt as lost.
  */
-import type { NodeRef } from '../../engine/ids.ts';
+import { type NodeRef, nodeKey } from '../../engine/ids.ts';
 import { type Deliveries, beginDelivery, noDeliveries } from '../../engine/log/deliveries.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
-import { isFromWorker, heartbeatStateOf } from '../../engine/log/heartbeat-timeout.ts';
+import { type Heartbeat, heartbeatStateOf, isFromWorker, mustRecordBegin } from '../../engine/log/heartbeat-timeout.ts';
+import type { Instant } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Decider } from '../decider.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import {
   countEndedNodes,
+  heartbeatOf,
   lostAttemptFailure,
   writeHeartbeat,
   recordCrash,
   recordAttemptError,
   readHeartbeat,
+  storedHeartbeatOf,
 } from '../run-log/attempt-heartbeats.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
 
 export type Admission =
-  /** `deliveries` are the records that the attempt's heartbeats repeat; absent for a first delivery */
+  /** `deliveries` are the records that the attempt's heartbeats repeat; absent for a first delivery on time */
   | { readonly kind: 'begins'; readonly deliveries?: Deliveries }
   /** by its heartbeats, another worker runs the attempt, or a newer message for it is in the queue */
   | { readonly kind: 'held_by_another' }
@@ -32,31 +36,62 @@ interface DeliveryFacts {
   /** number of resends of the job; 0 for the first send */
   readonly resend: number;
   readonly isRedelivered: boolean;
+  /** it came from the delay queue, which may deliver the message a second time at once */
+  readonly isDelayed?: boolean;
   /** two deliveries may run at once, because the log accepts the result of only one */
-  readonly mayOverlap?: true;
+  readonly mayOverlap?: boolean;
   /** its message group is shared by its project, so a resent message may wait behind this one */
   readonly usesProjectGroup?: boolean;
+  /** other attempts of the run that must not run at the same time, and whose workers may begin now */
+  readonly rivals?: readonly OpenNode[];
 }
 
 /** @param fold fresh */
-export async function admitAttempt(
+export async function admitAttempt(decider: Decider, fold: RunFold, open: OpenNode, delivery: DeliveryFacts): Promise<Admission> {
+  if (mayBeginUnrecorded(open, delivery, decider.deps.clock.now())) return { kind: 'begins' };
+  for (let round = 0; round < maxRounds; round += 1) {
+    const admission = await tryToAdmit(decider, fold, open, delivery);
+    if (admission !== 'overtaken') return admission;
+  }
+  return { kind: 'held_by_another' };
+}
+
+/** Each round that another worker overtakes reads a new heartbeat. */
+const maxRounds = 3;
+
+/** No other message can begin the attempt now: this one is new and on time, and from a queue with message groups. */
+const mayBeginUnrecorded = (
+  open: OpenNode,
+  { resend, isRedelivered, isDelayed = false, rivals = [] }: DeliveryFacts,
+  now: Instant,
+): boolean => {
+  if (isRedelivered || resend > 0) return false;
+  // A wake-up only decides, and the log accepts one decision.
+  return open.status === 'waiting' || (!isDelayed && rivals.length === 0 && !mustRecordBegin(open, now));
+};
+
+async function tryToAdmit(
   decider: Decider,
   fold: RunFold,
   open: OpenNode,
-  { resend, isRedelivered, mayOverlap, usesProjectGroup = false }: DeliveryFacts,
-): Promise<Admission> {
-  if (!isRedelivered && resend === 0) return { kind: 'begins' };
+  { resend, isRedelivered, isDelayed = false, mayOverlap = false, usesProjectGroup = false, rivals = [] }: DeliveryFacts,
+): Promise<Admission | 'overtaken'> {
   const { deps } = decider;
-  const heartbeat = await readHeartbeat(deps, fold, open);
+  const { address, expiresAt } = fold.head;
+  const heartbeats = await deps.log.heartbeats(address);
+  const heartbeat = heartbeatOf(open, heartbeats);
   const now = deps.clock.now();
+  if (rivals.some((rival) => isHeldByWorker(rival, heartbeatOf(rival, heartbeats), now))) return { kind: 'held_by_another' };
   const hasRecentHeartbeat = heartbeat !== undefined && heartbeatStateOf(open, heartbeat, now).kind === 'within_timeout';
   // In a shared group a delivery must not yield to a newer message, which waits behind it: then neither would ever start.
   const isOwnMessage =
     heartbeat !== undefined &&
     !isFromWorker(heartbeat) &&
+    // Another copy of a first, delayed message wrote the record. Its worker may have released the attempt: the collector has the result.
+    (!isDelayed || isRedelivered || resend > 0) &&
     (usesProjectGroup || heartbeat.resends <= resend) &&
     heartbeat.deliveries?.lost.at(-1)?.noticedAt !== heartbeat.at;
-  if (hasRecentHeartbeat && !isOwnMessage && (mayOverlap !== true || heartbeat.deliveries !== undefined))
+  if (hasRecentHeartbeat && !isOwnMessage && (!mayOverlap || heartbeat.deliveries !== undefined))
     return { kind: 'held_by_another' };
   const known = heartbeat?.deliveries ?? noDeliveries;
   const isUnrecorded = isRedelivered && known.isReleased !== true;
@@ -69,9 +104,15 @@ export async function admitAttempt(
   }
   const resends = Math.max(resend, heartbeat?.resends ?? 0);
   const begun = beginDelivery(deliveries, now, countEndedNodes(decider, fold), resends);
-  await writeHeartbeat(deps, fold, open, { at: now, resends, deliveries: begun });
-  return { kind: 'begins', deliveries: begun };
+  const record = { node: nodeKey(open), attempt: open.attempt, at: now, resends, deliveries: begun };
+  // Another worker that read the same heartbeat may have begun meanwhile, or recovery may have sent the job again.
+  const isStored = await deps.log.replaceHeartbeat(address, storedHeartbeatOf(open, heartbeats), record, expiresAt);
+  return isStored ? { kind: 'begins', deliveries: begun } : 'overtaken';
 }
+
+/** By its heartbeat, a worker runs the attempt. */
+const isHeldByWorker = (open: OpenNode, heartbeat: Heartbeat | undefined, now: Instant): boolean =>
+  heartbeat !== undefined && isFromWorker(heartbeat) && heartbeatStateOf(open, heartbeat, now).kind === 'within_timeout';
 
 /** Calls `act`, and records an error that it throws. */
 export async function recordingAttemptErrors<Result>(
@@ -99,8 +140,7 @@ export async function recordDeadLetter(decider: Decider, fold: RunFold, open: Op
   const heartbeat = await readHeartbeat(deps, fold, open);
   const now = deps.clock.now();
   // A worker with a recent heartbeat runs the attempt from another message.
-  if (heartbeat !== undefined && isFromWorker(heartbeat) && heartbeatStateOf(open, heartbeat, now).kind === 'within_timeout')
-    return;
+  if (isHeldByWorker(open, heartbeat, now)) return;
   const known = heartbeat?.deliveries ?? noDeliveries;
   // Earlier crashes are already recorded.
   if (known.begun === undefined) return;

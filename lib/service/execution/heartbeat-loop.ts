@@ -5,8 +5,9 @@
 import type { NodeRef } from '../../engine/ids.ts';
 import type { Deliveries } from '../../engine/log/deliveries.ts';
 import type { Head } from '../../engine/log/head.ts';
+import { firstHeartbeatBy } from '../../engine/log/heartbeat-timeout.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
-import { type DurationMs, type Instant, between, seconds } from '../../engine/time.ts';
+import { type DurationMs, type Instant, between, instant, seconds } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { untilNextCheck } from '../commit/deadline.ts';
 import type { Deps } from '../deps.ts';
@@ -25,6 +26,8 @@ export interface WatchedAttempt {
   readonly open: NodeRef & Pick<OpenNode, 'attempt'>;
   /** records of the attempt's earlier deliveries */
   readonly deliveries: Deliveries | undefined;
+  /** when the attempt was due: its heartbeat timeout counts from then */
+  readonly dueAt: Instant;
   /** the start of the attempt, if no commit records it: the first heartbeat then comes after `announceAfter` */
   readonly unrecordedStart?: Instant | undefined;
   /** time until the attempt's time limit, in ms; Infinity without one */
@@ -50,12 +53,12 @@ export type CheckedAttempt =
  */
 export async function watchWithHeartbeats(
   deps: Pick<Deps, 'clock' | 'log'>,
-  { head, open, deliveries, unrecordedStart, untilLimit, stopAtLimit, checkInterval, check }: WatchedAttempt,
+  { head, open, deliveries, dueAt, unrecordedStart, untilLimit, stopAtLimit, checkInterval, check }: WatchedAttempt,
   done: AbortSignal,
   sleep: (wait: DurationMs) => Promise<void> = (wait) => deps.clock.sleep(wait, done),
 ): Promise<void> {
   const { clock } = deps;
-  let lastHeartbeatAt = unrecordedStart === undefined ? clock.now() : undefined;
+  let lastHeartbeatAt = unrecordedStart === undefined ? heartbeatsFrom(deliveries, dueAt, clock.now()) : undefined;
   while (!done.aborted) {
     const remaining = untilLimit();
     if (remaining <= 0) return stopAtLimit();
@@ -76,3 +79,7 @@ export async function watchWithHeartbeats(
     }
   }
 }
+
+/** The time from which the interval of heartbeats counts: where nothing is recorded yet, the first one comes by `firstHeartbeatBy`. */
+const heartbeatsFrom = (deliveries: Deliveries | undefined, dueAt: Instant, now: Instant): Instant =>
+  deliveries === undefined ? instant(Math.min(now, dueAt + firstHeartbeatBy - attemptHeartbeatInterval)) : now;

@@ -15,6 +15,7 @@ import { finalizeRun } from '../commit/finalize-run.ts';
 import { childJob, slotJob, wakeJob } from '../commit/job-messages.ts';
 import { registerWaits } from '../commit/register-waits.ts';
 import { sendJobAt, needsTimer } from '../commit/schedule-message.ts';
+import { storedHeartbeatOf } from '../run-log/attempt-heartbeats.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
 const noDelay = durationMs(0);
@@ -69,8 +70,10 @@ export async function recoverRun(decider: Decider, fold: RunFold): Promise<Recov
         const resends = liveness.resends + 1;
         if (node.status === 'waiting') await deps.jobs.sendDelayed(wakeJob(fold.head, node.dispatchedIn, node, resends), noDelay);
         else await deps.jobs.send([kindOf(decider, fold.head).jobOf(fold.head, node.dispatchedIn, node, resends)]);
-        // Sent first, recorded second: a crash in between causes one more send with the same deduplication id.
-        await deps.log.heartbeat(run, { ...liveness.heartbeat, node: key, at: now, resends }, fold.head.expiresAt);
+        // Sent first, recorded second: a crash in between causes one more send with the same deduplication id. A worker that has begun
+        // meanwhile keeps its record, and the sent message yields to it.
+        const record = { ...liveness.heartbeat, node: key, at: now, resends };
+        await deps.log.replaceHeartbeat(run, storedHeartbeatOf(node, heartbeats), record, fold.head.expiresAt);
         resent.push(key);
       }
     }

@@ -113,9 +113,18 @@ export async function readHeartbeat(
   { head }: RunFold,
   open: OpenNode,
 ): Promise<Heartbeat | undefined> {
-  const heartbeat = (await log.heartbeats(head.address)).find(({ node }) => node === nodeKey(open));
+  return heartbeatOf(open, await log.heartbeats(head.address));
+}
+
+/** The heartbeat of the attempt, among the heartbeats of its run. */
+export function heartbeatOf(open: OpenNode, heartbeats: readonly Heartbeat[]): Heartbeat | undefined {
+  const heartbeat = storedHeartbeatOf(open, heartbeats);
   return heartbeat !== undefined && belongsToAttempt(heartbeat, open) ? heartbeat : undefined;
 }
+
+/** The stored heartbeat of the node, also of an earlier attempt. */
+export const storedHeartbeatOf = (node: NodeRef, heartbeats: readonly Heartbeat[]): Heartbeat | undefined =>
+  heartbeats.find((each) => each.node === nodeKey(node));
 
 export const writeHeartbeat = (
   { log }: Pick<Deps, 'log'>,

@@ -27,6 +27,7 @@ async function watch(
     },
     open: { nodeId: nodeId('a'), iteration: topLevel, attempt: attempt(1) },
     deliveries: undefined,
+    dueAt: startedAt,
     untilLimit: () => Infinity,
     stopAtLimit: () => undefined,
     checkInterval: () => seconds(5),

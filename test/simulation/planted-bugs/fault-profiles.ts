@@ -13,6 +13,8 @@ export const faultProfiles = {
   'lost answers': { ...noFaults, lostAnswer: 0.02 },
   /** messages arrive late and more than once; clocks are right */
   stragglers: { ...noFaults, duplicate: 0.3, late: 0.3, undeleted: 0.1 },
+  /** messages arrive late, twice or in another order; each is deleted, so no process executes an attempt again */
+  'late messages': { ...noFaults, duplicate: 0.3, late: 0.3, reordered: 0.1 },
   /** timers fire early; clocks are right */
   'early alarms': { ...noFaults, earlyTimer: 0.5, doubleTimer: 0.2 },
   /** half of all timers do not fire; no other faults */

@@ -9,6 +9,8 @@ const deadline = 'lib/service/commit/deadline.ts';
 const poison = { faultProfile: 'none', options: { poison: 0.15 } } as const;
 /** Two in five attempts spend their first slices, and groups of messages are shared. */
 const slow = { options: { code: 0.1, slowScripts: 0.4, shares: { slow: 5 } } } as const;
+/** Messages are late or come twice, so that an attempt that begins twice has no other reason. */
+const late = { faultProfile: 'late messages', options: { runs: 6 } } as const;
 const storm = { faultProfile: 'none', options: { isCrashStorm: true } } as const;
 
 export const workerCrashBugs: readonly PlantedBug[] = [
@@ -23,8 +25,8 @@ export const workerCrashBugs: readonly PlantedBug[] = [
   {
     name: 'a resent attempt does not record its begin',
     file: admit,
-    find: '  await writeHeartbeat(deps, fold, open, { at: now, resends, deliveries: begun });\n  return',
-    replace: '  return',
+    find: 'const isStored = await deps.log.replaceHeartbeat(address, storedHeartbeatOf(open, heartbeats), record, expiresAt);',
+    replace: 'const isStored = true;\n  void [storedHeartbeatOf, record, expiresAt];',
     within: 20,
     ...poison,
   },
@@ -93,6 +95,31 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     replace: 'const minRedeliveryPause: DurationMs = seconds(1);',
     within: 60,
     ...storm,
+  },
+  {
+    name: 'a late first message begins its attempt without a record',
+    file: admit,
+    find: 'rivals.length === 0 && !mustRecordBegin(open, now))',
+    replace: 'rivals.length === 0 && (mustRecordBegin(open, now) || true))',
+    within: 60,
+    ...late,
+  },
+  {
+    name: 'two copies of a delayed message both begin its attempt',
+    file: admit,
+    find: '(!isDelayed && rivals.length === 0 && !mustRecordBegin(open, now))',
+    replace: '(rivals.length === 0 && (isDelayed || !mustRecordBegin(open, now)))',
+    within: 60,
+    ...late,
+  },
+  {
+    name: 'the record of a begin replaces the record of another begin',
+    file: admit,
+    find: 'const isStored = await deps.log.replaceHeartbeat(address, storedHeartbeatOf(open, heartbeats), record, expiresAt);',
+    replace:
+      'await deps.log.heartbeat(address, record, expiresAt);\n  const isStored = storedHeartbeatOf(open, heartbeats) !== record;',
+    within: 60,
+    ...late,
   },
   {
     name: 'an attempt gets a first slice in the slow queue too',

@@ -56,7 +56,11 @@ export async function deliverMessage(deliverer: Deliverer, job: MessageJob, deli
   } else if (open.status === 'queued' && open.notBefore !== undefined && open.notBefore > deps.clock.now()) {
     await sendJobAt(deps, open.notBefore, job);
   } else {
-    const admission = await admitAttempt(deliverer, fold, open, { ...delivery, resend: job.resend, mayOverlap: true });
+    const admission = await admitAttempt(deliverer, fold, open, {
+      ...delivery,
+      resend: job.resend,
+      mayOverlap: delivery.isRedelivered,
+    });
     if (admission.kind === 'held_by_another') return sendRecheck(deps, head, recheckDelay);
     if (admission.kind === 'ended') return;
     const { deliveries } = admission;

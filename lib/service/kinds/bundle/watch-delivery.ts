@@ -1,6 +1,7 @@
 /** Watches a running delivery to a bundle: commits its start, sends heartbeats, and aborts it when its run has ended. */
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
+import { dueAtOf } from '../../../engine/log/heartbeat-timeout.ts';
 import type { OpenNode } from '../../../engine/log/node-state.ts';
 import { isPastDeadline } from '../../commit/deadline.ts';
 import { decideBundleRun } from './decide-bundle-run.ts';
@@ -40,6 +41,7 @@ export async function watchDelivery(
     head: fold.head,
     open,
     deliveries,
+    dueAt: dueAtOf(open),
     // The port that delivers the message enforces its time limit.
     untilLimit: () => Infinity,
     stopAtLimit: () => stop.abort(),

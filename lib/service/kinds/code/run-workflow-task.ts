@@ -12,7 +12,7 @@ import type { Failure } from '../../../engine/log/events.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
 import { type CodeHead, latestDeadlineOf } from '../../../engine/log/head.ts';
 import type { OpenNode } from '../../../engine/log/node-state.ts';
-import { openNodeAt } from '../../../engine/log/open-nodes.ts';
+import { dueWorkflowTasksBeside, openNodeAt } from '../../../engine/log/open-nodes.ts';
 import { type Instant, between, durationMs, instant, seconds } from '../../../engine/time.ts';
 import type { Manifest } from '../../../ports/deployments.ts';
 import type { WorkflowTaskJob } from '../../../ports/jobs.ts';
@@ -53,7 +53,10 @@ export async function runWorkflowTask(worker: WorkflowTaskWorker, job: WorkflowT
   if (delay > 0) await deps.clock.sleep(durationMs(delay));
   await enforceDeadline(worker, fold);
   if (isTerminal(fold.state.progress)) return;
-  const admission = await admitAttempt(worker, fold, openNode, { ...delivery, resend: job.resend, mayOverlap: true });
+  const rivals = dueWorkflowTasksBeside(fold.state, openNode, deps.clock.now());
+  // A redelivered task whose worker sent only heartbeats begins at once: after a restart of the machine its message is visible at once.
+  const facts = { ...delivery, resend: job.resend, mayOverlap: delivery.isRedelivered, rivals };
+  const admission = await admitAttempt(worker, fold, openNode, facts);
   if (admission.kind === 'held_by_another') return sendRecheck(deps, head, recheckDelay);
   if (admission.kind === 'ended') return;
   const { deliveries } = admission;
@@ -90,7 +93,7 @@ async function runTask(worker: WorkflowTaskWorker, context: TaskContext, deliver
 async function replayUntilSuspended(
   worker: WorkflowTaskWorker,
   log: WorkflowTaskLog,
-  { fold, head, deliveries }: TaskContext,
+  { fold, head, open, deliveries }: TaskContext,
   manifest: Manifest,
   { mustEndAt, drainSignal }: Delivery,
 ): Promise<WorkflowTaskEnd> {
@@ -123,7 +126,7 @@ async function replayUntilSuspended(
   drainSignal?.addEventListener('abort', suspend, { signal: done.signal });
   // Without the watcher the task must not continue. The queue redelivers its message.
   let watchFailure: { readonly error: unknown } | undefined;
-  const watching = watchWorkflowTask(deps, head, log, workflowTask, { killAt, done: done.signal, deliveries }).catch(
+  const watching = watchWorkflowTask(deps, head, log, workflowTask, { killAt, done: done.signal, open, deliveries }).catch(
     (error: unknown) => {
       watchFailure = { error };
       return workflowTask.kill('the heartbeat and time limit of the workflow task could not be maintained');

@@ -1,6 +1,8 @@
 /** Watches a running workflow task: sends heartbeats, passes on commits of other writers, and ends the task in time. */
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import type { Head } from '../../../engine/log/head.ts';
+import { dueAtOf } from '../../../engine/log/heartbeat-timeout.ts';
+import type { OpenNode } from '../../../engine/log/node-state.ts';
 import { type DurationMs, type Instant, after, between, instant, seconds } from '../../../engine/time.ts';
 import type { WorkflowTaskHandle } from '../../../ports/programs.ts';
 import type { Deps } from '../../deps.ts';
@@ -25,8 +27,14 @@ export async function watchWorkflowTask(
   {
     killAt,
     done,
+    open,
     deliveries,
-  }: { readonly killAt: Instant; readonly done: AbortSignal; readonly deliveries: Deliveries | undefined },
+  }: {
+    readonly killAt: Instant;
+    readonly done: AbortSignal;
+    readonly open: OpenNode;
+    readonly deliveries: Deliveries | undefined;
+  },
 ): Promise<void> {
   const { clock } = deps;
   const wakeUp = createWakeUp(clock, done);
@@ -55,8 +63,9 @@ export async function watchWorkflowTask(
   };
   const watched = {
     head,
-    open: { ...log.node, attempt: log.attempt },
+    open,
     deliveries,
+    dueAt: dueAtOf(open),
     untilLimit: () => between(clock.now(), mustEndAt),
     stopAtLimit: () => workflowTask.kill('the code did not end in time'),
     checkInterval: () => checkInterval,

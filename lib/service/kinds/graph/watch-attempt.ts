@@ -3,6 +3,7 @@ import type { Plan, PlanNode } from '../../../engine/graph/plan.ts';
 import { nodeKey } from '../../../engine/ids.ts';
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
+import { dueAtOf } from '../../../engine/log/heartbeat-timeout.ts';
 import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
 import { between } from '../../../engine/time.ts';
 import { isPastDeadline } from '../../commit/deadline.ts';
@@ -56,6 +57,7 @@ export async function watchAttempt(
     head: fold.head,
     open,
     deliveries,
+    dueAt: dueAtOf(open),
     unrecordedStart,
     untilLimit: () => node.policy.timeoutMs + graceMs - between(startedAt, deps.clock.now()),
     stopAtLimit: () => stop.abort(),
