@@ -8,7 +8,6 @@ import { defined } from '../base/defined.ts';
 export type { Run, RunEvent, RunSummary };
 export type RunNode = Run['nodes'][number];
 export type RunNodeDetail = ResponseBody<'getRunNode'>;
-export type RunDefinition = ResponseBody<'getRunDefinition'>;
 export type TimelinePage = ResponseBody<'getRunTimeline'>;
 export type WorkflowDetail = ResponseBody<'getWorkflow'>;
 export type RunPage = ResponseBody<'listRuns'>;

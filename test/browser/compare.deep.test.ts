@@ -85,7 +85,7 @@ test('two selected runs are compared: input, path, outputs and definition', asyn
   await nodes.getByRole('button', { name: 'Outputs of price: different' }).click();
   await nodes.getByText('150').waitFor();
   await page.getByRole('region', { name: 'Definition' }).getByText('/config/branches/0/conditions/0/rightValue').waitFor();
-  await page.getByRole('heading', { name: 'Definition v1 → v2' }).waitFor();
+  await page.getByRole('heading', { name: 'Definition v1 to v2' }).waitFor();
   await isReachable(page, 'compare');
   await nodes.getByRole('checkbox').check();
   await row('Is it a large order?').waitFor();

@@ -132,7 +132,7 @@ test('the arrows choose in the palette, and it says when nothing has the name', 
 test('keys without a modifier can be turned off, and stay off after a reload', async () => {
   const { page } = signedIn.watched;
   await press('?');
-  await page.getByRole('checkbox', { name: 'Keys without Ctrl or ⌘' }).uncheck();
+  await page.getByRole('checkbox', { name: 'Keys without Ctrl or Command' }).uncheck();
   await press('Escape');
   await page.reload();
   await page.getByText('Wait for the night sleeps').first().waitFor();
@@ -142,7 +142,7 @@ test('keys without a modifier can be turned off, and stay off after a reload', a
   await press('Control+k');
   await page.getByRole('combobox', { name: 'Page, workflow or id of a run' }).fill('short');
   await press('Enter');
-  await page.getByRole('checkbox', { name: 'Keys without Ctrl or ⌘' }).check();
+  await page.getByRole('checkbox', { name: 'Keys without Ctrl or Command' }).check();
   await press('Escape', 'g', 'w');
   await heading('Workflows');
 });

@@ -183,6 +183,8 @@ test('the pages fit 320 pixels', async () => {
   await fitsNarrow(signedIn, ['schedules', 'schedules/nightly']);
   await isReachable(page, 'schedule-narrow');
   await page.getByRole('button', { name: 'Edit…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Edit nightly' });
+  expect(await dialog.evaluate('(element) => element.scrollWidth - element.clientWidth')).toBe(0);
   await isReachable(page, 'schedule-edit-narrow');
   await page.goto(`${signedIn.local.url}/console/schedules`);
   await page.getByRole('row').nth(1).waitFor();

@@ -39,7 +39,7 @@ export function DefinitionDifference({ a, b, definitions: [one, other] }: Defini
   return (
     <section className="part" aria-label="Definition">
       <div className="part-head">
-        <h2>{isSame ? `Definition v${a.workflowVersion}` : `Definition v${a.workflowVersion} → v${b.workflowVersion}`}</h2>
+        <h2>{isSame ? `Definition v${a.workflowVersion}` : `Definition v${a.workflowVersion} to v${b.workflowVersion}`}</h2>
         {isSame ? null : (
           <button type="button" className="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
             {isOpen ? 'Hide' : 'Show'}

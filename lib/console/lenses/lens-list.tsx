@@ -1,17 +1,16 @@
 /** The lenses by name, with their latest versions. */
 import type { ReactNode } from 'react';
-import { defined } from '../../base/defined.ts';
 import { type LensSummary, api } from '../api.ts';
+import { NameFilter, useNameFilter } from '../primitives/name-filter.tsx';
 import { Pages, usePages } from '../primitives/pages.tsx';
 import { Ago } from '../primitives/time.tsx';
-import { Link, setSearch, useSearch } from '../router.tsx';
+import { Link } from '../router.tsx';
 
 export function LensList(): ReactNode {
-  const search = useSearch();
-  const [isArchived, wanted] = [search.get('archived') === 'true', search.get('name') ?? ''];
+  const { isArchived, query: filter, matches } = useNameFilter();
   const list = usePages({
     key: ['lenses', isArchived],
-    read: (query, signal) => api.lenses({ ...query, ...defined({ archived: isArchived ? 'true' : undefined }) }, signal),
+    read: (query, signal) => api.lenses({ ...query, ...filter }, signal),
   });
   return (
     <section aria-labelledby="lenses-title">
@@ -21,26 +20,9 @@ export function LensList(): ReactNode {
           Prompt templates with contracts, in versions. A lens node renders one and calls a model.
         </span>
       </div>
-      <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <input
-          type="search"
-          className="grow"
-          placeholder="Name"
-          aria-label="Name"
-          defaultValue={wanted}
-          onChange={(event) => setSearch({ name: event.currentTarget.value.trim() })}
-        />
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={isArchived}
-            onChange={(event) => setSearch({ archived: event.currentTarget.checked ? 'true' : undefined })}
-          />
-          Archived
-        </label>
-      </form>
+      <NameFilter />
       <Pages list={list} empty={<Empty />} more="More lenses">
-        {(rows) => <Table rows={rows.filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase()))} />}
+        {(rows) => <Table rows={rows.filter(({ name }) => matches(name))} />}
       </Pages>
     </section>
   );

@@ -1,17 +1,16 @@
 /** The stored queries by name, with their kinds and latest versions. */
 import type { ReactNode } from 'react';
-import { defined } from '../../base/defined.ts';
 import { type QuerySummary, api } from '../api.ts';
+import { NameFilter, useNameFilter } from '../primitives/name-filter.tsx';
 import { Pages, usePages } from '../primitives/pages.tsx';
 import { Ago } from '../primitives/time.tsx';
-import { Link, setSearch, useSearch } from '../router.tsx';
+import { Link } from '../router.tsx';
 
 export function QueryList(): ReactNode {
-  const search = useSearch();
-  const [isArchived, wanted] = [search.get('archived') === 'true', search.get('name') ?? ''];
+  const { isArchived, query: filter, matches } = useNameFilter();
   const list = usePages({
     key: ['queries', isArchived],
-    read: (query, signal) => api.queries({ ...query, ...defined({ archived: isArchived ? 'true' : undefined }) }, signal),
+    read: (query, signal) => api.queries({ ...query, ...filter }, signal),
   });
   return (
     <section aria-labelledby="queries-title">
@@ -19,26 +18,9 @@ export function QueryList(): ReactNode {
         <h1 id="queries-title">Queries</h1>
         <span className="dim small">SQL and HTTP requests with parameters, in versions. A dataQuery node runs one.</span>
       </div>
-      <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <input
-          type="search"
-          className="grow"
-          placeholder="Name"
-          aria-label="Name"
-          defaultValue={wanted}
-          onChange={(event) => setSearch({ name: event.currentTarget.value.trim() })}
-        />
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={isArchived}
-            onChange={(event) => setSearch({ archived: event.currentTarget.checked ? 'true' : undefined })}
-          />
-          Archived
-        </label>
-      </form>
+      <NameFilter />
       <Pages list={list} empty={<Empty />} more="More queries">
-        {(rows) => <Table rows={rows.filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase()))} />}
+        {(rows) => <Table rows={rows.filter(({ name }) => matches(name))} />}
       </Pages>
     </section>
   );

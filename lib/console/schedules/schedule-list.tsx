@@ -1,15 +1,16 @@
 /** The schedules by id: what each one starts, when, and whether its last due time started a run. */
 import { type ReactNode, useState } from 'react';
 import { type ScheduleSummary, api } from '../api.ts';
+import { NameFilter, useNameFilter } from '../primitives/name-filter.tsx';
 import { Pages, usePages } from '../primitives/pages.tsx';
 import { Ago } from '../primitives/time.tsx';
-import { Link, setSearch, useSearch } from '../router.tsx';
+import { Link } from '../router.tsx';
 import { Until, dateText } from './due-times.tsx';
 import { ScheduleDialog } from './schedule-dialog.tsx';
 import { ScheduleState } from './schedule-state.tsx';
 
 export function ScheduleList(): ReactNode {
-  const wanted = useSearch().get('name') ?? '';
+  const { matches } = useNameFilter();
   const [isCreating, setCreating] = useState(false);
   const list = usePages({ key: ['schedules'], read: api.schedules });
   return (
@@ -22,26 +23,14 @@ export function ScheduleList(): ReactNode {
           </button>
         </span>
       </div>
-      <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <input
-          type="search"
-          className="grow"
-          placeholder="Name of the schedule or the workflow"
-          aria-label="Name of the schedule or the workflow"
-          defaultValue={wanted}
-          onChange={(event) => setSearch({ name: event.currentTarget.value.trim() })}
-        />
-      </form>
+      <NameFilter label="Name of the schedule or the workflow" hasArchived={false} />
       <Pages list={list} empty={<Empty />} more="More schedules">
-        {(rows) => <Table rows={rows.filter((each) => matches(each, wanted.toLowerCase()))} />}
+        {(rows) => <Table rows={rows.filter(({ scheduleId, workflowName }) => matches(scheduleId, workflowName))} />}
       </Pages>
       {isCreating ? <ScheduleDialog onClose={() => setCreating(false)} /> : null}
     </section>
   );
 }
-
-const matches = ({ scheduleId, workflowName }: ScheduleSummary, wanted: string): boolean =>
-  [scheduleId, workflowName].some((name) => name.toLowerCase().includes(wanted));
 
 const Empty = (): ReactNode => (
   <div className="empty">

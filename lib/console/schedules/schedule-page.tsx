@@ -8,9 +8,10 @@ import { Loading } from '../primitives/loading.tsx';
 import { Ago, useNow } from '../primitives/time.tsx';
 import { Link } from '../router.tsx';
 import { DueTimes, dateText } from './due-times.tsx';
+import { isFailing } from './is-failing.ts';
 import { DeleteSchedule, PauseSchedule, RunNow } from './schedule-actions.tsx';
 import { ScheduleDialog } from './schedule-dialog.tsx';
-import { ScheduleState, isFailing } from './schedule-state.tsx';
+import { ScheduleState } from './schedule-state.tsx';
 import { upcomingOf } from './upcoming.ts';
 
 const pollMs = 15_000;

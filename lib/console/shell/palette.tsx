@@ -39,7 +39,7 @@ export function Palette({ onHelp, onClose }: PaletteProps): ReactNode {
     event.preventDefault();
   };
   return (
-    <Modal name={{ text: 'Go to' }} className="palette" closesOutside onClose={onClose}>
+    <Modal name={{ text: 'Go to' }} className="targets" closesOutside onClose={onClose}>
       <input
         type="text"
         role="combobox"

@@ -21,11 +21,9 @@ export function ShortcutHelp({ onClose }: { readonly onClose: () => void }): Rea
   const letters = pages.flatMap(({ title, letter }) => (letter === undefined ? [] : [[['g', letter], title] as const]));
   return (
     <Modal name={{ id: heading }} closesOutside onClose={onClose}>
-      <div className="part-head">
+      <div className="shortcuts-head">
         <h2 id={heading}>Keyboard shortcuts</h2>
-        <span className="actions end">
-          <CloseButton label="Close the list" onClose={onClose} />
-        </span>
+        <CloseButton label="Close the list" onClose={onClose} />
       </div>
       <dl className="shortcuts">
         {[...rows, ...letters].map(([keys, text]) => (
@@ -48,7 +46,7 @@ export function ShortcutHelp({ onClose }: { readonly onClose: () => void }): Rea
             setOn(checked);
           }}
         />
-        Keys without Ctrl or ⌘
+        Keys without Ctrl or Command
       </label>
     </Modal>
   );

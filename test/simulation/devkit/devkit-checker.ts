@@ -48,6 +48,8 @@ export class DevKitChecker {
   readonly #cancelled = new Set<string>();
   /** the longest time for which a run had something to do and no delivery */
   maxIdleMs = 0;
+  /** values of the bucket that a reader got */
+  largeRead = 0;
   conflicts = 0;
   received = 0;
   readonly areClocksRight: boolean;
@@ -222,7 +224,7 @@ export class DevKitChecker {
       const known = logged[seen.slot - 1];
       runInvariant(
         8,
-        known !== undefined && known.event === seen.event && known.id === seen.id && hasText(known, seen.text),
+        known !== undefined && known.event === seen.event && known.id === seen.id && this.#hasText(known, seen.text),
         () => `event ${seen.slot} of ${runId} was read as ${seen.event} of ${seen.id}, and is ${known?.event} of ${known?.id}`,
       );
     }
@@ -244,18 +246,19 @@ export class DevKitChecker {
       if (isCancel) continue;
       runInvariant(7, endedBy.event === plan.end, `${runId} ended with ${endedBy.event}, and its code ends with ${plan.end}`);
       const output = next.kind === 'ended' ? next.output : 'nothing';
-      runInvariant(7, hasText(endedBy, output), `${runId} ended with ${endedBy.text}, and its log gives ${output}`);
+      runInvariant(7, this.#hasText(endedBy, output), `${runId} ended with ${endedBy.text}, and its log gives ${output}`);
     }
     runInvariant(5, this.maxIdleMs <= most, `a run had something to do and no delivery for ${this.maxIdleMs} ms at ${now}`);
   }
-}
 
-/** Whether the event has this value. A value of the bucket is known from then on. */
-function hasText(logged: LoggedEvent, text: string | undefined): boolean {
-  if (logged.digest === undefined || text === undefined) return logged.text === text;
-  if (digestOf(text) !== logged.digest) return false;
-  logged.text = text;
-  return true;
+  /** Whether the event has this value. A value of the bucket is known from then on. */
+  #hasText(logged: LoggedEvent, text: string | undefined): boolean {
+    if (logged.digest === undefined || text === undefined) return logged.text === text;
+    if (digestOf(text) !== logged.digest) return false;
+    logged.text = text;
+    this.largeRead += 1;
+    return true;
+  }
 }
 
 const digestOf = (text: string): string => createHash('sha256').update(JSON.stringify(text)).digest('hex');
