@@ -128,6 +128,13 @@ const currentIn = (body: unknown): CurrentState => {
   return defined({ revision: count('revision'), version: count('version'), by: field(current, 'by'), at: field(current, 'at') });
 };
 
+const signedOutListeners = new Set<() => void>();
+/** Calls the listener when the service refuses a request for want of a session. @returns ends that */
+export function onSignedOut(listener: () => void): () => void {
+  signedOutListeners.add(listener);
+  return () => void signedOutListeners.delete(listener);
+}
+
 /** Paths are relative to the root of the stage, which the page's `<base>` names. */
 async function call(path: string, { method = 'GET', query = {}, body, idempotencyKey, signal }: Call = {}): Promise<unknown> {
   const search = new URLSearchParams();
@@ -153,6 +160,7 @@ async function call(path: string, { method = 'GET', query = {}, body, idempotenc
   }
   const received: unknown = response.status === 204 ? undefined : await response.json().catch(() => undefined);
   if (response.ok) return received;
+  if (response.status === 401 && !path.startsWith('session')) for (const listener of signedOutListeners) listener();
   throw new ApiError(response.status, {
     code: field(received, 'code') ?? `http_${response.status}`,
     message: field(received, 'message') ?? `The service responded with status ${response.status}.`,

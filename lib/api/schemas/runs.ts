@@ -280,6 +280,7 @@ const externalWorker = z
 
 export const getRunQuery = z.strictObject({
   resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` omits input and outputs' }),
+  nodes: z.enum(['all', 'none']).default('all').meta({ description: '`none` omits the nodes' }),
   estimate: z
     .enum(['true', 'false'])
     .default('false')
