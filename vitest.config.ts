@@ -38,7 +38,7 @@ const onTheProduct = [
   'test/scripts/{build-packages,trial}.deep.test.ts',
   'test/bench/golden-counts.test.ts',
   'test/bench/golden-{counts,devkit,lists,loops,short-loops}.deep.test.ts',
-  'test/bench/peers.deep.test.ts',
+  'test/bench/{estimate,peers}.deep.test.ts',
 ];
 const withoutThose = { exclude: onTheProduct };
 

@@ -121,11 +121,12 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
     return meter.labelOf(QueueUrl.slice(QueueUrl.lastIndexOf('/') + 1));
   };
 
-  const depthOfAll = (): number =>
-    template.of('AWS::SQS::Queue').reduce((sum, { name }) => {
-      const { ready, delayed, inFlight } = cloud.emulators.fauxqs.depth(name);
-      return sum + ready + delayed + inFlight;
-    }, 0);
+  /** The queues that have messages. */
+  const queuesWithMessages = () =>
+    template.of('AWS::SQS::Queue').flatMap(({ name }) => {
+      const depth = cloud.emulators.fauxqs.depth(name);
+      return depth.ready + depth.delayed + depth.inFlight === 0 ? [] : [{ queue: meter.labelOf(name), ...depth }];
+    });
 
   const runsTable = template
     .of('AWS::DynamoDB::Table')
@@ -169,9 +170,13 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
       // A message is sent before its cause is deleted, so an active run always has a message.
       for (;;) {
         readNewCalls();
-        const isDeleted = lastRequests.get(runId)?.startsWith('delete ') === true;
-        if (isDeleted && depthOfAll() === 0) break;
-        if (performance.now() > until) throw new Error(`${runId} still has messages after ${timeoutMs} ms`);
+        const lastRequest = lastRequests.get(runId);
+        const queues = queuesWithMessages();
+        if (lastRequest?.startsWith('delete ') === true && queues.length === 0) break;
+        if (performance.now() > until)
+          throw new Error(
+            `${runId} still has messages after ${timeoutMs} ms: ${JSON.stringify(queues)}, and its last request is ${lastRequest}`,
+          );
         await wait(pollIntervalMs);
       }
       for (const pk of partitionsOf(runId)) {

@@ -1,6 +1,7 @@
 /** The custom resource protocol of CloudFormation: parses a request, handles it and sends the response. */
 import type { Logger } from '@aws-lambda-powertools/logger';
 import * as z from 'zod';
+import { signInKeys } from '../../lib/api/schemas/console-setting.ts';
 import { applicationKeys, firstKeySetting, seedKeys } from '../../lib/api/schemas/seed-keys.ts';
 import { defined } from '../../lib/base/defined.ts';
 import { type RetryLimits, retry } from '../../lib/base/retry.ts';
@@ -29,13 +30,16 @@ async function processEvent({ ports, logger, sleep }: ResourceEventDeps, event: 
     const parsed = eventShape.parse(event);
     // Deleting the stack retains the data, so its keys are retained too.
     if (parsed.RequestType === 'Delete') return { status: 'SUCCESS' };
-    const previous = parsed.RequestType === 'Update' ? parsed.OldResourceProperties : { SeedKeys: [], Settings: [] };
+    const previous =
+      parsed.RequestType === 'Update' ? parsed.OldResourceProperties : { SeedKeys: [], SignInKeys: [], Settings: [] };
     await retryWhileDenied(() => beginSweeping(ports), sleep);
-    const provisioned = await retryWhileDenied(() => provisionKeys(ports, parsed.ResourceProperties, previous.SeedKeys), sleep);
+    const provisioned = await retryWhileDenied(() => provisionKeys(ports, parsed.ResourceProperties, previous), sleep);
     // CloudFormation updates the functions that read these settings after this response.
     await retryWhileDenied(() => saveSettings(ports, parsed.ResourceProperties.Settings, previous.Settings), sleep);
     if (provisioned.retired.length > 0)
-      logger.warn('keys of the setting seedKeys stay revoked: register a new key under a new keyId', { ...provisioned });
+      logger.warn('keys of the settings seedKeys and console stay revoked: register a new key under a new keyId', {
+        ...provisioned,
+      });
     else logger.info('keys registered', { ...provisioned });
     return { status: 'SUCCESS' };
   } catch (error) {
@@ -76,6 +80,7 @@ const properties = z.looseObject({
   SecretArn: z.string().regex(secretArnPattern),
   FirstKey: jsonText(firstKeySetting),
   SeedKeys: jsonText(seedKeys),
+  SignInKeys: jsonText(signInKeys).default([]),
   Settings: jsonText(settingVersions),
   ApplicationKeys: jsonText(applicationKeys).default([]),
 });
@@ -99,6 +104,8 @@ const eventShape = z.discriminatedUnion('RequestType', [
     ResourceProperties: properties,
     OldResourceProperties: z.looseObject({
       SeedKeys: jsonText(seedKeys).catch([]),
+      // A stack of a version without identity providers sends none.
+      SignInKeys: jsonText(signInKeys).catch([]),
       // A stack of a version without stored settings sends none.
       Settings: jsonText(settingVersions).catch([]),
     }),

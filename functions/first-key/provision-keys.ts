@@ -2,6 +2,7 @@
 import { defined } from '../../lib/base/defined.ts';
 import { randomBytes } from 'node:crypto';
 import { newKey, parseKey } from '../../lib/api/auth.ts';
+import type { SignInKeySetting } from '../../lib/api/schemas/console-setting.ts';
 import type { FirstKeySetting, SeedKeySetting } from '../../lib/api/schemas/seed-keys.ts';
 import { type KeyId, type Scope, environment, keyId, projectId } from '../../lib/engine/ids.ts';
 import { instant } from '../../lib/engine/time.ts';
@@ -29,24 +30,41 @@ export interface ProvisionedKeys {
   readonly retired: readonly KeyId[];
 }
 
-/** @param previousSeedKeys the setting `seedKeys` of the previous deployment */
+/** The keys that settings of a deployment name. */
+interface ConfiguredKeys {
+  readonly SeedKeys: readonly SeedKeySetting[];
+  readonly SignInKeys: readonly SignInKeySetting[];
+}
+
+/** @param previous the keys of the previous deployment */
 export async function provisionKeys(
   ports: KeyProvisioningPorts,
-  { SecretArn: secretArn, FirstKey, SeedKeys, ApplicationKeys }: KeyProperties,
-  previousSeedKeys: readonly SeedKeySetting[],
+  { SecretArn: secretArn, FirstKey, SeedKeys, SignInKeys, ApplicationKeys }: KeyProperties,
+  previous: ConfiguredKeys,
 ): Promise<ProvisionedKeys> {
-  const requestedKeys = await Promise.all(SeedKeys.map((key) => seedOf(ports.secrets, key)));
+  const requestedKeys = [
+    ...(await Promise.all(SeedKeys.map((key) => seedOf(ports.secrets, key)))),
+    ...SignInKeys.map(({ scopes, ...key }): SeedKey => ({
+      keyId: keyId(key.keyId),
+      ...scopeOf(key),
+      scopes,
+      secretHash: digestOfNoSecret,
+    })),
+  ];
   const scope = scopeOf(FirstKey);
   const format = { mint: () => newKey(scope.environment, randomBytes), parse: parseKey };
   const first = await createFirstKey(ports, { secretArn, scope, ...rateOf(FirstKey) }, format);
   // They belong to the project of the first key.
   for (const key of ApplicationKeys) await createFirstKey(ports, { ...key, scope }, format);
-  const removedKeys = previousSeedKeys
-    .filter((old) => SeedKeys.every((key) => key.keyId !== old.keyId))
+  const removedKeys = [...previous.SeedKeys, ...previous.SignInKeys]
+    .filter((old) => requestedKeys.every((key) => key.keyId !== old.keyId))
     .map((old) => ({ ...scopeOf(old), keyId: keyId(old.keyId) }));
   const { retired } = await seedKeys(ports, requestedKeys, removedKeys);
   return { firstKeyId: first.keyId, isNew: first.isNew, revoked: removedKeys.map((key) => key.keyId), retired };
 }
+
+/** Of keys whose rights the people of an identity provider have: no secret has this digest, so no request can present such a key. */
+const digestOfNoSecret = '0'.repeat(64);
 
 const scopeOf = (of: Pick<FirstKeySetting, 'projectId' | 'environment'>): Scope => ({
   projectId: projectId(of.projectId),

@@ -46,6 +46,18 @@ export const errorCatalogue = {
     message: 'The link is unknown, used or older than a minute, or its key is no longer valid.',
     recovery: 'Create a new link: npx stepwell open, or POST /v1/sessions/links.',
   },
+  sign_in_refused: {
+    status: 401,
+    category: 'key',
+    message: 'The answer of the identity provider was not accepted.',
+    recovery: 'Sign in again. The audit trail has the reason.',
+  },
+  not_granted: {
+    status: 403,
+    category: 'key',
+    message: 'The identity provider knows you, and no grant of this installation applies to you.',
+    recovery: 'Ask the owner of the installation: the setting console says which claims grant which scopes.',
+  },
   cross_origin: {
     status: 403,
     category: 'caller',
@@ -246,6 +258,7 @@ export const errorCatalogue = {
     status: 409,
     category: 'caller',
     message: 'No active deployment. Activate a deployment before triggering runs.',
+    recovery: 'Deploy the app with stepwell deploy, or activate a deployment: POST /v1/deployments/{deploymentId}/activate.',
   },
   invalid_deployment_id: {
     status: 400,

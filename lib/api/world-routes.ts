@@ -25,6 +25,8 @@ const worldErrors = [
   'attributes_invalid',
   'event_limit',
   'world_deployment_not_found',
+  'deployment_not_verified',
+  'workflow_not_found',
   'cursor_invalid',
   'not_found',
   'payload_too_large',

@@ -44,6 +44,7 @@ const schemas = {
   moderation: nonEmptyText,
   databases: nonEmptyText,
   codeVariables: nonEmptyText,
+  console: nonEmptyText,
   devKitSecretArn: z.union([arn, z.literal('')]).transform((text) => (text === '' ? undefined : text)),
   encryptsRuns: z.enum(['true', 'false']).transform((text) => text === 'true'),
   // Absent in worker processes.

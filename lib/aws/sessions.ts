@@ -3,8 +3,9 @@ import * as schema from '../codec/ids.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { Nonce } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Session, SessionLink, Sessions } from '../ports/sessions.ts';
-import { anyInstant, anyString, itemSchema, number, stringOf, text } from './item-schema.ts';
+import type { RaisedRights, Session, SessionLink, Sessions } from '../ports/sessions.ts';
+import { defined } from '../base/defined.ts';
+import { anyInstant, anyString, itemSchema, number, optional, stringOf, text } from './item-schema.ts';
 import { type Key, type Table, partitionName } from './table.ts';
 
 const linkKey = (digest: string): Key => ({ pk: partitionOf('session-link', digest), sk: 'session-link' });
@@ -39,12 +40,17 @@ export class DynamoSessions implements Sessions {
   }
 
   async put(digest: string, session: Session): Promise<void> {
-    await this.#table.put(sessionKey(digest), sessionItem.encode(session, session.expiresAt));
+    const { raised, ...rest } = session;
+    const stored = defined({ ...rest, raisedBy: raised?.keyId, raisedUntil: raised?.until });
+    await this.#table.put(sessionKey(digest), sessionItem.encode(stored, session.expiresAt));
   }
 
   async session(digest: string): Promise<Session | undefined> {
     const item = await this.#table.get(sessionKey(digest));
-    return item && sessionItem.decode(item);
+    if (item === undefined) return undefined;
+    const { raisedBy, raisedUntil, ...session } = sessionItem.decode(item);
+    const raised = raisedBy === undefined || raisedUntil === undefined ? undefined : { keyId: raisedBy, until: raisedUntil };
+    return defined({ ...session, raised });
   }
 
   async recordUse(digest: string, at: Instant): Promise<void> {
@@ -54,6 +60,21 @@ export class DynamoSessions implements Sessions {
       { expression: 'SET lastUsedAt = :at', values: { ':at': number(at) } },
       { expression: 'attribute_exists(#pk) AND lastUsedAt < :at', names: partitionName },
     );
+  }
+
+  async raise(digest: string, raised: RaisedRights | undefined): Promise<boolean> {
+    const change =
+      raised === undefined
+        ? { expression: 'REMOVE raisedBy, raisedUntil' }
+        : {
+            expression: 'SET raisedBy = :by, raisedUntil = :until',
+            values: { ':by': text(raised.keyId), ':until': number(raised.until) },
+          };
+    const changed = await this.#table.update(sessionKey(digest), change, {
+      expression: 'attribute_exists(#pk)',
+      names: partitionName,
+    });
+    return changed !== undefined;
   }
 
   async delete(digest: string): Promise<void> {
@@ -72,4 +93,7 @@ const sessionItem = itemSchema('a session', {
   createdAt: anyInstant,
   expiresAt: anyInstant,
   lastUsedAt: anyInstant,
+  // Absent in sessions of earlier versions, and in those that were never raised.
+  raisedBy: optional(stringOf(schema.keyId)),
+  raisedUntil: optional(anyInstant),
 });

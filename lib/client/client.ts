@@ -32,6 +32,8 @@ const viewRun = routeOf('viewRun');
 const startRun = routeOf('startRun');
 const getRun = routeOf('getRun');
 const getRunDefinition = routeOf('getRunDefinition');
+const getRunNode = routeOf('getRunNode');
+const getRunTimeline = routeOf('getRunTimeline');
 const listRuns = routeOf('listRuns');
 const listRunEvents = routeOf('listRunEvents');
 const createTicket = routeOf('createTicket');
@@ -219,6 +221,37 @@ export class StepwellClient<Workflows extends object = Readonly<Record<string, W
   /** The graph that a run executes, also of a test run. */
   getRunDefinition(runId: string, options?: CallOptions): Promise<ResponseBody<'getRunDefinition'>> {
     return sendRequest(this.#config, getRunDefinition, getRunDefinition.responses[200].schema, { params: { runId } }, options);
+  }
+
+  /** What a node of a run saw and did: its context, inputs and resolved config, and its attempts. */
+  getRunNode(
+    runId: string,
+    nodeId: string,
+    query: RequestQuery<'getRunNode'> = {},
+    options?: CallOptions,
+  ): Promise<ResponseBody<'getRunNode'>> {
+    return sendRequest(
+      this.#config,
+      getRunNode,
+      getRunNode.responses[200].schema,
+      { params: { runId, nodeId }, query: { ...query } },
+      options,
+    );
+  }
+
+  /** One page of the attempts of a run, as compact rows. */
+  getRunTimeline(
+    runId: string,
+    query: RequestQuery<'getRunTimeline'> = {},
+    options?: CallOptions,
+  ): Promise<ResponseBody<'getRunTimeline'>> {
+    return sendRequest(
+      this.#config,
+      getRunTimeline,
+      getRunTimeline.responses[200].schema,
+      { params: { runId }, query: { ...query } },
+      options,
+    );
   }
 
   /** One page, newest first; only the last page can be empty. */

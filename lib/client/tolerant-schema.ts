@@ -43,12 +43,19 @@ const buildTolerantSchema = (schema: z.core.$ZodType): z.ZodType => {
   if (schema instanceof z.ZodNullable) return tolerantSchema(schema.def.innerType).nullable();
   if (schema instanceof z.ZodReadonly) return tolerantSchema(schema.def.innerType);
   if (schema instanceof z.ZodArray) return z.array(tolerantSchema(schema.def.element));
+  // A newer service may append columns to a row.
+  if (schema instanceof z.ZodTuple) return tolerantTuple(schema);
   if (schema instanceof z.ZodRecord) return z.record(z.string(), tolerantSchema(schema.def.valueType));
   if (schema instanceof z.ZodEnum) return z.string();
   if (schema instanceof z.ZodLiteral) return tolerantLiteral(schema);
   if (schema instanceof z.ZodType) return schema;
   throw new TypeError('a response schema has an unsupported type');
 };
+
+function tolerantTuple({ def: { items } }: z.ZodTuple): z.ZodType {
+  const [first, ...others] = items.map(tolerantSchema);
+  return first === undefined ? z.array(z.unknown()) : z.tuple([first, ...others], z.unknown());
+}
 
 /** String and number literals become open; a boolean literal such as `healthy: true` stays exact. */
 const tolerantLiteral = (schema: z.ZodLiteral): z.ZodType => {

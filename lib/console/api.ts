@@ -7,6 +7,8 @@ import { defined } from '../base/defined.ts';
 
 export type { Run, RunEvent, RunSummary };
 export type RunNode = Run['nodes'][number];
+export type RunNodeDetail = ResponseBody<'getRunNode'>;
+export type TimelinePage = ResponseBody<'getRunTimeline'>;
 export type WorkflowDetail = ResponseBody<'getWorkflow'>;
 export type RunPage = ResponseBody<'listRuns'>;
 export type EventPage = ResponseBody<'listRunEvents'>;
@@ -17,16 +19,31 @@ export type VersionPage = ResponseBody<'listVersions'>;
 export type Draft = ResponseBody<'getDraft'>;
 export type Published = ResponseBody<'publishVersion'>;
 export type StartBody = RequestBody<'startRun'>;
+export type SchedulePage = ResponseBody<'listSchedules'>;
+export type ScheduleSummary = SchedulePage['data'][number];
+export type Schedule = ResponseBody<'getSchedule'>;
+export type NewSchedule = RequestBody<'createSchedule'>;
+export type ScheduleChange = RequestBody<'updateSchedule'>;
+export type DeploymentPage = ResponseBody<'listDeployments'>;
+export type DeploymentSummary = DeploymentPage['data'][number];
+export type LensPage = ResponseBody<'listLenses'>;
+export type LensSummary = LensPage['data'][number];
+export type Lens = ResponseBody<'getLens'>;
+export type QueryPage = ResponseBody<'listQueries'>;
+export type QuerySummary = QueryPage['data'][number];
+export type StoredQuery = ResponseBody<'getQuery'>;
+export type TestBody = RequestBody<'testWorkflow'>;
+export type Sent = ResponseBody<'sendSignal'>;
 export type SignalBody = RequestBody<'sendSignal'>;
+export type CreateKeyBody = RequestBody<'createKey'>;
+export type KeyScope = CreateKeyBody['scopes'][number];
+export type CreatedKey = ResponseBody<'createKey'>;
+export type KeyPage = ResponseBody<'listKeys'>;
+export type KeySummary = KeyPage['data'][number];
+export type AuditPage = ResponseBody<'listAudit'>;
+export type AuditEntry = AuditPage['data'][number];
 
-export interface Session {
-  readonly id: string;
-  readonly subject: string;
-  readonly projectId: string;
-  readonly environment: string;
-  readonly scopes: readonly string[];
-  readonly expiresAt: string;
-}
+export type Session = ResponseBody<'getSession'>;
 
 /** What the server has instead of what a change was based on. */
 export interface CurrentState {
@@ -37,9 +54,17 @@ export interface CurrentState {
   readonly at?: string;
 }
 
+/** One error of a request. `pointer` is a JSON pointer into the body. */
+export interface ErrorDetail {
+  readonly pointer: string;
+  readonly message: string;
+}
+
 interface ErrorBody {
   readonly code: string;
   readonly message: string;
+  readonly required?: string;
+  readonly errors?: readonly ErrorDetail[];
   readonly recovery?: string;
   readonly correlationId?: string;
   readonly current?: CurrentState;
@@ -52,6 +77,10 @@ export class ApiError extends Error {
   readonly code: string;
   readonly recovery: string | undefined;
   readonly correlationId: string | undefined;
+  /** the scope that the session lacks */
+  readonly required: string | undefined;
+  /** each error of the body */
+  readonly errors: readonly ErrorDetail[];
   /** of a conflict: what the server has now */
   readonly current: CurrentState;
 
@@ -61,6 +90,8 @@ export class ApiError extends Error {
     this.code = body.code;
     this.recovery = body.recovery;
     this.correlationId = body.correlationId;
+    this.required = body.required;
+    this.errors = body.errors ?? [];
     this.current = body.current ?? {};
   }
 }
@@ -78,6 +109,13 @@ interface Call {
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 const field = (body: unknown, name: string): string | undefined =>
   typeof body === 'object' && body !== null ? text(Reflect.get(body, name)) : undefined;
+
+const errorsIn = (body: unknown): readonly ErrorDetail[] => {
+  const errors: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'errors') : undefined;
+  return Array.isArray(errors)
+    ? errors.map((each: unknown) => ({ pointer: field(each, 'pointer') ?? '', message: field(each, 'message') ?? '' }))
+    : [];
+};
 
 const currentIn = (body: unknown): CurrentState => {
   const current: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'current') : undefined;
@@ -117,8 +155,13 @@ async function call(path: string, { method = 'GET', query = {}, body, idempotenc
   throw new ApiError(response.status, {
     code: field(received, 'code') ?? `http_${response.status}`,
     message: field(received, 'message') ?? `The service responded with status ${response.status}.`,
+    errors: errorsIn(received),
     current: currentIn(received),
-    ...defined({ recovery: field(received, 'recovery'), correlationId: field(received, 'correlationId') }),
+    ...defined({
+      required: field(received, 'required'),
+      recovery: field(received, 'recovery'),
+      correlationId: field(received, 'correlationId'),
+    }),
   });
 }
 
@@ -132,9 +175,25 @@ export const api = {
   session: (signal: AbortSignal): Promise<Session> => ask('session', { signal }),
   signInByLink: (link: string): Promise<Session> => ask('sessions/exchange', { method: 'POST', body: { link } }),
   signInByKey: (key: string): Promise<Session> => ask('sessions', { method: 'POST', body: { key } }),
+  signInProvider: (signal: AbortSignal): Promise<ResponseBody<'getSignInProvider'>> => ask('sessions/provider', { signal }),
+  signInWithProvider: (body: RequestBody<'signInWithProvider'>): Promise<Session> =>
+    ask('sessions/provider', { method: 'POST', body }),
+  raiseSession: (body: RequestBody<'raiseSession'>): Promise<Session> => ask('session/admin', { method: 'POST', body }),
+  lowerSession: (): Promise<Session> => ask('session/admin', { method: 'DELETE' }),
+  keys: (query: Query, signal: AbortSignal): Promise<KeyPage> => ask('keys', { query, signal }),
+  createKey: (body: CreateKeyBody): Promise<CreatedKey> => ask('keys', { method: 'POST', body }),
+  revokeKey: (keyId: string): Promise<unknown> => ask(`keys/${segment(keyId)}`, { method: 'DELETE' }),
+  audit: (query: Query, signal: AbortSignal): Promise<AuditPage> => ask('audit', { query, signal }),
   signOut: (): Promise<void> => ask('session', { method: 'DELETE' }),
   runs: (query: Query, signal: AbortSignal): Promise<RunPage> => ask('runs', { query, signal }),
   run: (runId: string, query: Query, signal: AbortSignal): Promise<Run> => ask(`runs/${segment(runId)}`, { query, signal }),
+  /** the graph that a run executes; a run of code has none */
+  runDefinition: (runId: string, signal: AbortSignal): Promise<ResponseBody<'getRunDefinition'>> =>
+    ask(`runs/${segment(runId)}/definition`, { signal }),
+  runNode: (runId: string, nodeId: string, query: Query, signal: AbortSignal): Promise<RunNodeDetail> =>
+    ask(`runs/${segment(runId)}/nodes/${segment(nodeId)}`, { query, signal }),
+  timeline: (runId: string, query: Query, signal: AbortSignal): Promise<TimelinePage> =>
+    ask(`runs/${segment(runId)}/timeline`, { query, signal }),
   events: (runId: string, query: Query, signal: AbortSignal): Promise<EventPage> =>
     ask(`runs/${segment(runId)}/events`, { query, signal }),
   workflows: (query: Query, signal: AbortSignal): Promise<WorkflowPage> => ask('workflows', { query, signal }),
@@ -152,6 +211,7 @@ export const api = {
   saveDraft: (name: string, body: RequestBody<'saveDraft'>): Promise<Draft> =>
     ask(`workflows/${segment(name)}/draft`, { method: 'POST', body }),
   deleteDraft: (name: string): Promise<unknown> => ask(`workflows/${segment(name)}/draft`, { method: 'DELETE' }),
+  /** @param body an unfinished definition is not typed */
   test: (body: unknown): Promise<{ readonly runId: string }> => ask('workflows/test', { method: 'POST', body }),
   stopTest: (runId: string): Promise<unknown> => ask(`runs/${segment(runId)}/stop`, { method: 'POST' }),
   startRun: (body: StartBody, idempotencyKey: string): Promise<{ readonly runId: string }> =>
@@ -164,5 +224,31 @@ export const api = {
     ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds } }),
   retryNow: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
     ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds, retries: true } }),
-  sendSignal: (body: SignalBody): Promise<unknown> => ask('signals', { method: 'POST', body }),
+  sendSignal: (body: SignalBody): Promise<Sent> => ask('signals', { method: 'POST', body }),
+  schedules: (query: Query, signal: AbortSignal): Promise<SchedulePage> => ask('schedules', { query, signal }),
+  schedule: (id: string, signal: AbortSignal): Promise<Schedule> => ask(`schedules/${segment(id)}`, { signal }),
+  createSchedule: (body: NewSchedule): Promise<Schedule> => ask('schedules', { method: 'POST', body }),
+  updateSchedule: (id: string, body: ScheduleChange): Promise<Schedule> =>
+    ask(`schedules/${segment(id)}`, { method: 'POST', body }),
+  pauseSchedule: (id: string): Promise<Schedule> => ask(`schedules/${segment(id)}/pause`, { method: 'POST' }),
+  resumeSchedule: (id: string): Promise<Schedule> => ask(`schedules/${segment(id)}/resume`, { method: 'POST' }),
+  deleteSchedule: (id: string): Promise<unknown> => ask(`schedules/${segment(id)}`, { method: 'DELETE' }),
+  deployments: (query: Query, signal: AbortSignal): Promise<DeploymentPage> => ask('deployments', { query, signal }),
+  apps: (signal: AbortSignal): Promise<ResponseBody<'listApps'>> => ask('apps', { signal }),
+  /** @param allowRemoval also removes workflows that open runs or schedules use */
+  activate: (deploymentId: string, allowRemoval: boolean): Promise<unknown> =>
+    ask(`deployments/${segment(deploymentId)}/activate`, { method: 'POST', body: { allowRemoval } }),
+  rollBack: (deploymentId: string, allowRemoval: boolean): Promise<unknown> =>
+    ask('deployments/rollback', { method: 'POST', body: { deploymentId, allowRemoval } }),
+  deactivate: (deploymentId: string, allowRemoval: boolean): Promise<unknown> =>
+    ask(`deployments/${segment(deploymentId)}/deactivate`, { method: 'POST', body: { allowRemoval } }),
+  removeDeployment: (deploymentId: string): Promise<unknown> => ask(`deployments/${segment(deploymentId)}`, { method: 'DELETE' }),
+  lenses: (query: Query, signal: AbortSignal): Promise<LensPage> => ask('lenses', { query, signal }),
+  /** @param version undefined: the latest one */
+  lens: (name: string, version: number | undefined, signal: AbortSignal): Promise<Lens> =>
+    ask(`lenses/${segment(name)}`, { query: { version }, signal }),
+  queries: (query: Query, signal: AbortSignal): Promise<QueryPage> => ask('queries', { query, signal }),
+  /** @param version undefined: the latest one */
+  query: (name: string, version: number | undefined, signal: AbortSignal): Promise<StoredQuery> =>
+    ask(`queries/${segment(name)}`, { query: { version }, signal }),
 };

@@ -5,8 +5,10 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { ApiError } from './api.ts';
 import { App } from './shell/app.tsx';
 import '@xyflow/react/dist/base.css';
+import './operate/operate.css';
 import './console.css';
 import './editor/editor.css';
+import './access/access.css';
 
 const queries = new QueryClient({
   defaultOptions: {

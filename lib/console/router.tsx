@@ -15,6 +15,9 @@ const subscribe = (listener: () => void): (() => void) => {
   };
 };
 
+/** The page and its search, below the console. */
+export const consolePath = (): string => `${location.pathname.slice(prefix.length)}${location.search}`;
+
 const addressOf = (path: string): string => `${prefix}${path}`;
 
 /** Asks whether the page may be left; it calls `leave` when it may. */
@@ -86,10 +89,12 @@ export function setSearch(change: Readonly<Record<string, string | undefined>>):
 
 interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
   readonly to: string;
+  /** after the link was followed in this page; a menu closes then */
+  readonly onNavigate?: () => void;
   readonly children: ReactNode;
 }
 
-export const Link = ({ to, children, ...rest }: LinkProps): ReactNode => (
+export const Link = ({ to, onNavigate, children, ...rest }: LinkProps): ReactNode => (
   <a
     {...rest}
     href={addressOf(to)}
@@ -97,6 +102,7 @@ export const Link = ({ to, children, ...rest }: LinkProps): ReactNode => (
       if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
       event.preventDefault();
       go(to);
+      onNavigate?.();
     }}
   >
     {children}

@@ -4,6 +4,7 @@ import type * as kms from 'aws-cdk-lib/aws-kms';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as secretsmanager from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import type { SignInKeySetting } from '../api/schemas/console-setting.ts';
 import type { ApplicationKeySetting, FirstKeySetting, SeedKeySetting } from '../api/schemas/seed-keys.ts';
 import { type ApplicationKey, applicationScopes } from './installation.ts';
 import type { ProductFunction } from './product-function.ts';
@@ -18,6 +19,7 @@ export interface FirstKeyProps {
   readonly secretArn: string;
   readonly firstKey: FirstKeySetting;
   readonly seedKeys: readonly SeedKeySetting[];
+  readonly signInKeys: readonly SignInKeySetting[];
   readonly storedSettings: readonly StoredSetting[];
   /** read at the end of the synthesis, because grants create keys */
   readonly applicationKeys: () => readonly ApplicationKeySetting[];
@@ -38,13 +40,13 @@ export class FirstKey extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    { provisioner, secretArn, firstKey, seedKeys, storedSettings, applicationKeys }: FirstKeyProps,
+    { provisioner, secretArn, firstKey, seedKeys, signInKeys, storedSettings, applicationKeys }: FirstKeyProps,
   ) {
     super(scope, id);
     // As a JSON string, because CloudFormation converts numbers in properties to strings. Contains secret names and digests, never a key.
     const largeProperties = { SeedKeys: JSON.stringify(seedKeys), Settings: JSON.stringify(storedSettings) };
     checkLength(this, {
-      name: 'seedKeys, webhooks, secrets, models, moderation, databases and codeVariables together',
+      name: 'seedKeys, webhooks, secrets, models, moderation, databases, codeVariables and console together',
       text: JSON.stringify(largeProperties),
       maxBytes: maxSettingsBytes,
     });
@@ -57,6 +59,8 @@ export class FirstKey extends Construct {
         SecretArn: secretArn,
         FirstKey: JSON.stringify(firstKey),
         ...largeProperties,
+        // Absent without an identity provider.
+        ...(signInKeys.length === 0 ? {} : { SignInKeys: JSON.stringify(signInKeys) }),
         // Absent without keys.
         ApplicationKeys: Lazy.any({ produce: () => textOf(applicationKeys()) }),
       },

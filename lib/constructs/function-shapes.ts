@@ -123,6 +123,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'accept sessions',
       'manage keys',
       'sign people in',
+      'sign in with a provider',
       'read the audit trail',
       'manage lenses and queries',
       'manage schedule records',

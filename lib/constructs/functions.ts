@@ -257,6 +257,7 @@ function environmentValues({
     moderation: versionOf('moderation'),
     databases: versionOf('databases'),
     codeVariables: versionOf('codeVariables'),
+    console: versionOf('console'),
     devKitSecretArn: devKitSecretArns[0] ?? '',
     encryptsRuns: String(devKitSecretArns.length > 0),
     // Set where the functions of the World and of deployed code, and the role of that code, exist.

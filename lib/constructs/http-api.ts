@@ -194,7 +194,7 @@ export class HttpApi extends Construct {
 
   private acknowledge({ webAclArn, setsAccountLogRole }: HttpApiProps): void {
     const authenticationReason =
-      'The functions authenticate each route with API keys that have scopes, expiry and revocation; there is no user login.';
+      'The functions authenticate each route with API keys that have scopes, expiry and revocation, and people by sessions of such keys.';
     Validations.of(this.restApi).acknowledge(
       {
         id: 'AwsSolutions-APIG2',

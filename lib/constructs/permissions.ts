@@ -191,7 +191,7 @@ export const permissions = {
   /** API keys and their listings. */
   'manage keys': { environment: ['controlTable'], records: { control: { key: 'gpu', keys: 'qp' } } },
   /** Links that sign a person in, and the sessions that they start. */
-  'sign people in': { environment: ['controlTable'], records: { control: { 'session-link': 'gpu', session: 'gpd' } } },
+  'sign people in': { environment: ['controlTable'], records: { control: { 'session-link': 'gpu', session: 'gpud' } } },
   'read the audit trail': { environment: ['controlTable'], records: { control: { audit: 'q' } } },
   /** The last minute that the sweep has completed. */
   'record sweep progress': { environment: ['controlTable'], records: { control: { sweep: 'gu' } } },

@@ -51,6 +51,11 @@ export const settingPermissions = {
       ...(guardrailArn === undefined ? [] : [allow(['bedrock:ApplyGuardrail'], [guardrailArn])]),
     ],
   },
+  /** How people sign in to the console, and the secret with which the installation is a client of their identity provider. */
+  'sign in with a provider': {
+    environment: ['controlTable', 'console'],
+    statements: (resources) => [readSettings(resources, 'console'), ...readSecrets(resources.consoleSecretArns)],
+  },
   /** Not for the code function: the code of one app could derive the keys of all runs. */
   'derive keys of runs': {
     environment: ['devKitSecretArn'],

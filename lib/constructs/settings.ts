@@ -5,11 +5,13 @@
 import { createHash } from 'node:crypto';
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
+import { type ConsoleSetting, type ParsedConsoleSetting, parseConsoleSetting } from './console-setting.ts';
 import { privateDestinations } from '../api/schemas/private-destinations.ts';
 import { corsOrigins } from '../api/schemas/cors-origins.ts';
 import {
+  completeSecretArn,
   clusterArnsIn,
   databaseSecretArnsIn,
   databaseSetting,
@@ -20,7 +22,6 @@ import {
 import { type FirstKeySetting, firstKeySetting, type SeedKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { type TraceSetting, traceSetting } from '../api/schemas/trace-setting.ts';
 import { localhostDestination } from '../contract/private-destinations.ts';
-import { secretArnMessage, secretArnPattern } from '../contract/secret-arn.ts';
 import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
@@ -61,9 +62,9 @@ export interface SettingProps {
   readonly devKitSecretArn?: string;
   /** Environment variables for all deployed code; no secrets. Names that AWS or Stepwell use are refused. Default: none. */
   readonly codeVariables?: z.input<typeof codeVariables>;
+  /** How people sign in to the console with an identity provider (OpenID Connect), and what each may do. Default: with links and keys only. */
+  readonly console?: ConsoleSetting;
 }
-
-const devKitSecretArn = z.string().regex(secretArnPattern, secretArnMessage);
 
 /** What the settings name in the account. Functions may use nothing else of its kind. */
 export interface NamedResources {
@@ -79,6 +80,8 @@ export interface NamedResources {
   /** databases that queries may access with the Data API */
   readonly clusterArns: readonly string[];
   readonly databaseSecretArns: readonly string[];
+  /** the secret of the client at the identity provider */
+  readonly consoleSecretArns: readonly string[];
   /** the secret of the keys of DevKit runs; none: their values are not encrypted */
   readonly devKitSecretArns: readonly string[];
 }
@@ -92,13 +95,15 @@ export interface ParsedSettings {
   readonly traces: TraceSetting | undefined;
   readonly firstKey: FirstKeySetting;
   readonly seedKeys: readonly SeedKeySetting[];
+  /** keys without a secret, whose rights the people of an identity provider have */
+  readonly signInKeys: ParsedConsoleSetting['signInKeys'];
   /** the large settings */
   readonly stored: readonly StoredSetting[];
   readonly named: NamedResources;
 }
 
 /** @throws zod's error for a setting that does not match its schema */
-export function parseSettings(scope: Construct, props: SettingProps): ParsedSettings {
+export function parseSettings(scope: Construct, { requireHttps = true, ...props }: SettingProps & RequiresHttps): ParsedSettings {
   const keys = seedKeys.parse(props.seedKeys ?? []);
   const webhooks = webhookProviders.parse(props.webhooks ?? {});
   const secrets = parseSecretSetting(props.secrets ?? {});
@@ -106,6 +111,7 @@ export function parseSettings(scope: Construct, props: SettingProps): ParsedSett
   const moderation = moderationSetting.parse(props.moderation ?? { provider: 'none' });
   const databases = databaseSetting.parse(props.databases ?? {});
   const variables = codeVariables.parse(props.codeVariables ?? {});
+  const people = parseConsoleSetting(props.console, keys, requireHttps);
   return {
     corsOrigins: corsOrigins.parse(props.corsOrigins ?? []).join(),
     privateDestinations: [
@@ -115,7 +121,16 @@ export function parseSettings(scope: Construct, props: SettingProps): ParsedSett
     traces: props.traces === undefined ? undefined : traceSetting.parse(props.traces),
     firstKey: firstKeySetting.parse(props.firstKey ?? {}),
     seedKeys: keys,
-    stored: storedSettingsOf(scope, { webhooks, secrets, models, moderation, databases, codeVariables: variables }),
+    signInKeys: people.signInKeys,
+    stored: storedSettingsOf(scope, {
+      webhooks,
+      secrets,
+      models,
+      moderation,
+      databases,
+      codeVariables: variables,
+      console: people.setting,
+    }),
     named: {
       seedSecretArns: keys.flatMap(({ secretArn }) => (secretArn === undefined ? [] : [secretArn])),
       webhookSecretArns: Object.values(webhooks).map(({ secretArn }) => secretArn),
@@ -125,9 +140,14 @@ export function parseSettings(scope: Construct, props: SettingProps): ParsedSett
       guardrailArn: moderation.provider === 'bedrock-guardrail' ? moderation.guardrailArn : undefined,
       clusterArns: clusterArnsIn(databases),
       databaseSecretArns: databaseSecretArnsIn(databases),
-      devKitSecretArns: props.devKitSecretArn === undefined ? [] : [devKitSecretArn.parse(props.devKitSecretArn)],
+      consoleSecretArns: people.secretArns,
+      devKitSecretArns: props.devKitSecretArn === undefined ? [] : [completeSecretArn.parse(props.devKitSecretArn)],
     },
   };
+}
+
+interface RequiresHttps {
+  readonly requireHttps?: boolean;
 }
 
 export interface StoredSetting {

@@ -140,7 +140,7 @@ export class Stepwell extends Installation {
   }
 
   /** The schedule of the sweep, and the custom resource that writes keys and large settings during a deployment. */
-  private startFunctions({ firstKey, seedKeys, stored }: ParsedSettings): void {
+  private startFunctions({ firstKey, seedKeys, signInKeys, stored }: ParsedSettings): void {
     const { timers, firstKeySecretArn: secretArn } = this.resources;
     const sweep = this.functions.get('sweep');
     if (sweep !== undefined) new SweepSchedule(this, 'SweepSchedule', { sweep: sweep.lambda, group: timers.group });
@@ -151,6 +151,7 @@ export class Stepwell extends Installation {
       secretArn,
       firstKey,
       seedKeys,
+      signInKeys,
       storedSettings: stored,
       applicationKeys: () => this.applicationKeys.settings,
     });

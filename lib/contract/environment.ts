@@ -53,6 +53,8 @@ export const environmentNames = {
   databases: 'STEPWELL_DATABASES',
   /** environment variables for the code of deployments */
   codeVariables: 'STEPWELL_CODE_VARIABLES',
+  /** how people sign in to the console */
+  console: 'STEPWELL_CONSOLE',
   /** the function that serves the World, for calls of deployed code about other runs; empty: none */
   worldFunction: 'STEPWELL_WORLD_FUNCTION',
   /** the secret from which the keys of DevKit runs are derived; empty: their values are not encrypted */

@@ -16,3 +16,21 @@ export const dollarsPerMillion = {
   schedules: 1,
   objects: 5,
 } as const;
+
+type PricedKind = keyof typeof dollarsPerMillion;
+
+export interface PricedPart<Kind extends PricedKind> {
+  readonly kind: Kind;
+  readonly count: number;
+  readonly dollars: number;
+}
+
+/** The price of each count, without the kinds of which there are none. */
+export function pricedParts<Kind extends PricedKind>(counts: Readonly<Record<Kind, number>>): readonly PricedPart<Kind>[] {
+  const parts: PricedPart<Kind>[] = [];
+  for (const kind in counts) {
+    const count = counts[kind];
+    if (count > 0) parts.push({ kind, count, dollars: (count * dollarsPerMillion[kind]) / 1_000_000 });
+  }
+  return parts;
+}

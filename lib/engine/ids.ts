@@ -63,6 +63,8 @@ export const signalIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
 const sessionIdPattern = /^ses_[A-Za-z0-9_-]{22}$/;
 /** Base64 with padding, as API Gateway creates it. */
 const connectionIdPattern = /^[A-Za-z0-9+/=_-]{1,128}$/;
+/** `outer[2]/inner[0]`; empty outside loops. */
+export const iterationKeyPattern = /^([A-Za-z0-9_.:-]+\[\d+\]\/?)*$/;
 export const scheduleIdPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 /** in characters */
@@ -89,7 +91,7 @@ export const projectId = patternId<ProjectId>('a project id', projectIdPattern);
 export const environment = patternId<Environment>('an environment', environmentPattern);
 export const runId = patternId<RunId>('a run id', runIdPattern);
 export const nodeId = patternId<NodeId>('a node id', nodeIdPattern);
-export const iterationKey = patternId<IterationKey>('an iteration key', /^([A-Za-z0-9_.:-]+\[\d+\]\/?)*$/);
+export const iterationKey = patternId<IterationKey>('an iteration key', iterationKeyPattern);
 export const workflowName = patternId<WorkflowName>('a workflow name', workflowNamePattern);
 export const devKitName = patternId<DevKitName>('a name of a DevKit workflow', devKitNamePattern);
 export const isDevKitName = (name: WorkflowName | DevKitName): name is DevKitName => devKitNamePattern.test(name);

@@ -1,7 +1,8 @@
 /** Links that sign in, and sessions, in memory. */
 import type { Nonce } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
-import type { Session, SessionLink, Sessions } from '../ports/sessions.ts';
+import { defined } from '../base/defined.ts';
+import type { RaisedRights, Session, SessionLink, Sessions } from '../ports/sessions.ts';
 import { frozenCopy } from './frozen-copy.ts';
 
 export class MemorySessions implements Sessions {
@@ -34,6 +35,14 @@ export class MemorySessions implements Sessions {
     const session = this.#sessions.get(digest);
     if (session === undefined || session.lastUsedAt >= at) return;
     this.#sessions.set(digest, frozenCopy({ ...session, lastUsedAt: at }));
+  }
+
+  async raise(digest: string, raised: RaisedRights | undefined): Promise<boolean> {
+    const session = this.#sessions.get(digest);
+    if (session === undefined) return false;
+    const { raised: _earlier, ...rest } = session;
+    this.#sessions.set(digest, frozenCopy<Session>(defined({ ...rest, raised })));
+    return true;
   }
 
   async delete(digest: string): Promise<void> {

@@ -76,6 +76,13 @@ export const evaluatePure: EvaluatePure = (node, input, now) => {
   }
 };
 
+/** The keys of the config in which `{{` begins a template. */
+export const templateKeysOf = ({ type, config }: Typed): readonly string[] => {
+  const known = nodeTypes.get(type);
+  if (known === undefined) return [];
+  return Object.keys(config).filter((key) => Object.hasOwn(known.schema.shape, key) && !known.literalKeys.includes(key));
+};
+
 const readConfig = ({ type, config }: Typed): ReadConfig | undefined => nodeTypes.get(type)?.read(config).config;
 
 const unknownType = (type: string) =>

@@ -13,7 +13,7 @@ export interface SessionLink {
 /** What an audit entry says about a session. */
 export interface SessionIdentity {
   readonly id: SessionId;
-  /** who signed in; `key:<keyId>` for a link or a key */
+  /** who signed in: `key:<keyId>` for a link or a key, `oidc:<name>` for a person whom an identity provider names */
   readonly subject: string;
 }
 
@@ -25,6 +25,16 @@ export interface Session extends Scope, SessionIdentity {
   readonly expiresAt: Instant;
   /** a recent use; `service/access/sessions.ts` defines how exact it is */
   readonly lastUsedAt: Instant;
+  /** the person showed a key with `admin` again; absent: never */
+  readonly raised?: RaisedRights;
+}
+
+/** The right `admin` of a session, for a short time. */
+export interface RaisedRights {
+  /** the key that has `admin`; the right ends with it */
+  readonly keyId: KeyId;
+  /** the time from which the session has the right no longer */
+  readonly until: Instant;
 }
 
 /** `service/access/sessions.ts` checks the expiry of links and sessions. A digest is SHA-256 of the secret, in hex. */
@@ -40,6 +50,8 @@ export interface Sessions {
   session(digest: string): Promise<Session | undefined>;
   /** Records a use, unless a later use is recorded. Does nothing if the session is missing. */
   recordUse(digest: string, at: Instant): Promise<void>;
+  /** Sets the raised rights; undefined removes them. False if the session is missing: it was signed out meanwhile, and stays so. */
+  raise(digest: string, raised: RaisedRights | undefined): Promise<boolean>;
   /** Deletes the session. Repeating it has no effect. */
   delete(digest: string): Promise<void>;
 }

@@ -4,6 +4,7 @@ import type { Environment } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
+import { consoleSetting } from '../api/schemas/console-setting.ts';
 import { corsOrigins } from '../api/schemas/cors-origins.ts';
 import { privateDestinations } from '../api/schemas/private-destinations.ts';
 import { databaseSetting, secretSetting } from '../api/schemas/project-settings.ts';
@@ -73,6 +74,7 @@ const productSchema = z.object({
   moderation: orJson(moderationSetting).exactOptional(),
   databases: orJson(databaseSetting).exactOptional(),
   codeVariables: orJson(codeVariables).exactOptional(),
+  console: orJson(consoleSetting).exactOptional(),
   devKitSecretArn: arn.exactOptional(),
   memoryMb: orJson(memoryMb).exactOptional(),
 });

@@ -54,6 +54,8 @@ export const parseAnswer = {
 const errorBody = z.object({
   code: z.string().optional().catch(undefined),
   message: z.string().optional().catch(undefined),
+  required: z.string().optional().catch(undefined),
+  recovery: z.string().optional().catch(undefined),
   errors: z
     .array(z.object({ pointer: z.string(), message: z.string() }))
     .optional()

@@ -58,6 +58,26 @@ export function valueOf(
   }
 }
 
+/** What the service says of a request that it refused. */
+export interface RefusalReasons {
+  readonly message: string;
+  readonly errors?: readonly { readonly pointer: string; readonly message: string }[] | undefined;
+  /** the missing scope */
+  readonly required?: string | undefined;
+  /** what to do next */
+  readonly recovery?: string | undefined;
+}
+
+const maxReasons = 3;
+
+/** The reason and what to do next as one text, because the SDK shows nothing of an error but its message. */
+export function refusalText({ message, errors = [], required, recovery }: RefusalReasons): string {
+  const details = errors.slice(0, maxReasons).map((error) => `${error.pointer}: ${error.message}`);
+  if (details.length > 0) return `${message} (${details.join('; ')})`;
+  const reason = required === undefined ? message : `${message.replace(/\.$/, '')} (required: ${required}).`;
+  return recovery === undefined ? reason : `${reason.replace(/\.?$/, '.')} ${recovery}`;
+}
+
 function refusalError({ status, code, message, retryAfter }: Refusal, method: WorldMethod, body: CallBody): WorldError {
   const name = errorNames[code] ?? 'WorkflowWorldError';
   const runId = stringOf(body['runId']);

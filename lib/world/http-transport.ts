@@ -4,7 +4,8 @@ import { type RetryPolicy, retryOutcome } from '../base/retry.ts';
 import { decodeTagged, encodeTagged } from './tagged-json.ts';
 import { type CallBody, type CallResult, type WorldMethod, type WorldTransport, isRepeatable } from './calls.ts';
 import { parseErrorBody } from './answers.ts';
-import type { Connection } from './settings.ts';
+import { refusalText } from './errors.ts';
+import { type Connection, variables, worldScope } from './settings.ts';
 
 interface Route {
   readonly method: 'GET' | 'POST';
@@ -155,20 +156,25 @@ function readAnswer(status: number, headers: Headers, text: string): CallResult 
   } catch {
     if (status < 300) return { kind: 'refused', status: 502, code: 'UNREADABLE_ANSWER', message: 'the answer is not readable' };
   }
-  const { code, message, errors, retryAfter } = parseErrorBody(parsed);
-  const [first] = errors ?? [];
-  const detail = first === undefined ? '' : ` (${first.pointer}: ${first.message})`;
+  const { code, message = `the service answered with status ${status}`, retryAfter, ...reasons } = parseErrorBody(parsed);
   return {
     kind: 'refused',
     status,
     // The gateway refuses a larger request in a form of its own.
     code: code ?? (status === contentTooLarge ? 'payload_too_large' : `HTTP_${status}`),
-    message: `${message ?? `the service answered with status ${status}`}${detail}`,
+    message: refusalText({ message, ...reasons, recovery: keyRecoveries.get(code ?? '') ?? reasons.recovery }),
     ...defined({ retryAfter: retryAfter ?? secondsOf(headers.get('retry-after')) }),
   };
 }
 
 const contentTooLarge = 413;
+
+const createKey = `npx stepwell keys create --scopes ${worldScope}`;
+/** The service speaks of headers, and an application has a variable. */
+const keyRecoveries: ReadonlyMap<string, string> = new Map([
+  ['unauthorized', `Set ${variables.apiKey} to a valid key: ${createKey}.`],
+  ['missing_scope', `Set ${variables.apiKey} to a key with that scope: ${createKey}.`],
+]);
 
 const secondsOf = (header: string | null): number | undefined =>
   header !== null && /^\d{1,9}$/.test(header) ? Number(header) : undefined;

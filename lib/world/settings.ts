@@ -3,6 +3,9 @@ import { WorldError } from './errors.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The scope of the key. */
+export const worldScope = 'world:proxy';
+
 export const variables = {
   /** the address of the API, with the stage if there is one */
   url: 'STEPWELL_URL',
@@ -38,7 +41,7 @@ export function connectionOf(env: Environment): Connection {
   if (baseUrl === undefined) throw settingsError('url', 'is not set: set it to the address of the Stepwell API');
   if (!isHttpAddress(baseUrl)) throw settingsError('url', 'is not an http or https address without user, query and fragment');
   const apiKey = readVariable(env, 'apiKey');
-  if (apiKey === undefined) throw settingsError('apiKey', 'is not set: set it to a key with the scope world:proxy');
+  if (apiKey === undefined) throw settingsError('apiKey', `is not set: set it to a key with the scope ${worldScope}`);
   if (!/^[\x21-\x7e]+$/.test(apiKey)) throw settingsError('apiKey', 'is not printable ASCII without spaces');
   return { baseUrl: baseUrl.replace(/\/+$/, ''), apiKey, app: readVariable(env, 'app') };
 }

@@ -100,7 +100,7 @@ export const access: LimitSection = {
       name: 'Large settings of the configuration',
       value: bytes(maxSettingsBytes),
       atLimit:
-        'the synthesis stops. `seedKeys`, `webhooks`, `secrets`, `models`, `moderation`, `databases` and `codeVariables` count together, as JSON',
+        'the synthesis stops. `seedKeys`, `webhooks`, `secrets`, `models`, `moderation`, `databases`, `codeVariables` and `console` count together, as JSON',
       definedIn: ['lib/constructs/first-key.ts'],
     },
     {

@@ -4,6 +4,7 @@ import { viewLimitBytes } from '../../lib/api/run-routes.ts';
 import { eventPageSize, pageSize } from '../../lib/api/schemas/parts.ts';
 import { runsPerPage } from '../../lib/api/schemas/runs.ts';
 import { entriesPerPage, maxPages } from '../../lib/service/access/list-audit.ts';
+import { maxShownAttempts } from '../../lib/service/runs/get-run-node.ts';
 import { maxShownIterationNodes, maxShownSteps, maxValuesBytes } from '../../lib/service/runs/get-run.ts';
 import { maxFailedItems } from '../../lib/engine/log/node-state.ts';
 import { maxPageBytes } from '../../lib/service/runs/list-events.ts';
@@ -101,6 +102,12 @@ export const answers: LimitSection = {
       value: count(maxShownSteps),
       atLimit: 'the response shows the open steps and the most recent ones; `nodesOmitted` counts the others',
       definedIn: ['lib/service/runs/get-run.ts'],
+    },
+    {
+      name: 'Attempts of a node in one answer',
+      value: count(maxShownAttempts),
+      atLimit: 'the response shows the latest ones; `attemptsOmitted` counts the others',
+      definedIn: ['lib/service/runs/get-run-node.ts'],
     },
     {
       name: 'Failed items of a loop in one answer',

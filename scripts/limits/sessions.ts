@@ -4,8 +4,11 @@ import {
   sessionIdleTime,
   sessionLifetime,
   sessionLinkLifetime,
+  raisedTime,
   sessionUseResolution,
 } from '../../lib/service/access/sessions.ts';
+import { maxSignInGrants } from '../../lib/api/schemas/console-setting.ts';
+import { freshSignInAge } from '../../lib/service/access/provider-sign-in.ts';
 import { type LimitSection, count, hours, minutes, phrase, seconds } from './limit.ts';
 
 export const sessions: LimitSection = {
@@ -24,6 +27,25 @@ export const sessions: LimitSection = {
       value: phrase`${hours(sessionLifetime)}, and ${hours(sessionIdleTime)} after its last use`,
       atLimit: '`session_invalid` (401): sign in again. It ends with its key too',
       definedIn: ['lib/service/access/sessions.ts'],
+    },
+    {
+      name: '`admin` of a session',
+      value: phrase`${minutes(raisedTime)} after the person showed a key, a new link or a new sign-in`,
+      atLimit: '`missing_scope` (403): show it again',
+      definedIn: ['lib/service/access/sessions.ts'],
+    },
+    {
+      name: 'A new sign-in with an identity provider',
+      value: phrase`${minutes(freshSignInAge)} old at most, to get \`admin\``,
+      atLimit: '`sign_in_refused` (401)',
+      definedIn: ['lib/service/access/provider-sign-in.ts'],
+    },
+    {
+      name: 'Grants of an identity provider',
+      value: count(maxSignInGrants),
+      per: 'installation',
+      atLimit: 'the synthesis stops',
+      definedIn: ['lib/api/schemas/console-setting.ts'],
     },
     {
       name: 'Last use of a session',

@@ -35,6 +35,7 @@ const complete: Record<EnvironmentName, string> = {
   models: '{}',
   databases: '{}',
   moderation: '{"provider":"none"}',
+  console: '1',
   codeVariables: '{}',
   devKitSecretArn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:runs-AbCdEf',
   encryptsRuns: 'true',

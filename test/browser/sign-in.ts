@@ -1,6 +1,7 @@
 /** An embedded cloud, a browser, and a page of the console that is signed in. */
 import type { Browser, Locator } from 'playwright-core';
 import { vi } from 'vitest';
+import * as z from 'zod';
 import { type LocalStart, npmStart, preparedFolder, startLocal } from '../e2e/local-start.ts';
 import { launchBrowser } from './chromium.ts';
 import { type WatchedPage, watchedPage } from './signed-in.ts';
@@ -17,9 +18,9 @@ const defined = (text: string | undefined): string => {
   return text;
 };
 
-/** Signs in by the link that `npm start` prints. */
-export async function signIn(): Promise<SignedIn> {
-  const [local, browser] = await Promise.all([startLocal(preparedFolder(), npmStart), launchBrowser()]);
+/** Signs in by the link that `npm start` prints. @param directory the state of the cloud, for example with secrets */
+export async function signIn(directory = preparedFolder()): Promise<SignedIn> {
+  const [local, browser] = await Promise.all([startLocal(directory, npmStart), launchBrowser()]);
   const watched = await watchedPage(browser);
   watched.page.setDefaultTimeout(20_000);
   const link = await vi.waitFor(() => defined(/Console (\S+#link=\S+)/.exec(local.printed())?.[1]), { timeout: 20_000 });
@@ -43,4 +44,17 @@ export async function typeOver(field: Locator, text: string): Promise<void> {
   await field.focus();
   await field.press('ControlOrMeta+a');
   await field.page().keyboard.insertText(text);
+}
+
+/** Another page in a context of its own, signed in with a new key that has only these scopes. */
+export async function signInWithScopes({ local, browser }: SignedIn, scopes: readonly string[]): Promise<WatchedPage> {
+  const created = await local.call('POST', '/v1/keys', { scopes });
+  const { key } = z.object({ key: z.string() }).parse(created.body);
+  const watched = await watchedPage(browser);
+  watched.page.setDefaultTimeout(20_000);
+  await watched.page.goto(`${local.url}/console/`);
+  await watched.page.getByLabel('Or sign in with an API key').fill(key);
+  await watched.page.getByRole('button', { name: 'Sign in' }).click();
+  await watched.page.getByRole('heading', { name: 'Sign in to Stepwell' }).waitFor({ state: 'detached' });
+  return watched;
 }

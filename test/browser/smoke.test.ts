@@ -80,12 +80,26 @@ test('a failed run shows its root cause, graph, waterfall, events and data', asy
   expect(await reason.textContent()).toContain('charge, attempt 3');
   await page.getByRole('group', { name: 'Charge the card, javascript, failed' }).waitFor();
   await isReachable(page, 'run-graph');
+  const cost = page.getByText(/^≈ \$0\.0000\d+$/);
+  await cost.click();
+  await page.getByRole('row').filter({ hasText: 'write units' }).waitFor();
+  await isReachable(page, 'run-cost');
+  await cost.click();
   await reason.getByRole('button', { name: 'Show charge' }).click();
   const panel = page.getByRole('complementary', { name: 'Node charge' });
-  await panel.getByText('charging 150').first().waitFor();
+  await panel.getByText('1 | charging 150').first().waitFor();
   expect(await panel.getByRole('listitem').count()).toBe(3);
+  const titles = await panel.getByRole('heading', { level: 3 }).allTextContents();
+  expect(titles).toEqual(['Output', 'Attempts 3', 'Printed', 'Input', 'Config', 'Context']);
   await isReachable(page, 'run-node');
   await panel.getByRole('button', { name: 'Close the node' }).click();
+  await panel.waitFor({ state: 'detached' });
+  // The keyboard opens it too, and what is closed stays closed.
+  await page.getByRole('group', { name: 'Price the order, javascript, completed' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('complementary', { name: 'Node price' }).getByText('return ctx.input.quantity * 50').waitFor();
+  await page.getByRole('button', { name: 'Close the node' }).click();
+  await page.getByRole('complementary').waitFor({ state: 'detached' });
 
   await page.getByRole('tab', { name: 'Waterfall' }).click();
   const row = page.getByRole('row').filter({ hasText: 'charge' });

@@ -1,8 +1,9 @@
 /** The pages of workflows: the list, one workflow, its versions and their differences, a start with arguments, and a roll back. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
 import { type SignedIn, signIn } from './sign-in.ts';
 import { isReachable } from './signed-in.ts';
-import { invoice } from './workflows.ts';
+import { approval, invoice } from './workflows.ts';
 
 let signedIn: SignedIn;
 beforeAll(async () => {
@@ -98,6 +99,28 @@ test('the pages fit 320 pixels', async () => {
     expect(overflow, path).toBe(0);
   }
   await isReachable(page, 'workflow-narrow');
+});
+
+test('a run that ends between its own request and the one for its events is shown as ended', async () => {
+  const { local, watched } = signedIn;
+  await local.call('POST', '/v1/workflows', approval);
+  const order = { workflowName: approval.name, input: { orderId: 'order-9' } };
+  const started = await local.call('POST', '/v1/runs', order, { 'idempotency-key': 'order-9' });
+  const { runId } = z.object({ runId: z.string() }).parse(started.body);
+  const run = async () => (await local.call('GET', `/v1/runs/${runId}`)).body;
+  await expect.poll(run).toMatchObject({
+    nodes: expect.arrayContaining([expect.objectContaining({ nodeId: 'approved', status: 'waiting' })]),
+  });
+  const stale = JSON.stringify(await run());
+  const signal = { name: 'order-approved', correlation: 'order-9', signalId: 'yes', payload: { by: 'Ada' } };
+  expect((await local.call('POST', '/v1/signals', signal)).status).toBeLessThan(300);
+  await expect.poll(run).toMatchObject({ status: 'completed' });
+  const { page } = watched;
+  const address = new RegExp(`/v1/runs/${runId}$`);
+  await page.route(address, (route) => route.fulfill({ body: stale, contentType: 'application/json' }), { times: 1 });
+  await page.goto(`${local.url}/console/runs/${runId}`);
+  // The page reads an open run again every ten seconds, so only its events tell it sooner.
+  await page.locator('.pill', { hasText: 'completed' }).waitFor({ timeout: 8_000 });
 });
 
 test('no script failed, and no page broke its policy', () => {

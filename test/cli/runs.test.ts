@@ -279,3 +279,23 @@ describe('a run is named', () => {
     expect((await admin.type('runs', 'cancel', newest.slice(0, 20))).out).toBe(`${newest} is cancelled.\n`);
   });
 });
+
+test('node shows what a node saw and did, and refuses an unknown one', async () => {
+  await publish('flow', instantGraph());
+  const runId = (await admin.type('runs', 'start', 'flow', '--input', '{"n":1}')).out.trim();
+  const detail = dataIn(await admin.type('--json', 'runs', 'node', runId, 'end'), runs.runNodeResponse);
+  expect(detail).toMatchObject({ node: { nodeId: 'end', status: 'completed' }, context: { input: { n: 1 } } });
+  const { out } = await admin.type('runs', 'node', runId, 'end');
+  expect(out).toContain('ctx       {');
+  expect(out).toContain('"given": {');
+  expect(errorIn(await admin.type('--json', 'runs', 'node', runId, 'none')).code).toBe('not_found');
+});
+
+test('get shows what a run cost, if asked', async () => {
+  await publish('flow', instantGraph());
+  const runId = (await admin.type('runs', 'start', 'flow')).out.trim();
+  expect((await admin.type('runs', 'get', runId)).out).not.toContain('cost');
+  const { out } = await admin.type('runs', 'get', runId, '--estimate');
+  expect(out).toMatch(/cost +about \$0\.0000\d\d: \d+ writeUnits, /);
+  expect(out).toMatch(/log +1 commits, \d+ bytes/);
+});

@@ -17,10 +17,14 @@ const manifest: Parameters<StepwellClient['createDeployment']>[0] = {
 
 /** Calls of the Workflow DevKit's World: its package makes them, and the client has none for them. */
 type WorldCall = Exclude<OperationOf<'world'>, 'publishMessage' | 'getWorldDeploymentId' | 'listWorldHooks' | 'resumeHook'>;
+/** The page at which a browser signs in asks for the identity provider. */
+type BrowserCall = 'getSignInProvider';
 /** Webhooks are sent by their providers, and sessions belong to browsers, so the client has no call for them. */
 type ClientRoute = Exclude<
   (typeof routes)[number],
-  { readonly scope: null; readonly action: string } | { readonly credential: 'session' } | { readonly operationId: WorldCall }
+  | { readonly scope: null; readonly action: string }
+  | { readonly credential: 'session' }
+  | { readonly operationId: WorldCall | BrowserCall }
 >;
 export type ClientOperation = ClientRoute['operationId'];
 export type ClientMutation = Extract<ClientRoute, { action: string }>['operationId'];
@@ -49,6 +53,8 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   listRuns: (client) => client.listRuns(),
   getRun: (client) => client.getRun(runId),
   getRunDefinition: (client) => client.getRunDefinition(runId),
+  getRunNode: (client) => client.getRunNode(runId, 'start'),
+  getRunTimeline: (client) => client.getRunTimeline(runId),
   listRunEvents: (client) => client.listRunEvents(runId),
   createTicket: (client) => client.createTicket(runId),
   listRunTags: (client) => client.listRunTags(runId),
@@ -100,6 +106,7 @@ type CalledRoute = Route & { readonly operationId: ClientOperation };
 const ofTheClient: ReadonlySet<string> = new Set(['publishMessage', 'getWorldDeploymentId', 'listWorldHooks', 'resumeHook']);
 const hasClientCall = (route: Route): route is CalledRoute =>
   (route.scope !== null || route.action === undefined) &&
+  route.operationId !== 'getSignInProvider' &&
   route.credential !== 'session' &&
   (route.servedBy !== 'world' || ofTheClient.has(route.operationId));
 const callsByRoute: readonly Route[] = routes;
@@ -119,6 +126,7 @@ export const sampleOf = (schema: z.core.$ZodType): unknown => {
   if (schema instanceof z.ZodExactOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly)
     return sampleOf(schema.def.innerType);
   if (schema instanceof z.ZodArray) return [sampleOf(schema.def.element)];
+  if (schema instanceof z.ZodTuple) return schema.def.items.map(sampleOf);
   if (schema instanceof z.ZodRecord) return { some: sampleOf(schema.def.valueType) };
   if (schema instanceof z.ZodEnum) return schema.options[0];
   if (schema instanceof z.ZodLiteral) return schema.def.values[0];

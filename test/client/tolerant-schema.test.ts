@@ -29,6 +29,7 @@ const withUnknownValues = (schema: z.core.$ZodType): unknown => {
   if (schema instanceof z.ZodExactOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly)
     return withUnknownValues(schema.def.innerType);
   if (schema instanceof z.ZodArray) return [withUnknownValues(schema.def.element)];
+  if (schema instanceof z.ZodTuple) return [...schema.def.items.map(withUnknownValues), 'column of tomorrow'];
   if (schema instanceof z.ZodEnum) return 'word_of_tomorrow';
   if (schema instanceof z.ZodLiteral) {
     const [value] = schema.def.values;

@@ -81,6 +81,26 @@ export const sessionsSuite = ({ name, open }: Subject<Sessions>) =>
       expect(await sessions.session(name)).toBeUndefined();
     });
 
+    test('rights are raised and lowered, and a lost session stays lost', async () => {
+      const [name, mine] = [digest(), session()];
+      const raised = { keyId: keyId('abcdefghij'), until: after(noon, minutes(15)) };
+      await sessions.put(name, mine);
+      expect([await sessions.raise(name, raised), await sessions.session(name)]).toEqual([true, { ...mine, raised }]);
+      const later = { ...raised, until: after(noon, minutes(20)) };
+      expect([await sessions.raise(name, later), await sessions.session(name)]).toEqual([true, { ...mine, raised: later }]);
+      expect([await sessions.raise(name, undefined), await sessions.session(name)]).toEqual([true, mine]);
+      expect([await sessions.raise(name, undefined), await sessions.session(name)]).toEqual([true, mine]);
+      await sessions.delete(name);
+      expect([await sessions.raise(name, raised), await sessions.session(name)]).toEqual([false, undefined]);
+      expect([await sessions.raise(name, undefined), await sessions.session(name)]).toEqual([false, undefined]);
+    });
+
+    test('a session is stored with raised rights', async () => {
+      const [name, mine] = [digest(), { ...session(), raised: { keyId: keyId('abcdefghij'), until: after(noon, minutes(15)) } }];
+      await sessions.put(name, mine);
+      expect(await sessions.session(name)).toEqual(mine);
+    });
+
     test('links and sessions of one digest are different records', async () => {
       const name = digest();
       await sessions.putLink(name, link, expiresAt);

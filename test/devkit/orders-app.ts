@@ -79,10 +79,26 @@ async function mark(file: string, name: string, what: string) {
 }
 `;
 
+/** Starts a run as an app does, and prints how the SDK's \`start()\` ended. */
+const startProgram = `import { createWorld } from 'stepwell/world';
+import { start } from 'workflow/api';
+import { setWorld } from 'workflow/runtime';
+
+setWorld(createWorld());
+const [workflowId, deploymentId] = process.argv.slice(2);
+const outcome = await start({ workflowId }, ['tea'], deploymentId === undefined ? {} : { deploymentId }).then(
+  ({ runId }) => ({ runId }),
+  ({ name, code, status, message }) => ({ name, code, status, message }),
+);
+process.stdout.write(JSON.stringify(outcome));
+process.exit(0);
+`;
+
 export const ordersApp = (sdkVersion: string): Promise<BuiltApp> =>
   builtApp(sdkVersion, {
     'workflows/order.ts': example('workflows/order.ts'),
     'workflows/webhooks.ts': webhooks,
     'workflows/parcel.ts': parcel,
     'client.mjs': example('client.mjs'),
+    'start.mjs': startProgram,
   });

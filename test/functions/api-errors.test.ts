@@ -7,9 +7,10 @@ import { type ErrorCode, errorCatalogue, errorCodes } from '../../lib/api/errors
 import { routes } from '../../lib/api/routes.ts';
 import { externalRunId } from '../../lib/engine/external/run.ts';
 import { eventMargin, maxEvents } from '../../lib/engine/devkit/events.ts';
-import { appName, commitNo, deploymentId, environment, eventId, projectId, runId } from '../../lib/engine/ids.ts';
+import { appName, commitNo, deploymentId, environment, eventId, keyId, projectId, runId } from '../../lib/engine/ids.ts';
 import { after, days } from '../../lib/engine/time.ts';
 import { pointerAfter } from '../../lib/ports/deployments.ts';
+import type { RedeemedCode } from '../../lib/ports/identity-provider.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { maxCopiedValues } from '../../lib/service/kinds/code/rerun-code-run.ts';
 import { packedDeployment } from '../artifact/packed.ts';
@@ -69,6 +70,16 @@ const worldRead = (path: string, body?: object) => async (): Promise<Answered> =
   return api.call(body === undefined ? 'GET' : 'POST', path, { key, ...(body === undefined ? {} : { body }) });
 };
 
+/** A sign-in for which the identity provider has this answer. */
+const signInWith = (redeemed: RedeemedCode): Promise<Answered> => {
+  const provider = { authorizationEndpoint: async () => 'https://id.example.com/authorize', redeem: async () => redeemed };
+  const rules = { claim: 'groups', subjectClaim: 'sub', grants: [{ value: 'platform', keyId: keyId('platformteam') }] };
+  const api = http(() => ({}), undefined, [], true, { provider, rules, clientId: 'stepwell', scope: 'openid' });
+  const verifier = 'v'.repeat(43);
+  const body = { code: 'c', verifier, nonce: 'n'.repeat(22), redirectUri: 'https://api.example.com/console/oidc' };
+  return api.call('POST', '/v1/sessions/provider', { body, headers: { 'Sec-Fetch-Site': 'same-origin' } });
+};
+
 const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answered>> = {
   unauthorized: () => http().call('GET', '/v1/runs'),
   key_in_query: async () => {
@@ -84,6 +95,8 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const body = { link: `sl_${'x'.repeat(43)}` };
     return http().call('POST', '/v1/sessions/exchange', { body, headers: { 'Sec-Fetch-Site': 'same-origin' } });
   },
+  sign_in_refused: () => signInWith({ kind: 'refused', why: 'token_nonce' }),
+  not_granted: () => signInWith({ kind: 'verified', claims: { sub: 'ada', groups: ['guests'] } }),
   cross_origin: () => http().call('DELETE', '/v1/session', { headers: { 'Sec-Fetch-Site': 'cross-site' } }),
   https_required: () => http().call('GET', '/v1/runs', { headers: { 'X-Forwarded-Proto': 'http' } }),
   invalid_signature: () => http().call('POST', '/v1/webhooks/git', delivery('{}', { secret: 'another' })),

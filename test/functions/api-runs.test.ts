@@ -240,6 +240,22 @@ describe('listing', () => {
     expect(await statuses()).toMatchObject([{ runId, status: 'cancelled' }]);
   });
 
+  test('the filters by origin are checked, and are part of a cursor', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    const first = await started(api, key);
+    await started(api, key, { input: { n: 2 } });
+    const list = (query: Readonly<Record<string, string>>) => api.call('GET', '/v1/runs', { key, query });
+    expect((await list({ version: '1' })).body['data']).toHaveLength(2);
+    expect((await list({ version: '2' })).body).toMatchObject({ data: [], hasMore: false });
+    const page = await list({ version: '1', limit: '1' });
+    const cursor = textIn(page, 'cursor');
+    expect((await list({ version: '1', limit: '1', cursor })).body).toMatchObject({ data: [{ runId: first }] });
+    expect((await list({ version: '2', limit: '1', cursor })).body).toMatchObject({ code: 'cursor_invalid' });
+    for (const query of [{ calledBy: 'x' }, { scheduleId: '/' }, { deploymentId: '?' }, { correlationId: ' ' }])
+      expect((await list(query)).body).toMatchObject({ code: 'invalid_request' });
+  });
+
   test('a search finds runs behind many filtered ones, with any limit', async () => {
     const api = http();
     const key = await api.key(['admin'], { rateLimitPerMinute: null });
@@ -283,4 +299,84 @@ test('the definition of a run is that of its version, and of a test run the unsa
   expect((await definition('wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV')).body).toMatchObject({ code: 'not_found' });
   expect((await definition('nonsense')).body).toMatchObject({ code: 'not_found' });
   expect((await definition('123e4567-e89b-82d3-a456-426614000000')).body).toMatchObject({ code: 'external_run' });
+});
+
+test('a node of a run shows its context as of its dispatch, its config after templates, and its attempts', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const yes = { id: 'yes', conditions: [{ leftValue: '{{ctx.input.id}}', operator: 'greater_than', rightValue: 100 }] };
+  const graph = {
+    nodes: [
+      { id: 'start', type: 'start' },
+      { id: 'big', type: 'condition', config: { branches: [yes], defaultBranch: 'no', outputVariable: 'size' } },
+      { id: 'wait', type: 'signal', config: { name: 'paid', correlation: 'order-{{ctx.input.id}}' } },
+      { id: 'end', type: 'end' },
+    ],
+    edges: [
+      { source: 'start', target: 'big' },
+      { source: 'big', target: 'wait', sourceHandle: 'no', targetParamLabel: 'from' },
+      { source: 'wait', target: 'end' },
+    ],
+  };
+  const run = await started(api, key, { graph, input: { id: 7 } });
+  const node = async (id: string, query: Readonly<Record<string, string>> = {}) =>
+    api.call('GET', `/v1/runs/${run}/nodes/${id}`, { key, query });
+  const waiting = await node('wait');
+  expect(waiting.body).toMatchObject({
+    runId: run,
+    node: { nodeId: 'wait', status: 'waiting', waitingFor: { signal: 'paid', correlation: 'order-7' } },
+    config: { name: 'paid', correlation: 'order-7' },
+    attempts: [{ attempt: 1, status: 'waiting' }],
+  });
+  const [before, after] = [(await node('big')).body['context'], waiting.body['context']];
+  expect(before).toEqual({ input: { id: 7 } });
+  expect(after).toMatchObject({ input: { id: 7 }, size: expect.anything() });
+  expect(waiting.body['inputs']).toMatchObject({ id: 7, from: expect.anything() });
+  expect((await node('end')).body).toMatchObject({ node: { status: 'pending' }, attempts: [] });
+  expect((await node('wait', { attempt: '2' })).body['attempts']).toEqual([]);
+  expect((await node('none')).body).toMatchObject({ code: 'not_found', message: 'The run has no node none.' });
+  expect((await node('wait', { iteration: '../x' })).body).toMatchObject({ code: 'invalid_request' });
+  const reader = await api.key(['trigger:write']);
+  expect((await api.call('GET', `/v1/runs/${run}/nodes/wait`, { key: reader })).status).toBe(403);
+  const other = await api.key(['admin'], { env: 'prod' });
+  expect((await api.call('GET', `/v1/runs/${run}/nodes/wait`, { key: other })).body).toMatchObject({ code: 'not_found' });
+});
+
+test('a run has its size and cost only where they are asked for', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const id = await started(api, key);
+  const run = async (query: Readonly<Record<string, string>>) => (await api.call('GET', `/v1/runs/${id}`, { key, query })).body;
+  expect(await run({})).not.toHaveProperty('estimate');
+  const { bytes, estimate } = await run({ estimate: 'true', resolveData: 'none' });
+  expect(bytes).toBeGreaterThan(100);
+  // One commit, the entries of the list and of the sweep, the idempotency record and the audit entry, and the end.
+  expect(estimate).toMatchObject({
+    dollars: expect.closeTo(0.000_009, 6),
+    parts: [
+      { kind: 'writeUnits', count: 6, dollars: expect.closeTo(6 * 0.625e-6, 9) },
+      { kind: 'readUnits', count: 3 },
+      { kind: 'invocations', count: 1 },
+      { kind: 'apiRequests', count: 1, dollars: expect.closeTo(3.5e-6, 9) },
+      { kind: 'busEvents', count: 1 },
+    ],
+  });
+});
+
+test('the timeline of a run has its attempts in compact rows, after a cursor', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  const id = await started(api, key);
+  const read = (query: Readonly<Record<string, string>> = {}) => api.call('GET', `/v1/runs/${id}/timeline`, { key, query });
+  const { body } = await read();
+  expect(body).toMatchObject({ runId: id, nodes: ['start', 'end'], hasMore: false });
+  expect(body['rows']).toEqual([
+    [0, null, 1, null, expect.any(Number), expect.any(Number), 'completed', null, expect.any(Number)],
+    [1, null, 1, null, expect.any(Number), expect.any(Number), 'completed', null, expect.any(Number)],
+  ]);
+  expect((await read({ after: textIn({ body }, 'cursor') })).body).toMatchObject({ rows: [], cursor: body['cursor'] });
+  expect((await read({ limit: '1' })).body).toMatchObject({ nodes: ['start'], hasMore: true });
+  expect((await read({ after: '-1' })).body).toMatchObject({ code: 'cursor_invalid' });
+  const missing = await api.call('GET', '/v1/runs/wrun_01ARZ3NDEKTSV4RRFFQ69G5FAV/timeline', { key });
+  expect(missing.body).toMatchObject({ code: 'not_found' });
 });

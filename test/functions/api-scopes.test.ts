@@ -44,6 +44,8 @@ test('routes without a scope answer without a key', async () => {
     'getOpenApi',
     'exchangeSessionLink',
     'createSession',
+    'getSignInProvider',
+    'signInWithProvider',
     'deleteSession',
     'receiveWebhook',
   ]);

@@ -63,6 +63,10 @@ test('a refusal has the status and the code of the route', async () => {
     code: 'invalid_request',
     message: expect.stringContaining('/data/eventType'),
   });
+  expect(await call('queue.publish', { queueName: 'a queue', message: { runId } })).toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringContaining('/queueName'),
+  });
   expect(await call('runs.remove', { runId })).toMatchObject({ kind: 'refused', code: 'outside_of_run' });
 });
 

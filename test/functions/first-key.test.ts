@@ -124,6 +124,29 @@ test('keys of applications are created in their secrets once, with their scopes 
   expect(JSON.stringify(here.logged)).not.toContain(text);
 });
 
+test('grants of an identity provider get keys that nobody can present, and lose them when they are removed', async () => {
+  const here = installation();
+  const grant = { keyId: 'platformteam', projectId: 'default', environment: 'production', scopes: ['runs:read'] };
+  const change = async (now: readonly object[], old: readonly object[]) => {
+    const propertiesWith = (grants: readonly object[]) => ({ ...here.propertiesOf([], {}), SignInKeys: JSON.stringify(grants) });
+    await handleResourceEvent(here.taker, {
+      RequestType: 'Update',
+      ResponseURL: url,
+      StackId: 'stack',
+      RequestId: 'request',
+      LogicalResourceId: 'Keys',
+      ResourceProperties: propertiesWith(now),
+      OldResourceProperties: propertiesWith(old),
+    });
+    expect(answerShape.parse(answers.at(-1)).body.Status).toBe('SUCCESS');
+    return here.keys.key(keyId('platformteam'));
+  };
+  expect(await change([grant], [])).toMatchObject({ ...scope, scopes: ['runs:read'], secretHash: '0'.repeat(64) });
+  const wider = { ...grant, scopes: ['admin'] };
+  expect(await change([wider], [grant])).toMatchObject({ scopes: ['admin'] });
+  expect(await change([], [wider])).toMatchObject({ revokedAt: here.clock.now() });
+});
+
 describe('sweeping', () => {
   test('the sweep starts at the creation of the installation, and a later request does not move it', async () => {
     const here = installation();

@@ -29,6 +29,7 @@ import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts
 import type { ApiKey, KeyScope } from '../../lib/ports/control.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
+import type { ProviderSignIn } from '../../lib/service/access/provider-sign-in.ts';
 import { SecretCache } from '../../lib/service/access/secret-cache.ts';
 import { WebhookSecrets } from '../../lib/service/access/webhook-secrets.ts';
 import { emptyArn, hooksArn, hooksSecret, testProviders } from './webhook-providers.ts';
@@ -82,12 +83,14 @@ export interface Http {
  * @param maxStreams of events at once; default: as many as come
  * @param corsOrigins of pages that may call it; default: none
  * @param requiresHttps as on AWS; false: as on one machine
+ * @param signIn the identity provider; default: none
  */
 export const http = (
   change: (world: MemoryPorts) => Partial<MemoryPorts> = () => ({}),
   maxStreams?: number,
   corsOrigins: readonly string[] = [],
   requiresHttps = true,
+  signIn?: ProviderSignIn,
 ): Http => {
   const made = memoryPorts();
   const world = { ...made, ...change(made) };
@@ -125,7 +128,7 @@ export const http = (
     api: httpFunction(tools, servedByApi),
     events: httpFunction(tools, servedByEvents),
     deployments: httpFunction(tools, servedByDeployments),
-    library: httpFunction(tools, servedByLibrary),
+    library: httpFunction({ ...tools, signIn: async () => signIn }, servedByLibrary),
     'test-runs': httpFunction(tools, servedByTestRuns),
     webhooks: httpFunction(webhooks, servedByWebhooks),
     world: httpFunction({ ...tools, decider: { ...tools.decider, foldCache: new FoldCache() } }, servedByWorld),

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Route } from '../../lib/api/route.ts';
 import { routes } from '../../lib/api/routes.ts';
-import { keyId } from '../../lib/engine/ids.ts';
+import { environment, keyId, projectId } from '../../lib/engine/ids.ts';
 import { after, between, hours, instant, iso, minutes, seconds } from '../../lib/engine/time.ts';
 import { type KeyScope, keyScopes } from '../../lib/ports/control.ts';
 import { keySessionsRateLimit, sessionRateLimit } from '../../lib/service/access/rate-limiter.ts';
@@ -460,6 +460,143 @@ describe('what a session may do', () => {
     const Cookie = cookieOf(await exchange(api, link));
     const others = Array.from({ length: 11 }, () => api.call('GET', '/v1/session', { headers: { ...samePage, Cookie } }));
     expect((await Promise.all(others)).map(({ status }) => status)).toContain(429);
+  });
+});
+
+describe('admin, for a quarter of an hour', () => {
+  const raisedSession = async () => {
+    const own = await signedIn(['runs:read', 'runs:write']);
+    const admin = await own.api.key(['admin']);
+    const raise = (body: object) => own.ask('POST', '/v1/session/admin', {}, body);
+    const linkOf = async (key: string) => textIn(await own.api.call('POST', '/v1/sessions/links', { key }), 'link');
+    return { ...own, admin, raise, linkOf };
+  };
+  const keysStatus = async ({ ask }: Pick<Awaited<ReturnType<typeof raisedSession>>, 'ask'>) =>
+    (await ask('GET', '/v1/keys')).status;
+
+  test('a key raises the session, which has every scope of a person, and loses them after 15 minutes', async () => {
+    const own = await raisedSession();
+    expect(await keysStatus(own)).toBe(403);
+    const raised = await own.raise({ key: own.admin });
+    const until = after(own.api.world.clock.now(), minutes(15));
+    expect(raised.body).toEqual({
+      ...own.session,
+      scopes: keyScopes.filter((scope) => scope !== 'world:proxy'),
+      raisedUntil: iso(until),
+    });
+    expect((await own.ask('GET', '/v1/session')).body).toMatchObject({ raisedUntil: iso(until) });
+    expect(await keysStatus(own)).toBe(200);
+    own.api.world.clock.advance(minutes(15));
+    expect(await keysStatus(own)).toBe(403);
+    expect((await own.ask('GET', '/v1/session')).body).toMatchObject({ scopes: ['runs:read', 'runs:write'] });
+    expect((await own.ask('GET', '/v1/session')).body['raisedUntil']).toBeUndefined();
+  });
+
+  test('entries name the session, the key that was shown, and what the session did with it', async () => {
+    const own = await raisedSession();
+    await own.raise({ link: await own.linkOf(own.admin) });
+    await own.ask('POST', '/v1/keys', {}, { scopes: ['runs:read'] });
+    await own.ask('DELETE', '/v1/session/admin');
+    const session = { id: own.session['id'], subject: `key:${keyIdOf(own.key)}` };
+    const entries = entriesOf(own.api).slice(-3);
+    expect(entries).toMatchObject([
+      { action: 'sessions.raise', session, keyId: keyIdOf(own.key), metadata: { by: 'link', shownKeyId: keyIdOf(own.admin) } },
+      { action: 'keys.create', session, keyId: keyIdOf(own.key) },
+      { action: 'sessions.lower', session },
+    ]);
+    expect(JSON.stringify([entriesOf(own.api), own.api.logs])).not.toContain(own.admin.split('_')[3]);
+  });
+
+  test('the session gives it back, and again without effect', async () => {
+    const own = await raisedSession();
+    await own.raise({ key: own.admin });
+    for (const _time of [1, 2]) {
+      const lowered = await own.ask('DELETE', '/v1/session/admin');
+      expect([lowered.status, lowered.body['scopes']]).toEqual([200, ['runs:read', 'runs:write']]);
+      expect(await keysStatus(own)).toBe(403);
+    }
+  });
+
+  test.each([
+    ['a key without admin', async (own: Awaited<ReturnType<typeof raisedSession>>) => ({ key: own.key }), [403, 'missing_scope']],
+    ['a link of such a key', async (own) => ({ link: await own.linkOf(own.key) }), [403, 'missing_scope']],
+    [
+      'a key of another project',
+      async ({ api }) => ({ key: await api.key(['admin'], { project: 'other' }) }),
+      [403, 'foreign_project'],
+    ],
+    [
+      'a key of another environment',
+      async ({ api }) => ({ key: await api.key(['admin'], { env: 'live' }) }),
+      [403, 'foreign_project'],
+    ],
+    ['a revoked key', async ({ api }) => ({ key: await api.key(['admin'], { revokedAt: instant(1) }) }), [401, 'unauthorized']],
+    ['a text that is no key', async () => ({ key: 'sw_x' }), [401, 'unauthorized']],
+    ['a link that does not exist', async () => ({ link: `sl_${'x'.repeat(43)}` }), [401, 'link_invalid']],
+    ['the secret of the session', async ({ cookie }) => ({ link: cookie.split('=')[1] ?? '' }), [401, 'link_invalid']],
+    ['nothing', async () => ({}), [400, 'invalid_request']],
+    ['two things', async (own) => ({ key: own.admin, link: 'sl_' }), [400, 'invalid_request']],
+  ] satisfies readonly [
+    string,
+    (own: Awaited<ReturnType<typeof raisedSession>>) => Promise<object>,
+    readonly [number, string],
+  ][])('%s raises nothing', async (_what, bodyOf, expected) => {
+    const own = await raisedSession();
+    expect(outcome(await own.raise(await bodyOf(own)))).toEqual(expected);
+    expect(await keysStatus(own)).toBe(403);
+  });
+
+  test('a link raises once', async () => {
+    const own = await raisedSession();
+    const link = await own.linkOf(own.admin);
+    expect((await own.raise({ link })).status).toBe(200);
+    await own.ask('DELETE', '/v1/session/admin');
+    expect(outcome(await own.raise({ link }))).toEqual([401, 'link_invalid']);
+    expect(await keysStatus(own)).toBe(403);
+  });
+
+  test('a page of another site cannot raise the session, and an API key has none to raise', async () => {
+    const own = await raisedSession();
+    const foreign = await own.ask('POST', '/v1/session/admin', { 'Sec-Fetch-Site': 'same-site' }, { key: own.admin });
+    expect(outcome(foreign)).toEqual([403, 'cross_origin']);
+    const byKey = await own.api.call('POST', '/v1/session/admin', { key: own.admin, body: { key: own.admin } });
+    expect(outcome(byKey)).toEqual([401, 'unauthorized']);
+    expect(await keysStatus(own)).toBe(403);
+  });
+
+  test('it ends with the key that was shown', async () => {
+    const own = await raisedSession();
+    await own.raise({ key: own.admin });
+    const scope = { projectId: projectId('acme'), environment: environment('test') };
+    await own.api.world.keys.revokeKey(scope, keyIdOf(own.admin), own.api.world.clock.now());
+    own.api.world.clock.advance(seconds(16));
+    expect(await keysStatus(own)).toBe(403);
+    expect((await own.ask('GET', '/v1/runs')).status).toBe(200);
+  });
+
+  test('a raised session creates no links, speaks for no deployed code, and revokes neither of its keys', async () => {
+    const own = await raisedSession();
+    await own.raise({ key: own.admin });
+    expect(outcome(await own.ask('POST', '/v1/sessions/links'))).toEqual([401, 'unauthorized']);
+    expect(outcome(await own.ask('POST', '/v1/world/runs/list', {}, {}))).toEqual([403, 'missing_scope']);
+    for (const key of [own.key, own.admin])
+      expect(outcome(await own.ask('DELETE', `/v1/keys/${keyIdOf(key)}`))).toEqual([409, 'key_in_use']);
+  });
+
+  test('signing out meanwhile wins', async () => {
+    const lost: { api?: Http } = {};
+    const api = http((world) => ({
+      sessions: overrideMethods(world.sessions, {
+        raise: async (digest, raised) => {
+          await world.sessions.delete(digest);
+          return world.sessions.raise(digest, raised);
+        },
+      }),
+    }));
+    lost.api = api;
+    const own = await signedIn(['admin'], {}, api);
+    expect(outcome(await own.ask('POST', '/v1/session/admin', {}, { key: own.key }))).toEqual([401, 'session_invalid']);
+    expect(outcome(await own.ask('GET', '/v1/session'))).toEqual([401, 'session_invalid']);
   });
 });
 

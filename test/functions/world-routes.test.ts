@@ -143,6 +143,18 @@ async function prepared(): Promise<Setup> {
   return setup;
 }
 
+test('a refusal of a World without errors of a schema names the wrong part', async () => {
+  const { api, key } = await prepared();
+  const { status, body } = await api.call('POST', '/v1/world/apps', { key, body: { baseUrl: 'ftp://app.example.com' } });
+  expect([status, body]).toEqual([
+    400,
+    expect.objectContaining({
+      code: 'invalid_request',
+      errors: [expect.objectContaining({ pointer: '/baseUrl', code: 'invalid_request' })],
+    }),
+  ]);
+});
+
 const eventsOf = async ({ api, runId }: Setup): Promise<string> =>
   JSON.stringify(await api.world.log.commitsAfter({ ...acme, runId: toRunId(runId) }, firstCommit));
 

@@ -187,7 +187,7 @@ describe('in any recorded state', () => {
     expect(may('gpu', control('session-link'))).toEqual(['library']);
     expect(may('pu', control('session'))).toEqual(['library']);
     expect(may('g', control('session'))).toEqual(http);
-    expect(may('n', control('session'))).toEqual(http);
+    expect(may('nu', control('session'))).toEqual(http);
   });
 
   test('no function scans, or writes in batches or transactions', () => {

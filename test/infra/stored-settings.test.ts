@@ -95,7 +95,7 @@ test('variables that the owner adds count too', () => {
 test('settings that are too large for a custom resource are refused', () => {
   const codeVariables = { A: 'x'.repeat(400_000) };
   expect(() => stacksWith({ codeVariables }).app.synth()).toThrow(
-    /seedKeys, webhooks, .* codeVariables together may have at most 400000 bytes as JSON, but have 4\d{5}/,
+    /seedKeys, webhooks, .* codeVariables and console together may have at most 400000 bytes as JSON, but have 4\d{5}/,
   );
 });
 
@@ -115,6 +115,7 @@ test('functions that read settings are changed after the resource that writes th
   const writer = runtime.find(({ Type }) => Type === 'Custom::StepwellKeys')?.id;
   const waiting = ofType(runtime, 'Lambda::Function').filter((fn) => [fn['DependsOn']].flat().includes(writer));
   expect(waiting.map(({ id }) => id.replace(/^StepwellFunctions|Function[0-9A-F]{8}$/g, ''))).toEqual([
+    'Library',
     'Worker',
     'Code',
     'Webhooks',

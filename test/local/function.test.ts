@@ -50,6 +50,21 @@ const payloadOf = (outcome: Awaited<ReturnType<LambdaFunction['invoke']>>): unkn
 };
 
 describe('a function', { timeout: 20_000 }, () => {
+  test('a stream that is open when the function stops ends without the whole grace period, and is no failure', async () => {
+    const { fn, warned } = make(`export const handler = awslambda.streamifyResponse(async (event, stream) => {
+      stream.write('first');
+      await new Promise(() => setInterval(() => {}, 1_000));
+    });`);
+    const graceMs = 60_000;
+    let began: () => void = () => {};
+    const beginning = new Promise<void>((resolve) => (began = resolve));
+    const invocation = fn.invoke('{}', { onChunk: async () => began() });
+    await beginning;
+    await fn.stop(graceMs);
+    expect(await invocation).toMatchObject({ kind: 'failed' });
+    expect(warned).toEqual([]);
+  });
+
   test('gets its event, its variables and its context, and nothing of the surrounding process', async () => {
     const { fn } = make(`export const handler = async (event, context) => ({
       event, greeting: process.env.GREETING, path: process.env.PATH ?? null, name: context.functionName, hasTime: context.getRemainingTimeInMillis() > 5000 })`);

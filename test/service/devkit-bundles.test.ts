@@ -15,7 +15,8 @@ import { type BundleHandler, createTestEnv, scope } from './test-env.ts';
 
 const queueName = '__wkf_workflow_workflow//./workflows/order//processOrder';
 
-async function deployedApp(code: BundleHandler) {
+/** An environment with a deployment of Workflow DevKit 5.0.0-beta.55. */
+async function deployment(code: BundleHandler, isVerified = true) {
   // No application has the id of a deployment: a lookup would be in vain.
   const wrap = (deps: Deps): Deps => ({
     ...deps,
@@ -32,10 +33,15 @@ async function deployedApp(code: BundleHandler) {
       devkit: { sdkVersion: '5.0.0-beta.55', specVersion: 7, nodeVersion: '24.1.0', format: 'module' },
     },
   });
-  const created = await createDeployment(env.ports, scope, manifest, { by: null, archive });
+  const created = await createDeployment(env.ports, scope, manifest, { by: null, ...(isVerified ? { archive } : {}) });
   if (created.kind !== 'created') throw new Error(created.kind);
   const world = { ...env.worker, by: 'world', foldCache: new FoldCache() };
   const run = { ...scope, runId: env.deps.ids.runId(env.deps.clock.now()) };
+  return { env, manifest, world, run };
+}
+
+async function deployedApp(code: BundleHandler) {
+  const { env, manifest, world, run } = await deployment(code);
   await createWorldEvent(world, { run, request: creation(manifest.deploymentId, 3), params: {} });
   const head = await env.deps.log.head(run);
   if (head?.kind !== 'devkit') throw new Error('the run was not created');
@@ -45,6 +51,36 @@ async function deployedApp(code: BundleHandler) {
   };
   return { env, run, deliver };
 }
+
+const neverCalled: BundleHandler = () => ({ kind: 'unloadable', message: 'a run was executed' });
+
+test.each([
+  ['of a workflow that the deployment lacks', { workflowName: 'workflow//./workflows/order//proces' }, 3, 'workflow_not_found'],
+  ['of a later spec version', {}, 8, 'run_not_supported'],
+] as const)('a start %s is refused, and creates nothing', async (_what, data, specVersion, code) => {
+  const { env, manifest, world, run } = await deployment(neverCalled);
+  const request = creation(manifest.deploymentId, specVersion);
+  const refused = await createWorldEvent(world, { run, request: { ...request, data: { ...request.data, ...data } }, params: {} });
+  expect(refused).toMatchObject({ kind: 'refused', code });
+  expect(await env.deps.log.head(run)).toBeUndefined();
+});
+
+test('a start on a deployment that was never verified is refused', async () => {
+  const { manifest, world, run } = await deployment(neverCalled, false);
+  expect(await createWorldEvent(world, { run, request: creation(manifest.deploymentId, 3), params: {} })).toMatchObject({
+    code: 'deployment_not_verified',
+  });
+});
+
+test('the message of a start whose workflow the deployment lacks names those that it has', async () => {
+  const { manifest, world, run } = await deployment(neverCalled);
+  const runInput = { deploymentId: manifest.deploymentId, workflowName: 'workflow//./a//b', specVersion: 7, input: null };
+  const published = await publishDevKitMessage(world, { scope, queueName, message: { runId: run.runId, runInput } }, undefined);
+  expect(published).toMatchObject({
+    code: 'workflow_not_found',
+    message: expect.stringMatching(/no workflow workflow\/\/\.\/a\/\/b\. It has .*processOrder\. Correct the name/),
+  });
+});
 
 test('the bundle of the run’s deployment receives the message', async () => {
   const deployments: string[] = [];

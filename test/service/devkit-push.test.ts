@@ -101,9 +101,17 @@ describe('a registration', () => {
     expect(result).toEqual({
       kind: 'refused',
       code: 'invalid_request',
+      pointer: '/baseUrl',
       message: 'messages cannot be sent to http://localhost:3000: it is not an address of the public internet',
     });
     expect(asked).toEqual(['http://localhost:3000/base']);
+  });
+
+  test('of a later spec version than Stepwell stores is refused', async () => {
+    expect(await registerApp(env.env.deps, scope, { baseUrl: 'https://new.example.com', specVersion: 8 })).toMatchObject({
+      code: 'run_not_supported',
+      message: expect.stringContaining('spec version 8'),
+    });
   });
 
   test('that is repeated keeps its id and its secret, so that open runs and messages stay valid', async () => {

@@ -1,12 +1,14 @@
 /** Runs of the Workflow DevKit on memory: what each call answers when it comes twice, late, at once with another, or after a crash. */
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { slotId, slotOf } from '../../lib/engine/devkit/events.ts';
-import { commitNo, eventId } from '../../lib/engine/ids.ts';
+import { commitNo, eventId, runId as toRunId } from '../../lib/engine/ids.ts';
 import { type JsonObject, inline } from '../../lib/engine/json.ts';
-import { after, days, hours, minutes, seconds } from '../../lib/engine/time.ts';
+import { after, days, durationMs, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import { createWorldBatch } from '../../lib/service/kinds/devkit/events-of-world.ts';
 import { listEvents } from '../../lib/service/kinds/devkit/read-events.ts';
-import { getHookByToken, getRun, getStep, listHooks, listSteps, onRun } from '../../lib/service/kinds/devkit/world-reads.ts';
+import { listHooks } from '../../lib/service/kinds/devkit/list-hooks.ts';
+import { getHookByToken, getRun, getStep, listSteps, onRun } from '../../lib/service/kinds/devkit/world-reads.ts';
 import type { WorldResult } from '../../lib/service/kinds/devkit/world-error.ts';
 import { registerApp } from '../../lib/service/kinds/devkit/register-app.ts';
 import { publishDevKitMessage } from '../../lib/service/kinds/devkit/publish-devkit-message.ts';
@@ -383,6 +385,74 @@ describe('a list with many values of the log', () => {
     const { names, bytes } = await pagesOf(list, 'hookId');
     expect(names).toEqual(ids);
     expect(Math.max(...bytes)).toBeLessThan(3_500_000);
+  });
+});
+
+describe('a list of the hooks of all open runs', () => {
+  const large = inline({ $bytes: 'A'.repeat(8_000) });
+  type Options = { readonly limit?: number; readonly cursor?: string };
+
+  /** Open runs, each with as many hooks. @returns the ids of their hooks in the order of the list */
+  async function openRuns(devKit: DevKitEnv, runs: number, hooks: number): Promise<readonly string[]> {
+    const names: string[][] = [];
+    for (let index = 0; index < runs; index += 1) {
+      const run = await devKit.start();
+      const ids = Array.from({ length: hooks }, (_, at) => `hook_${index}.${at}`);
+      for (const id of ids)
+        answered(await devKit.ask(run, { ...hook(`token-${id}`, id), payload: large }, { resolveData: 'none' }));
+      names.unshift(ids.toReversed());
+      devKit.env.ports.clock.advance(durationMs(1));
+    }
+    return names.flat();
+  }
+  const page = async ({ world }: DevKitEnv, options: Options) =>
+    answered(await listHooks(world, scope, undefined, options, 'all'));
+  const named = (data: readonly JsonObject[]): unknown[] => data.map(({ hookId }) => hookId);
+
+  async function pages(devKit: DevKitEnv, options: Options) {
+    const found: (readonly JsonObject[])[] = [];
+    for (let cursor: string | undefined; ;) {
+      const { data, hasMore, cursor: last } = await page(devKit, { ...options, ...(cursor === undefined ? {} : { cursor }) });
+      found.push(data);
+      if (!hasMore) return found;
+      cursor = last ?? undefined;
+    }
+  }
+
+  test('has them all, in pages that an answer can hold', async () => {
+    const devKit = await createDevKitEnv();
+    const names = await openRuns(devKit, 4, 120);
+    const found = await pages(devKit, { limit: 1_000 });
+    expect(named(found.flat())).toEqual(names);
+    expect(Math.max(...found.map((each) => JSON.stringify(each).length))).toBeLessThan(3_500_000);
+    expect(found).toHaveLength(2);
+  });
+
+  test('has at most as many in a page as were asked for, also within a run', async () => {
+    const devKit = await createDevKitEnv();
+    const names = await openRuns(devKit, 3, 5);
+    const found = await pages(devKit, { limit: 4 });
+    expect(named(found.flat())).toEqual(names);
+    expect(found.map(({ length }) => length)).toEqual([4, 4, 4, 3]);
+  });
+
+  test('continues after a hook that has ended since, alone or with its run', async () => {
+    const devKit = await createDevKitEnv();
+    const names = await openRuns(devKit, 2, 3);
+    const first = await page(devKit, { limit: 1 });
+    const [{ runId: id, hookId } = {}] = z.array(z.looseObject({ runId: z.string(), hookId: z.string() })).parse(first.data);
+    const run = { ...scope, runId: toRunId(id ?? '') };
+    await devKit.ask(run, { event: 'hook_disposed', ...(hookId === undefined ? {} : { correlationId: hookId }) });
+    const options = { limit: 2, cursor: first.cursor ?? '' };
+    expect(named((await page(devKit, options)).data)).toEqual(names.slice(1, 3));
+    await devKit.ask(run, { event: 'run_completed', payload: bytes });
+    expect(named((await page(devKit, options)).data)).toEqual(names.slice(3, 5));
+  });
+
+  test('refuses a cursor of another list', async () => {
+    const { world } = await createDevKitEnv();
+    for (const cursor of ['evnt_1', '.hook', '1'])
+      expect(await listHooks(world, scope, undefined, { cursor }, 'all')).toMatchObject({ code: 'cursor_invalid' });
   });
 });
 

@@ -176,7 +176,7 @@ test.each<[string, JsonValue]>([
   await upload(devKit, run);
   expect(await devKit.ask(run, stepWith(value))).toMatchObject({
     code: 'invalid_request',
-    message: expect.stringContaining('/data/eventData/input'),
+    pointer: '/data/eventData/input',
   });
 });
 
@@ -193,7 +193,7 @@ test('a name of an upload beside the payload is refused, and escaped properties 
   expect(await devKit.ask(run, withContext({ $object: { $stored: 'mine' } }))).toMatchObject({ kind: 'answered' });
   const message = { runId: run.runId, stepInput: { input: tag } };
   const published = await publishDevKitMessage(devKit.world, { scope, queueName: '__wkf_workflow_w', message }, undefined);
-  expect(published).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('/message') });
+  expect(published).toMatchObject({ code: 'invalid_request', pointer: expect.stringContaining('/message') });
 });
 
 describe('an address', () => {

@@ -6,11 +6,12 @@ import type { FaultKind } from './faults.ts';
 import { type MatrixRow, addMatrixRow, emptyMatrixRow } from './crash-matrix.ts';
 import type { Report as Bugs } from './planted-bugs/report.ts';
 import { bugScenarios } from './planted-bugs/bug-scenarios.ts';
-import type { foundSchema, matrixSchema, seedsSchema } from './reports.ts';
+import type { DevKitSeeds, foundSchema, matrixSchema, seedsSchema } from './reports.ts';
 import type { SimulationReport } from './simulation.ts';
 
 export interface Reports {
   readonly seeds: z.output<typeof seedsSchema> | undefined;
+  readonly devKit: DevKitSeeds | undefined;
   readonly matrix: z.output<typeof matrixSchema> | undefined;
   /** the crash matrix with two crashes in each run */
   readonly pairs: z.output<typeof matrixSchema> | undefined;
@@ -28,6 +29,7 @@ export function proofDocument(reports: Reports): string {
     preface,
     summary(reports),
     seedsPart(reports),
+    devKitPart(reports),
     matrixPart(reports),
     pairsPart(reports),
     bugsPart(reports),
@@ -62,7 +64,7 @@ function table(head: readonly string[], rows: readonly (readonly (string | numbe
   return [line(first), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...others.map(line)].join('\n');
 }
 
-function summary({ seeds, matrix, pairs, bugs, kills, mutants }: Reports): string {
+function summary({ seeds, devKit, matrix, pairs, bugs, kills, mutants }: Reports): string {
   const caught = bugs.filter(({ seed }) => seed !== undefined).length;
   const whole = wholeOf(matrix);
   const twice = wholeOf(pairs);
@@ -70,6 +72,12 @@ function summary({ seeds, matrix, pairs, bugs, kills, mutants }: Reports): strin
     ['what', 'by', 'how many', 'violations'],
     [
       ['simulations, one per seed', '`npm run simulate -- --go-on`', seeds?.tally.seeds ?? 0, seeds?.tally.failed.length ?? 0],
+      [
+        'simulations of runs of the Workflow DevKit',
+        '`npm run simulate:devkit`',
+        sumOf(devKit, 'seeds'),
+        sumOf(devKit, 'failed'),
+      ],
       ['crashes, one before and one after each port call', '`npm run crash-matrix`', whole.crashes, whole.violations.length],
       ['pairs of crashes in small workflows', '`npm run crash-matrix -- --pairs 20`', twice.pairs, twice.violations.length],
       ['planted bugs', '`npm run planted-bugs`', `${caught} of ${bugs.length} caught`, '-'],
@@ -105,6 +113,31 @@ ${table(['count', 'meaning', 'number'], explained(seen, countMeanings))}
 The longest time for which an acknowledged signal and a matching wait coexisted is ${number(tally.maxOverlapMs / 1_000)} s.${
     failed.length === 0 ? '' : `\n\n${failed.map(({ seed, message }) => `- seed ${seed}: ${message}`).join('\n')}`
   }${earlier.length === 0 ? '' : `\n\n${earlierPart(earlier)}`}`;
+}
+
+const sumOf = (devKit: DevKitSeeds | undefined, name: 'seeds' | 'failed'): number =>
+  (devKit?.rows ?? []).reduce((sum, row) => sum + row[name], 0);
+
+function devKitPart({ devKit }: Reports): string {
+  const head = `## Simulations of runs of the Workflow DevKit
+
+A simulation has five runs. An application of the test stands for the SDK: it replays the events as the code of version 4 (a message for each
+step) or 5 (steps inside of the message) does, and calls the real World of \`lib/service\`. Its plans have steps in sequence and in parallel,
+retries, sleeps, hooks with payloads, tokens that two runs want, attributes, and results and payloads in the log and in the bucket. Clients start, resume and
+cancel, and write and read streams, of which some chunks are in the bucket too. The judges check that the positions of
+events are dense, that each step, hook and wait has one life, that a token has one live hook, that an application reads what the log has (a value of the bucket by its digest),
+that a refusal has its reason in the log, that an open run with something to do gets a message, that each written chunk of a stream has at most one index, and that all readers
+read the same chunks. Uploads by presigned URL, encryption and the SDK itself are not simulated: \`test/devkit\` runs them. A part of the deep tier crashes one run at each of its calls.`;
+  if (devKit === undefined) return `${head} ${notYet}`;
+  const { commit, seconds, rows } = devKit;
+  return `${head}
+
+${number(sumOf(devKit, 'seeds'))} simulations ran in ${number(seconds)} s at commit ${commit}; ${sumOf(devKit, 'failed')} failed.
+
+${table(
+  ['faults', 'seeds', 'commits', 'hooks resumed', 'tokens refused', 'chunks read', 'large values read'],
+  rows.map((row) => [row.faults, row.seeds, row.commits, row.received, row.conflicts, row.chunksRead, row.largeRead]),
+)}`;
 }
 
 type Earlier = z.output<typeof seedsSchema>['earlier'];

@@ -24,6 +24,25 @@ export const seedsSchema = z.strictObject({
     .default([]),
 });
 
+/** The results of `npm run simulate:devkit`. */
+export const devKitSeedsSchema = z.strictObject({
+  commit: z.string(),
+  seconds: z.number(),
+  rows: z.array(
+    z.strictObject({
+      faults: z.string(),
+      seeds: z.number(),
+      failed: z.number(),
+      commits: z.number(),
+      received: z.number(),
+      conflicts: z.number(),
+      chunksRead: z.number(),
+      largeRead: z.number(),
+    }),
+  ),
+});
+export type DevKitSeeds = z.output<typeof devKitSeedsSchema>;
+
 /** The results of `npm run crash-matrix`. */
 export const matrixSchema = z.strictObject({
   commits: z.array(z.string()),

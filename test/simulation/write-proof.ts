@@ -9,13 +9,14 @@ import { reportSchema as mutantsSchema } from '../mutants/report.ts';
 import { regressionSeeds } from './regression-seeds.ts';
 import { readBugReport } from './planted-bugs/report.ts';
 import { proofDocument } from './proof-document.ts';
-import { foundSchema, matrixSchema, readReport, seedsSchema } from './reports.ts';
+import { devKitSeedsSchema, foundSchema, matrixSchema, readReport, seedsSchema } from './reports.ts';
 
 export const proofFile = join(import.meta.dirname, '../../docs/PROOF.md');
 
 export const currentProof = (): string =>
   proofDocument({
     seeds: readReport('seeds', seedsSchema),
+    devKit: readReport('devkit-seeds', devKitSeedsSchema),
     matrix: readReport('crash-matrix', matrixSchema),
     pairs: readReport('crash-pairs', matrixSchema),
     bugs: readBugReport(),

@@ -52,6 +52,8 @@ const moduleRules = {
   },
   // Model and moderation providers over HTTP, the deterministic model, and their configuration.
   models: { modules: ['contract', 'egress', 'engine', 'event-stream', 'ports'], packages: ['undici', 'zod'], node: [] },
+  // An identity provider over HTTP: the exchange of a code, and the verification of the token.
+  oidc: { modules: ['engine', 'ports'], packages: ['jose', 'zod'], node: [] },
   // The HTTP contract: declarations only.
   api: {
     modules: ['artifact', 'contract', 'engine', 'ports'],
@@ -68,9 +70,9 @@ const moduleRules = {
     node: ['crypto'],
   },
   // The pages of the console, in the browser. The types of the API come from the client; no schema of it is bundled. The editor
-  // bundles the shapes of node types, which check a definition and make its forms.
+  // bundles the shapes of node types, which check a definition and make its forms. The page of a lens bundles its renderer.
   console: {
-    modules: ['client', 'engine', 'nodes'],
+    modules: ['client', 'engine', 'lens', 'nodes'],
     packages: ['@codemirror/*', '@lezer/highlight', '@tanstack/react-query', '@xyflow/react', 'react', 'react-dom', 'zod'],
     node: [],
   },
@@ -129,6 +131,7 @@ const moduleRules = {
       'engine',
       'lens',
       'models',
+      'oidc',
       'ports',
       'webhooks',
       'world',

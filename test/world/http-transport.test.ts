@@ -112,6 +112,17 @@ test('an invalid request names its first error', async () => {
 });
 
 test.each([
+  [409, 'no_active_deployment', { recovery: 'Deploy the app.' }, 'none. Deploy the app.'],
+  [401, 'unauthorized', { recovery: 'Send a header.' }, /^none\. Set STEPWELL_API_KEY to a valid key: npx stepwell keys create/],
+  [403, 'missing_scope', { required: 'world:proxy' }, /^none \(required: world:proxy\)\. Set STEPWELL_API_KEY to a key with/],
+] as const)('a refusal %i %s says what to do next', async (status, code, more, message) => {
+  const { transport } = await started(json(status, { code, message: 'none', ...more }));
+  const refused = await transport.call('deploymentId', {});
+  expect(refused).toMatchObject({ kind: 'refused', status, code });
+  expect('message' in refused && refused.message).toMatch(message);
+});
+
+test.each([
   [200, 'a page of a proxy', 'UNREADABLE_ANSWER'],
   [302, '', 'HTTP_302'],
   [404, '<html>', 'HTTP_404'],

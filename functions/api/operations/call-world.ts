@@ -1,6 +1,6 @@
 /** Calls of the World by name instead of by route: from deployed code, through the process that runs it. */
 import { randomUUID } from 'node:crypto';
-import { errorCatalogue } from '../../../lib/api/errors.ts';
+import { type ErrorEntry, errorCatalogue } from '../../../lib/api/errors.ts';
 import type { Route } from '../../../lib/api/route.ts';
 import type { OperationId } from '../../../lib/api/routes.ts';
 import { defined } from '../../../lib/base/defined.ts';
@@ -9,6 +9,7 @@ import { type JsonValue, isJsonObject } from '../../../lib/engine/json.ts';
 import { type Trace, traceparent } from '../../../lib/engine/trace.ts';
 import type { WorldAnswer } from '../../../lib/ports/world-calls.ts';
 import { type WorldMethod, worldMethods } from '../../../lib/world/calls.ts';
+import { refusalText } from '../../../lib/world/errors.ts';
 import { worldRoutes as paths } from '../../../lib/world/http-transport.ts';
 import { type AnyResponse, asAnyOperations } from '../operation.ts';
 import { servedByWorld } from './world.ts';
@@ -67,9 +68,9 @@ function answerOf(response: AnyResponse): WorldAnswer {
   if ('stream' in response) return refusal(501, 'not_found', 'a call has no stream');
   if ('refused' in response) {
     const { refused: code, details } = response;
-    const entry = errorCatalogue[code];
-    const retryAfter = details?.retryAfter;
-    return { ...refusal(entry.status, code, details?.message ?? entry.message), ...defined({ retryAfter }) };
+    const { status, ...entry }: ErrorEntry = errorCatalogue[code];
+    const { retryAfter, ...reasons } = details ?? {};
+    return { ...refusal(status, code, refusalText({ ...entry, ...reasons })), ...defined({ retryAfter }) };
   }
   const value: JsonValue = JSON.parse(JSON.stringify(response.body));
   return { kind: 'answered', value };

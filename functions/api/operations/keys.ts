@@ -52,9 +52,9 @@ export const keyOperations: OperationTable<HandledOperations, CommonTools> = {
     return { status: 200, body: { data: found.keys.map(keySummaryOf), cursor: next, hasMore: next !== null } };
   },
 
-  async revokeKey({ decider: { deps } }, { scope, params: { keyId }, caller }) {
+  async revokeKey({ decider: { deps } }, { scope, params: { keyId }, caller, session }) {
     const audit = { resource: `key/${keyId}` };
-    const result = await revokeKey(deps, scope, keyId, caller);
+    const result = await revokeKey(deps, scope, keyId, caller, session?.raised?.keyId);
     if (result.kind !== 'revoked') return { ...refuse(result.kind), audit };
     return { status: 200, body: { keyId, revokedAt: iso(result.revokedAt) }, audit };
   },

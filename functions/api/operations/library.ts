@@ -3,11 +3,11 @@ import { openApiDocument } from '../../../lib/api/openapi.ts';
 import { routes } from '../../../lib/api/routes.ts';
 import { jsonObject } from '../../../lib/api/schemas/parts.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
-import { type Operations, type Served, type CommonTools } from '../operation.ts';
+import type { Operations, Served } from '../operation.ts';
 import { auditOperations } from './audit.ts';
 import { keyOperations } from './keys.ts';
 import { lensOperations } from './lenses.ts';
-import { sessionOperations } from './sessions.ts';
+import { type SignInTools, sessionOperations } from './sessions.ts';
 import { queryOperations } from './queries.ts';
 import { scheduleOperations } from './schedules.ts';
 
@@ -16,7 +16,7 @@ const openApiHeaders = { 'cache-control': 'public, max-age=300' };
 
 let document: JsonObject | undefined;
 
-const libraryOperations: Operations<'library', CommonTools> = {
+const libraryOperations: Operations<'library', SignInTools> = {
   ...lensOperations,
   ...queryOperations,
   ...scheduleOperations,
@@ -31,4 +31,4 @@ const libraryOperations: Operations<'library', CommonTools> = {
   },
 };
 
-export const servedByLibrary: Served<'library', CommonTools> = { routes, operations: libraryOperations };
+export const servedByLibrary: Served<'library', SignInTools> = { routes, operations: libraryOperations };

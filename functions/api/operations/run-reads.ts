@@ -4,18 +4,22 @@ import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
 import { defined } from '../../../lib/base/defined.ts';
 import { isExternalRunId } from '../../../lib/engine/external/run.ts';
 import { instant } from '../../../lib/engine/time.ts';
+import { estimateRun } from '../../../lib/service/runs/estimate-run.ts';
 import { getExternalRun } from '../../../lib/service/runs/external-runs.ts';
 import { getRun } from '../../../lib/service/runs/get-run.ts';
 import { getRunDefinition } from '../../../lib/service/runs/get-run-definition.ts';
 import { type ListedRun, listRuns } from '../../../lib/service/runs/list-runs.ts';
 import { type OperationTable, refuse } from '../operation.ts';
 import { externalRunOf, externalSummaryOf } from './external-run-view.ts';
-import { runOf, runSummaryOf } from './run-view.ts';
+import { runDetailOperations } from './run-details.ts';
+import { costOf, runOf, runSummaryOf } from './run-view.ts';
 import { graphIn } from './workflows.ts';
 
 const cursorShape = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });
 
-export const runReadOperations: OperationTable<'listRuns' | 'getRun' | 'getRunDefinition'> = {
+export const runReadOperations: OperationTable<'listRuns' | 'getRun' | 'getRunDefinition' | 'getRunNode' | 'getRunTimeline'> = {
+  ...runDetailOperations,
+
   async listRuns({ decider }, { scope, query }) {
     const { cursor, limit, ...filters } = query;
     const listing = { operationId: 'listRuns', scope, filters };
@@ -33,8 +37,11 @@ export const runReadOperations: OperationTable<'listRuns' | 'getRun' | 'getRunDe
       const external = await getExternalRun(decider.deps, scope, runId, withValues);
       return external === undefined ? refuse('not_found') : { status: 200, body: externalRunOf(external) };
     }
-    const result = await getRun(decider, { ...scope, runId }, withValues);
-    return result.kind === 'found' ? { status: 200, body: runOf(result.run) } : refuse(result.kind);
+    const [result, estimate] = await Promise.all([
+      getRun(decider, { ...scope, runId }, withValues),
+      query.estimate ? estimateRun(decider.deps, { ...scope, runId }) : undefined,
+    ]);
+    return result.kind === 'found' ? { status: 200, body: { ...runOf(result.run), ...costOf(estimate) } } : refuse(result.kind);
   },
 
   async getRunDefinition({ decider }, { scope, params }) {

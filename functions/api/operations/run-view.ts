@@ -1,6 +1,7 @@
 /** Runs in API responses. Internal values, whose names begin with `__`, are not included. */
 import { defined } from '../../../lib/base/defined.ts';
 import type { ResponseOf } from '../../../lib/api/routes.ts';
+import { pricedParts } from '../../../lib/contract/prices.ts';
 import { firstAttempt, topLevel } from '../../../lib/engine/ids.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import { type Head, type RunStatus, isTestRun } from '../../../lib/engine/log/head.ts';
@@ -14,6 +15,7 @@ import {
   type ShownNode,
   statusWithoutState,
 } from '../../../lib/service/runs/get-run.ts';
+import type { RunEstimate } from '../../../lib/service/runs/estimate-run.ts';
 import { runKinds } from '../../../lib/service/kinds/run-kinds.ts';
 import { kindOf } from '../../../lib/service/decider.ts';
 import type { ListedRun } from '../../../lib/service/runs/list-runs.ts';
@@ -107,6 +109,13 @@ export const runOf = ({
     commits,
   });
 
+/** Empty if no estimate was asked for, or the run has none. */
+export const costOf = (estimate: RunEstimate | undefined): Pick<Run, 'bytes' | 'estimate'> => {
+  if (estimate === undefined) return {};
+  const parts = pricedParts(estimate.usage);
+  return { bytes: estimate.bytes, estimate: { dollars: parts.reduce((sum, { dollars }) => sum + dollars, 0), parts } };
+};
+
 const rootCauseView = ({ nodeId, iteration, attempt, childRunId, failure }: FailedNode) =>
   defined({ nodeId, iteration: iteration === topLevel ? undefined : iteration, attempt, childRunId, error: failureOf(failure) });
 
@@ -120,7 +129,7 @@ export const outputOf = (shownValue: ShownValue | undefined) =>
       ? { output: shownValue.value }
       : { outputOmitted: { bytes: shownValue.omittedBytes } };
 
-const nodeOf = ({ node, iteration, state, output, isPinned }: ShownNode, fallbackStatus: RunNode['status']): RunNode => {
+export const nodeOf = ({ node, iteration, state, output, isPinned }: ShownNode, fallbackStatus: RunNode['status']): RunNode => {
   const nodeFields = defined({
     nodeId: node.id,
     type: node.type,

@@ -10,7 +10,7 @@ import { registerApp } from '../../../lib/service/kinds/devkit/register-app.ts';
 import { resumeHook } from '../../../lib/service/kinds/devkit/resume-hook.ts';
 import { createUpload } from '../../../lib/service/kinds/devkit/uploads.ts';
 import type { World } from '../../../lib/service/kinds/devkit/world.ts';
-import { answer, noRun, refused } from '../../../lib/service/kinds/devkit/world-error.ts';
+import { answer, invalid, noRun, refused } from '../../../lib/service/kinds/devkit/world-error.ts';
 import * as reads from '../../../lib/service/kinds/devkit/world-reads.ts';
 import type { OperationTable, Tools } from '../operation.ts';
 import { worldResponse } from './world-refusal.ts';
@@ -45,8 +45,7 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
   async createWorldEvent({ decider: world }, { scope, body: { runId, data, params } }) {
     // A run without an id of its own gets one here.
     const id = runId ?? (data.event === 'run_created' ? world.deps.ids.runId(world.deps.clock.now()) : '');
-    if (!runIdPattern.test(id))
-      return worldResponse(runId === null ? refused('invalid_request', 'the event names no run') : noRun);
+    if (!runIdPattern.test(id)) return worldResponse(runId === null ? invalid('/runId', 'the event names no run') : noRun);
     const call = { run: { ...scope, runId: toRunId(id) }, request: withParams(data, params), params: paramsOf(params) };
     return worldResponse(await events.createWorldEvent(world, call));
   },
@@ -65,7 +64,7 @@ export const worldCalls: OperationTable<WorldCall, WorldTools> = {
 
   async listWorldEventsByCorrelation({ decider: world }, { scope, body: { runId, correlationId, pagination, resolveData } }) {
     // An id of a step is unique within its run only.
-    if (runId === undefined || runId === null) return worldResponse(refused('invalid_request', 'runId is required'));
+    if (runId === undefined || runId === null) return worldResponse(invalid('/runId', 'runId is required'));
     const list = (fold: events.Fold) =>
       events.listByCorrelation(world.deps, fold, correlationId, pageOf(pagination), dataOf(resolveData));
     return worldResponse(await reads.onRun(world, scope, runId, list));

@@ -12,6 +12,10 @@ export function worldResponse<Value extends object>(
   result: WorldResult<Value>,
 ): { readonly status: 200; readonly body: Value } | Refusal<WorldRefusalCode> {
   if (result.kind === 'answered') return { status: 200, body: result.value };
+  if (result.code === 'invalid_request') {
+    const { code, pointer, message } = result;
+    return refuse(code, { errors: [{ pointer, code, message }] });
+  }
   const { code, message, retryAfterSeconds } = result;
   if (code === 'unavailable') throw new Unavailable(message);
   const details = defined({ message, retryAfter: retryAfterSeconds });

@@ -73,6 +73,12 @@ export const listAuditQuery = z.strictObject({
   action: z.string().min(1).max(64).exactOptional(),
   result: z.enum(results).exactOptional(),
   keyId: keyId.exactOptional(),
+  subject: z
+    .string()
+    .min(1)
+    .max(210)
+    .exactOptional()
+    .meta({ description: 'of the session: `key:` and the id of a key, or `oidc:` and the name of a person' }),
   runId: runId.exactOptional(),
   correlationId: correlationId.exactOptional(),
   since: timestampInput.exactOptional().meta({ description: 'at or after' }),

@@ -21,6 +21,13 @@ export const anyRunId = stringMatching(
 ).transform((text): AnyRunId => parseExternalRunId(text) ?? ids.runId(text));
 export const correlationId = stringMatching(ids.correlationIdPattern, 'a correlation id').transform(ids.correlationId);
 export const nodeId = stringMatching(ids.nodeIdPattern, 'a node id').transform(ids.nodeId);
+/** Of a node in a loop. */
+export const iterationKey = z
+  .string()
+  .min(1)
+  .max(1_024)
+  .regex(ids.iterationKeyPattern, 'must be the key of an iteration, such as lines[3]')
+  .transform(ids.iterationKey);
 export const workflowName = stringMatching(ids.workflowNamePattern, 'a workflow name').transform(ids.workflowName);
 /** Also the name of a workflow of the Workflow DevKit. */
 export const anyWorkflowName = stringMatching(ids.anyWorkflowNamePattern, 'a workflow name').transform((name) =>

@@ -8,6 +8,8 @@ const environments = z.string().refine((text) => text === '*' || environmentPatt
 /** The name in `{{secret:name}}`. */
 const secretNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
+export const completeSecretArn = z.string().regex(secretArnPattern, secretArnMessage);
+
 const arnSource = secretArnPattern.source.replace(/\$$/, '');
 const reference = z
   .string()
@@ -40,7 +42,7 @@ const database = z.strictObject({
     .string()
     .regex(/^arn:aws[a-z-]*:rds:[a-z0-9-]+:\d{12}:cluster:[A-Za-z][A-Za-z0-9-]{0,62}$/, 'must be the complete ARN of a cluster'),
   /** the database credentials: the Data API reads the secret with the worker's role, and the worker never receives its text */
-  secretArn: z.string().regex(secretArnPattern, secretArnMessage),
+  secretArn: completeSecretArn,
   /** the name of the database in the cluster */
   database: z.string().min(1).max(63),
 });

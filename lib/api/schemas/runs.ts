@@ -3,21 +3,25 @@ import * as z from 'zod';
 import {
   anyRunId,
   anyWorkflowName,
+  correlationId,
   cursor,
   deploymentId,
   eventLimit,
   failure,
+  iterationKey,
   json,
   jsonObject,
   limit,
   nodeId,
   page,
   runId,
+  scheduleId,
   timestampInput,
   utcTimestamp,
 } from './parts.ts';
 import { deltaEventName, derivedEventNames, publicEventNames } from '../../engine/log/event-names.ts';
 import { runStatuses } from '../../engine/log/head.ts';
+import { attemptStatuses, waitKinds } from '../../engine/log/timeline.ts';
 import { storedGraph } from './workflows.ts';
 
 export const startRunBody = z
@@ -113,6 +117,16 @@ export const listRunsQuery = z.strictObject({
   createdBefore: timestampInput.exactOptional(),
   attention: z.enum(['waiting', 'retrying']).exactOptional(),
   rerunOf: runId.exactOptional(),
+  deploymentId: deploymentId.exactOptional(),
+  scheduleId: scheduleId.exactOptional().meta({ description: 'runs that this schedule started' }),
+  correlationId: correlationId.exactOptional().meta({ description: 'of the request that started the run' }),
+  calledBy: anyRunId.exactOptional().meta({ description: 'the runs that this run called' }),
+  version: z
+    .string()
+    .min(1)
+    .max(256)
+    .exactOptional()
+    .meta({ description: 'the version of a graph, or the text that the author of the code declared' }),
   includeChildren: z
     .enum(['true', 'false'])
     .default('false')
@@ -166,6 +180,18 @@ const runSummary = z
   .strictObject({ ...runFields, attention: z.enum(['waiting', 'retrying']).exactOptional() })
   .meta({ id: 'RunSummary' });
 export const runList = page(runSummary);
+
+/** The kinds of an estimate. */
+const estimatedKinds = [
+  'writeUnits',
+  'readUnits',
+  'queueRequests',
+  'invocations',
+  'apiRequests',
+  'busEvents',
+  'schedules',
+  'objects',
+] as const;
 
 const nodeStatuses = [
   'pending',
@@ -254,7 +280,26 @@ const externalWorker = z
 
 export const getRunQuery = z.strictObject({
   resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` omits input and outputs' }),
+  estimate: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .meta({ description: 'adds `bytes` and `estimate`, for which the whole log is read' }),
 });
+
+const costEstimate = z
+  .strictObject({
+    dollars: z.number(),
+    parts: z
+      .array(z.strictObject({ kind: z.enum(estimatedKinds), count: z.number(), dollars: z.number() }))
+      .readonly()
+      .meta({ description: 'units as AWS bills them, with their price' }),
+  })
+  .meta({
+    id: 'CostEstimate',
+    description:
+      'what the run cost so far, by list prices of us-east-1, without the execution time of functions; with `estimate=true`, for graph and code runs',
+  });
 
 export const runResponse = z
   .strictObject({
@@ -280,8 +325,91 @@ export const runResponse = z
       .meta({ description: 'the number of earlier completed steps that are omitted; their events are available' }),
     lastEventId: z.int(),
     commits: z.int().exactOptional().meta({ description: 'writes to the log of the run; absent for external-worker runs' }),
+    bytes: z.int().exactOptional().meta({ description: 'the size of the log as it is stored; with `estimate=true`' }),
+    estimate: costEstimate.exactOptional(),
   })
   .meta({ id: 'Run' });
+
+export const runNodeParams = z.strictObject({ runId, nodeId });
+export const runNodeQuery = z.strictObject({
+  iteration: iterationKey
+    .exactOptional()
+    .meta({ description: 'the loop iteration of the node, such as `lines[3]`; absent: outside loops' }),
+  attempt: z.coerce.number().int().min(1).exactOptional().meta({ description: 'only this attempt; absent: all of them' }),
+});
+
+const nodeAttempt = z
+  .strictObject({
+    attempt: z.int(),
+    status: z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'timed_out', 'cancelled']),
+    queuedAt: utcTimestamp.exactOptional(),
+    startedAt: utcTimestamp.exactOptional(),
+    endedAt: utcTimestamp.exactOptional(),
+    error: failure.exactOptional(),
+    retryAt: utcTimestamp.exactOptional().meta({ description: 'when the next attempt begins' }),
+    printed: z.array(z.string()).readonly().exactOptional().meta({ description: 'the lines that the attempt printed' }),
+    tokens: z.strictObject({ input: z.int(), output: z.int() }).exactOptional(),
+    eventId: z.int().exactOptional().meta({ description: 'the event that ended it' }),
+  })
+  .meta({ id: 'NodeAttempt' });
+
+export const runNodeResponse = z
+  .strictObject({
+    runId: z.string(),
+    node: runNode,
+    context: json.exactOptional().meta({ description: '`ctx` as the node saw it; graph runs only' }),
+    contextOmitted: omitted.exactOptional(),
+    inputs: json.exactOptional().meta({ description: '`inputs` as the node saw it: the values of its edges; graph runs only' }),
+    inputsOmitted: omitted.exactOptional(),
+    config: json
+      .exactOptional()
+      .meta({ description: 'the config after templates; a secret stays the template that names it; graph runs only' }),
+    configOmitted: omitted.exactOptional(),
+    attempts: z.array(nodeAttempt).readonly(),
+    attemptsOmitted: z.int().exactOptional().meta({ description: 'the number of earlier attempts that are omitted' }),
+    lastEventId: z.int(),
+  })
+  .meta({ id: 'RunNodeDetail', description: 'what a node saw and did' });
+
+/** Rows of a page of a timeline. */
+export const timelinePageSize = { standard: 1_000, max: 10_000 } as const;
+
+export const timelineQuery = z.strictObject({
+  after: z
+    .string()
+    .max(32)
+    .exactOptional()
+    .meta({ description: 'only attempts that a later event changed: `cursor` of the page before' }),
+  limit: z.coerce.number().int().min(1).max(timelinePageSize.max).default(timelinePageSize.standard),
+});
+
+const ms = z.number().nullable();
+export const timelineResponse = z
+  .strictObject({
+    runId: z.string(),
+    origin: utcTimestamp.meta({ description: 'when the run was created; times of rows are in ms after it' }),
+    nodes: z.array(z.string()).readonly().meta({ description: 'the ids that rows name by their index' }),
+    rows: z
+      .array(
+        z
+          .tuple([
+            z.int().meta({ description: 'index in `nodes`' }),
+            z.string().nullable().meta({ description: 'the loop iteration of the node' }),
+            z.int().meta({ description: 'the attempt; 0: the node was skipped, or the row is an iteration of the loop' }),
+            ms.meta({ description: 'queued' }),
+            ms.meta({ description: 'started to work or to wait' }),
+            ms.meta({ description: 'ended' }),
+            z.enum(attemptStatuses),
+            z.enum(waitKinds).nullable().meta({ description: 'for what it waits or waited' }),
+            z.int().meta({ description: 'the last event that changed it' }),
+          ])
+          .readonly(),
+      )
+      .readonly(),
+    cursor: z.string().meta({ description: 'pass it as `after` to continue, now or later' }),
+    hasMore: z.boolean(),
+  })
+  .meta({ id: 'Timeline' });
 
 /** Characters. */
 export const maxReaderNameLength = 64;

@@ -81,6 +81,11 @@ const listRunsOptions = z.object({
   ...filterOptions,
   attention: z.enum(['waiting', 'retrying']).optional(),
   rerunOf: runId.optional(),
+  deployment: deploymentId.optional(),
+  schedule: z.string().min(1).optional(),
+  correlation: z.string().min(1).optional(),
+  calledBy: z.string().min(1).optional(),
+  workflowVersion: z.string().min(1).optional(),
   children: z.boolean().default(false),
 });
 
@@ -101,8 +106,20 @@ export const runTable = (context: CommandContext, runs: readonly RunSummary[]): 
 export const listRuns: Action = async (commandLine, context) => {
   const options = parseOptions(commandLine, listRunsOptions);
   const client = await context.client();
-  const { attention, rerunOf } = options;
-  const more = omitUndefined({ attention, rerunOf, includeChildren: options.children ? ('true' as const) : undefined });
+  const { attention, rerunOf, deployment, schedule, correlation, calledBy, workflowVersion } = options;
+  const origin = {
+    deploymentId: deployment,
+    scheduleId: schedule,
+    correlationId: correlation,
+    calledBy,
+    version: workflowVersion,
+  };
+  const more = omitUndefined({
+    attention,
+    rerunOf,
+    ...origin,
+    includeChildren: options.children ? ('true' as const) : undefined,
+  });
   const found = await readRows(options, (page) =>
     client.listRuns({ ...page, ...toRunQuery(options), ...more }, { signal: context.signal }),
   );
@@ -110,13 +127,14 @@ export const listRuns: Action = async (commandLine, context) => {
   return { data: found, text };
 };
 
-const showRunOptions = z.object({ data: z.boolean().default(true) });
+const showRunOptions = z.object({ data: z.boolean().default(true), estimate: z.boolean().default(false) });
 
 export const showRun: Action = async (commandLine, context) => {
-  const { data: wantsData } = parseOptions(commandLine, showRunOptions);
+  const { data: wantsData, estimate } = parseOptions(commandLine, showRunOptions);
   const id = await readRunReference(commandLine, context, { acceptsLatest: true, acceptsExternal: true });
   const client = await context.client();
-  const run = await client.getRun(id, { resolveData: wantsData ? 'all' : 'none' }, { signal: context.signal });
+  const query = { resolveData: wantsData ? 'all' : 'none', estimate: estimate ? 'true' : 'false' } as const;
+  const run = await client.getRun(id, query, { signal: context.signal });
   const rootCause = await findRootCause(client, run, { signal: context.signal });
   const retries = formatLastFailures(await readRetries(client, run, context.now(), { signal: context.signal }));
   return { data: run, text: [formatRun(context, run, rootCause), ...(retries.length === 0 ? [] : ['', ...retries])].join('\n') };
@@ -137,6 +155,8 @@ function formatRun(context: CommandContext, run: Run, rootCause: RootCause | und
     ['cause', rootCause === undefined ? undefined : formatRootCause(rootCause)],
     ['input', formatValue(run.input, run.inputOmitted)],
     ['output', formatValue(run.output, run.outputOmitted)],
+    ['log', run.bytes === undefined ? undefined : `${run.commits} commits, ${run.bytes} bytes`],
+    ['cost', run.estimate === undefined ? undefined : formatCost(run.estimate)],
   ];
   const nodes = run.nodes.map((node) => [
     nodeName(node),
@@ -154,6 +174,10 @@ function formatRun(context: CommandContext, run: Run, rootCause: RootCause | und
     ...(nodes.length === 0 ? [] : ['', formatTable(context, ['node', 'type', 'status', 'attempt', 'took', ''], nodes)]),
   ].join('\n');
 }
+
+/** The dollars of one run are millionths. */
+const formatCost = ({ dollars, parts }: NonNullable<Run['estimate']>): string =>
+  `about $${dollars.toFixed(6)}: ${parts.map(({ kind, count }) => `${count} ${kind}`).join(', ')}`;
 
 /** Characters of a node's output in the table. */
 const maxShownOutput = 80;

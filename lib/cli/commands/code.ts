@@ -5,7 +5,7 @@ export const registerProject: Register = (program, createHandler) => {
   program
     .command('start')
     .description('run the embedded cloud in this folder and print what runs do, until Ctrl-C; its state is in .stepwell')
-    .option('--allow-localhost', 'let nodes and models send requests to this machine')
+    .option('--allow-localhost', 'let nodes, models and messages to apps of the Workflow DevKit reach this machine')
     .option('--port <n>', 'first port to try for the API; 0: any free one; default: 4700')
     .action(createHandler(async () => (await import('../project/start.ts')).start));
   program
@@ -23,7 +23,10 @@ export const registerProject: Register = (program, createHandler) => {
     .description(
       'start the embedded cloud if none runs, open the console, deploy this project on every change, and print what runs do, until Ctrl-C',
     )
-    .option('--allow-localhost', 'let nodes and models of a cloud that this command starts send requests to this machine')
+    .option(
+      '--allow-localhost',
+      'let nodes, models and messages to apps of the Workflow DevKit reach this machine, in a cloud that this command starts',
+    )
     .option('--port <n>', 'first port to try for the API of a cloud that this command starts; 0: any free one')
     .option('--no-start', 'fail if no embedded cloud runs')
     .option('--no-browser', 'print the link of the console only')

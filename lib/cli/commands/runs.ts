@@ -41,6 +41,11 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
   addFilterOptions(runs.command('list').description('list runs, newest first'))
     .addOption(new Option('--attention <what>', 'only runs that wait, or that retry').choices(['waiting', 'retrying']))
     .option('--rerun-of <runId>', 'only reruns of this run')
+    .option('--deployment <id>', 'only runs of this deployment')
+    .option('--schedule <id>', 'only runs that this schedule started')
+    .option('--correlation <id>', 'only runs whose start had this correlation id')
+    .option('--called-by <runId>', 'only runs that this run called')
+    .option('--workflow-version <version>', 'only runs of this version of their workflow')
     .option('--children', 'include runs that another run called')
     .option('--limit <n>', 'maximum number of rows', '25')
     .option('--all', 'list all rows')
@@ -50,7 +55,15 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
     .command('get <runId>')
     .description('show a run and its nodes')
     .option('--no-data', 'omit input and outputs')
+    .option('--estimate', 'add the size of the log and what the run cost, by list prices')
     .action(createHandler(async () => (await import('../actions/runs.ts')).showRun));
+
+  runs
+    .command('node <runId> <nodeId>')
+    .description('show what a node saw and did: context, inputs, resolved config, output and attempts')
+    .option('--iteration <key>', 'the loop iteration of the node, such as lines[3]')
+    .option('--attempt <n>', 'only this attempt')
+    .action(createHandler(async () => (await import('../actions/run-node.ts')).showRunNode));
 
   runs
     .command('events <runId>')

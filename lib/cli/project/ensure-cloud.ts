@@ -39,7 +39,7 @@ function warnIfRestricted(
 ): void {
   if (!allowLocalhost || allowsLocalhost === true) return;
   log(
-    `warning: The embedded cloud at ${url} runs without --allow-localhost: nodes and models cannot call this machine. Stop it with Ctrl-C in its terminal, and start it with stepwell start --allow-localhost.`,
+    `warning: The embedded cloud at ${url} runs without --allow-localhost: nodes, models and messages to apps of the Workflow DevKit cannot reach this machine. Stop it with Ctrl-C in its terminal, and start it with stepwell start --allow-localhost.`,
   );
 }
 

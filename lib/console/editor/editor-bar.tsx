@@ -21,7 +21,7 @@ export const EditorBar = ({ name, editor, mode, onMode, state, actions }: Editor
   <div className="editor-bar">
     <span className="editor-name">
       <nav aria-label="Path" className="crumbs">
-        <Link to="/workflows">Workflows</Link> / <Link to={`/workflows/${encodeURIComponent(name)}`}>{name}</Link> /
+        <Link to="/workflows">Workflows</Link> / <Link to={`/workflows/${encodeURIComponent(name)}`}>{name}</Link>
       </nav>
       <h1 id="editor-title">
         Edit <bdi>{name}</bdi>

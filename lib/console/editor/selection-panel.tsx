@@ -1,5 +1,5 @@
 /** The form of what is selected. Forms are loaded after the graph is shown. */
-import { type ReactNode, Suspense, lazy, useMemo } from 'react';
+import { type ReactNode, Suspense, lazy, useEffect, useMemo, useRef } from 'react';
 import { Loading } from '../primitives/loading.tsx';
 import { selectedEdge, selectedNode } from './document.ts';
 import { KnownNames, knownNamesFor } from './known-names.ts';
@@ -26,8 +26,15 @@ export function SelectionPanel({ editor, results }: SelectionPanelProps): ReactN
     [document, node, results],
   );
   const many = document.selection.nodes.length;
+  const panel = useRef<HTMLElement>(null);
+  const shown = node?.id ?? document.selection.edge;
+  useEffect(() => {
+    // Newer browsers return a promise here, which React would take for a cleanup.
+    panel.current?.scrollTo({ top: 0 });
+  }, [shown]);
   return (
     <aside
+      ref={panel}
       className="editor-panel"
       aria-label={node === undefined ? (edge === undefined ? 'Options' : 'Edge') : `Node ${node.id}`}
     >

@@ -110,8 +110,10 @@ export function ReadOnlyGraph({
         edgesFocusable={false}
         onNodeClick={(_, node) => onSelect(node.id)}
         {...(onClear === undefined ? {} : { onPaneClick: onClear })}
-        onSelectionChange={({ nodes: [chosen] }) => {
-          if (chosen !== undefined && chosen.id !== selected) onSelect(chosen.id);
+        // Only what a person does is a change, also by the keyboard. A node that the page deselects is none.
+        onNodesChange={(changes) => {
+          const chosen = changes.find((change) => change.type === 'select' && change.selected);
+          if (chosen?.type === 'select' && chosen.id !== selected) onSelect(chosen.id);
         }}
         proOptions={{ hideAttribution: true }}
       >

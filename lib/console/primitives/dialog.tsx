@@ -1,6 +1,7 @@
-/** A modal dialog of the browser: it keeps the focus inside, and Escape closes it. */
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+/** A modal dialog that asks for a confirmation, or has the fields of a request. */
+import { type ReactNode, useId, useState } from 'react';
 import { ErrorText } from './error-text.tsx';
+import { Modal } from './modal.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -24,15 +25,9 @@ export function Dialog({
   onConfirm,
   onClose,
 }: DialogProps): ReactNode {
-  const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  useEffect(() => {
-    const { current } = dialog;
-    if (current?.open === false) current.showModal();
-    return () => current?.close();
-  }, []);
   const confirm = async (form: FormData): Promise<void> => {
     setBusy(true);
     setError(undefined);
@@ -45,15 +40,7 @@ export function Dialog({
     }
   };
   return (
-    <dialog
-      ref={dialog}
-      className={isWide ? 'wide' : undefined}
-      aria-labelledby={heading}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-    >
+    <Modal name={{ id: heading }} className={isWide ? 'wide' : undefined} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -72,6 +59,6 @@ export function Dialog({
           </button>
         </div>
       </form>
-    </dialog>
+    </Modal>
   );
 }

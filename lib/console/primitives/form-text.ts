@@ -8,8 +8,9 @@ export function formText(form: FormData, name: string): string {
 }
 
 /** The value of a field whose text is JSON. The dialog shows the error, which says where the text stops being JSON. */
-export function formJson(form: FormData, name: string): JsonValue {
-  const text = formText(form, name);
+export const formJson = (form: FormData, name: string): JsonValue => jsonOf(formText(form, name));
+
+export function jsonOf(text: string): JsonValue {
   try {
     return JSON.parse(text);
   } catch (error) {

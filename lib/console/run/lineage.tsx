@@ -21,7 +21,8 @@ export const Lineage = ({ run }: { readonly run: Run }): ReactNode => {
           <dt>Rerun of</dt>
           <dd>
             <RunLink runId={run.rerunOf} />
-            {run.rerunFrom === undefined ? '' : ` from ${run.rerunFrom}`}
+            {run.rerunFrom === undefined ? '' : ` from ${run.rerunFrom}`}{' '}
+            <Link to={`/compare?a=${encodeURIComponent(run.rerunOf)}&b=${encodeURIComponent(run.runId)}`}>Compare</Link>
           </dd>
         </div>
       )}

@@ -24,7 +24,7 @@ export function NodeActions({ run, nodeId, node }: NodeActionsProps): ReactNode 
   const canWake = node?.wakeAt !== undefined && node.status === 'waiting' && waitingFor === undefined;
   const canRerun = !isOpenRun(run) && node !== undefined && node.iteration === undefined && run.workflowVersion !== null;
   const canRetry = node !== undefined && isInBackoff(node);
-  if (waitingFor === undefined && !canWake && !canRetry && !canRerun) return null;
+  if (run.isExternal === true || (waitingFor === undefined && !canWake && !canRetry && !canRerun)) return null;
   return (
     <span className="actions">
       {waitingFor === undefined ? null : (

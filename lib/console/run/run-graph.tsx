@@ -17,11 +17,10 @@ interface RunGraphProps {
 }
 
 export function RunGraph({ run, selected, onSelect }: RunGraphProps): ReactNode {
-  const version = run.workflowVersion ?? 1;
   const workflow = useQuery({
-    queryKey: ['workflow', run.workflowName, version],
-    queryFn: ({ signal }) => api.workflow(run.workflowName, version, signal),
-    // A version never changes.
+    queryKey: ['definition', run.runId],
+    queryFn: ({ signal }) => api.runDefinition(run.runId, signal),
+    // The graph of a run never changes.
     staleTime: Number.POSITIVE_INFINITY,
   });
   const { data } = workflow;

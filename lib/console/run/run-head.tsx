@@ -9,13 +9,16 @@ import { Link, setSearch, useSearch } from '../router.tsx';
 import { CancelDialog } from '../runs/cancel-dialog.tsx';
 import { isOpenRun } from '../runs/open-run.ts';
 import { explain, stateOf } from '../runs/why.ts';
+import { CauseLine } from './cause-line.tsx';
 import { Lineage } from './lineage.tsx';
 import { NodeActions } from './node-actions.tsx';
+import { RunCost } from './run-cost.tsx';
 import { RerunDialog } from './rerun-dialog.tsx';
 
 export function RunHead({ run }: { readonly run: Run }): ReactNode {
   const now = useNow();
   const state = stateOf(run);
+  const version = run.workflowVersion ?? run.version;
   const took = (run.completedAt === undefined ? now : Date.parse(run.completedAt)) - Date.parse(run.createdAt);
   return (
     <>
@@ -41,10 +44,12 @@ export function RunHead({ run }: { readonly run: Run }): ReactNode {
             <code>{run.runId}</code> <CopyButton text={run.runId} label="Copy" />
           </dd>
         </div>
-        {run.workflowVersion === null ? null : (
+        {version === null ? null : (
           <div>
             <dt>Version</dt>
-            <dd>{run.workflowVersion}</dd>
+            <dd>
+              <bdi>{version}</bdi>
+            </dd>
           </div>
         )}
         <div>
@@ -57,9 +62,11 @@ export function RunHead({ run }: { readonly run: Run }): ReactNode {
           <dt>{isOpenRun(run) ? 'Open for' : 'Duration'}</dt>
           <dd>{durationText(Math.max(0, took))}</dd>
         </div>
+        <RunCost run={run} />
         <Lineage run={run} />
       </dl>
       <Reason run={run} now={now} />
+      <CauseLine run={run} />
     </>
   );
 }
@@ -94,9 +101,15 @@ function Reason({ run, now }: { readonly run: Run; readonly now: number }): Reac
 function RunActions({ run }: { readonly run: Run }): ReactNode {
   const [open, setOpen] = useState<'cancel' | 'rerun' | undefined>();
   const close = (): void => setOpen(undefined);
+  if (run.isExternal === true)
+    return (
+      <span className="dim actions end">
+        A program with the package openworkflow executes this run, cancels it and runs it again.
+      </span>
+    );
   return (
     <span className="actions end">
-      <button type="button" onClick={() => setOpen('rerun')} disabled={run.isExternal === true}>
+      <button type="button" onClick={() => setOpen('rerun')}>
         Run again…
       </button>
       {isOpenRun(run) ? (

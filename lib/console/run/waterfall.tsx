@@ -3,10 +3,11 @@ import { type ReactNode, useMemo, useState } from 'react';
 import type { Run } from '../api.ts';
 import { durationText } from '../primitives/duration.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
+import { Loading } from '../primitives/loading.tsx';
 import { Status } from '../primitives/status.tsx';
 import { useNow } from '../primitives/time.tsx';
-import type { RunEvents } from './run-events.ts';
-import { type Span, type SpanKind, Timeline, type TimelineRow } from './timeline.ts';
+import type { RunTimeline } from './use-timeline.ts';
+import { type Span, type SpanKind, type WaterfallRow as Row, waterfallRows } from './waterfall-rows.ts';
 import { useWindow } from '../primitives/use-window.ts';
 
 const rowHeight = 34;
@@ -20,23 +21,20 @@ const words: Readonly<Record<SpanKind, string>> = {
 
 interface WaterfallProps {
   readonly run: Run;
-  readonly events: RunEvents;
+  readonly timeline: RunTimeline;
   readonly onSelect: (nodeId: string, iteration?: string) => void;
 }
 
-export function Waterfall({ run, events, onSelect }: WaterfallProps): ReactNode {
+export function Waterfall({ run, timeline, onSelect }: WaterfallProps): ReactNode {
   const now = useNow();
   const labels = new Map(run.nodes.map(({ nodeId, label }) => [nodeId, label ?? nodeId]));
-  const rows = useMemo(() => {
-    const timeline = new Timeline();
-    for (const event of events.events) timeline.add(event);
-    return timeline.rows().filter(({ spans }) => spans.length > 0);
-  }, [events.events]);
+  const rows = useMemo(() => waterfallRows(timeline.rows).filter(({ spans }) => spans.length > 0), [timeline.rows]);
   const [scroller, setScroller] = useState<HTMLElement | null>(null);
   const shown = useWindow(scroller, rows.length, rowHeight);
   const from = Math.min(Date.parse(run.createdAt), ...rows.slice(0, 1_000).map(({ spans: [first] }) => first?.from ?? Infinity));
   const to = Math.max(run.completedAt === undefined ? now : Date.parse(run.completedAt), from + 1);
-  if (events.error !== undefined) return <ErrorText error={events.error} />;
+  if (timeline.error !== undefined) return <ErrorText error={timeline.error} onRetry={timeline.retry} />;
+  if (rows.length === 0 && timeline.isLoading) return <Loading />;
   if (rows.length === 0) return <p className="dim">No node has begun.</p>;
   return (
     <>
@@ -82,7 +80,7 @@ interface Scale {
 }
 
 interface WaterfallRowProps {
-  readonly row: TimelineRow;
+  readonly row: Row;
   readonly label: string;
   readonly index: number;
   readonly scale: Scale;

@@ -70,6 +70,42 @@ export function Filters(): ReactNode {
         />
         Child runs
       </label>
+      <OriginFilters search={search} />
     </form>
   );
 }
+
+const origins: readonly Option[] = [
+  ['version', 'Version'],
+  ['deployment', 'Deployment'],
+  ['schedule', 'Schedule'],
+  ['correlation', 'Correlation id'],
+  ['calledBy', 'Called by run'],
+];
+
+/** Filters that few need: they are open where the address has one. */
+const OriginFilters = ({ search }: { readonly search: URLSearchParams }): ReactNode => {
+  const given = origins.filter(([name]) => search.get(name) !== null).length;
+  return (
+    <details className="more-filters" open={given > 0}>
+      <summary>More filters{given === 0 ? '' : ` (${given})`}</summary>
+      <div className="filters">
+        {origins.map(([name, text]) => (
+          <label key={name}>
+            {text}
+            <input
+              key={search.get(name) ?? ''}
+              type="search"
+              spellCheck={false}
+              defaultValue={search.get(name) ?? ''}
+              onBlur={(event) => setSearch({ [name]: event.currentTarget.value.trim() })}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter') setSearch({ [name]: event.currentTarget.value.trim() });
+              }}
+            />
+          </label>
+        ))}
+      </div>
+    </details>
+  );
+};

@@ -4,6 +4,7 @@ import type { RunSummary } from '../api.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
 import { Loading } from '../primitives/loading.tsx';
 import { Link, useSearch } from '../router.tsx';
+import { BulkRerunDialog } from './bulk-rerun-dialog.tsx';
 import { CancelDialog } from './cancel-dialog.tsx';
 import { Filters } from './filters.tsx';
 import { isOpenRun } from './open-run.ts';
@@ -51,19 +52,36 @@ interface SelectionBarProps {
 }
 
 function SelectionBar({ rows, selected, onClear }: SelectionBarProps): ReactNode {
-  const [isCancelling, setCancelling] = useState(false);
-  const cancellable = rows.filter((run) => selected.has(run.runId) && isOpenRun(run)).map(({ runId }) => runId);
+  const [open, setOpen] = useState<{ readonly kind: 'cancel' | 'rerun'; readonly runIds: readonly string[] } | undefined>();
+  const chosen = rows.filter(({ runId }) => selected.has(runId));
+  const cancellable = chosen.filter(isOpenRun).map(({ runId }) => runId);
+  const repeatable = chosen.filter(({ isExternal, isTest }) => isExternal !== true && isTest !== true).map(({ runId }) => runId);
+  // Of two runs, the earlier one is A: the list has the newest first.
+  const [later, earlier] = selected.size === 2 ? chosen : [];
+  const close = (): void => setOpen(undefined);
   if (selected.size === 0) return null;
   return (
     <div className="selection" role="status">
       <b>{selected.size} selected</b>
-      <button type="button" className="danger" disabled={cancellable.length === 0} onClick={() => setCancelling(true)}>
+      {later === undefined || earlier === undefined ? null : (
+        <Link to={`/compare?a=${encodeURIComponent(earlier.runId)}&b=${encodeURIComponent(later.runId)}`}>Compare</Link>
+      )}
+      <button type="button" disabled={repeatable.length === 0} onClick={() => setOpen({ kind: 'rerun', runIds: repeatable })}>
+        Run {repeatable.length} again…
+      </button>
+      <button
+        type="button"
+        className="danger"
+        disabled={cancellable.length === 0}
+        onClick={() => setOpen({ kind: 'cancel', runIds: cancellable })}
+      >
         Cancel {cancellable.length} open…
       </button>
       <button type="button" className="quiet" onClick={onClear}>
         Clear
       </button>
-      {isCancelling ? <CancelDialog runIds={cancellable} onCancelled={onClear} onClose={() => setCancelling(false)} /> : null}
+      {open?.kind === 'cancel' ? <CancelDialog runIds={open.runIds} onCancelled={onClear} onClose={close} /> : null}
+      {open?.kind === 'rerun' ? <BulkRerunDialog runIds={open.runIds} onStarted={onClear} onClose={close} /> : null}
     </div>
   );
 }

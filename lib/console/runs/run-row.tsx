@@ -57,6 +57,8 @@ const Row = ({ run, selection, state, why: reason }: RowProps): ReactNode => (
         <input
           type="checkbox"
           aria-label={`Select ${run.runId}`}
+          // The program that executes the run cancels it and runs it again, not the service.
+          disabled={run.isExternal === true}
           checked={selection.selected.has(run.runId)}
           onChange={() => selection.onToggle(run.runId)}
         />

@@ -21,6 +21,11 @@ export function useRuns(search: URLSearchParams) {
     attention: given('attention'),
     workflowName: given('workflow'),
     includeChildren: given('children'),
+    version: given('version'),
+    deploymentId: given('deployment'),
+    scheduleId: given('schedule'),
+    correlationId: given('correlation'),
+    calledBy: given('calledBy'),
   });
   const hours = given('hours');
   const first: string | undefined = undefined;

@@ -1,27 +1,21 @@
 /** The frame of all pages: who is signed in, where to go, and the page of the address. */
-import { type ReactNode, Suspense, lazy, useEffect, useState } from 'react';
+import { type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiError, type Session, api } from '../api.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
 import { Loading } from '../primitives/loading.tsx';
 import { Link, usePath } from '../router.tsx';
-import { Attention } from '../runs/attention.tsx';
-import { RunList } from '../runs/run-list.tsx';
-import { WorkflowList } from '../workflows/workflow-list.tsx';
 import { Header } from './header.tsx';
+import { pageAt } from './pages.tsx';
+import { raiseFailure, takeProviderAnswer } from './provider-sign-in.ts';
 import { ReplaceSession } from './replace-session.tsx';
 import { SignIn } from './sign-in.tsx';
 import { takeLink } from './take-link.ts';
 
-const RunView = lazy(() => import('../run/run-page.tsx').then(({ RunView: component }) => ({ default: component })));
-const WorkflowView = lazy(() =>
-  import('../workflows/workflow-page.tsx').then(({ WorkflowView: component }) => ({ default: component })),
-);
-
-const EditorPage = lazy(() => import('../editor/editor-page.tsx').then(({ EditorPage: component }) => ({ default: component })));
-
 /** A sign-in link works once, so it is taken from the address before anything else. */
 const link = takeLink();
+/** The answer of the identity provider, too. It is used once. */
+let providerAnswer = takeProviderAnswer();
 
 const isSignedOut = (error: unknown): boolean => error instanceof ApiError && [401, 403].includes(error.status);
 
@@ -30,6 +24,16 @@ const isSignedOut = (error: unknown): boolean => error instanceof ApiError && [4
  * its reader does next would happen in the project of that person.
  */
 async function readSession(signal: AbortSignal): Promise<Session> {
+  const answered = providerAnswer;
+  providerAnswer = undefined;
+  // This tab began the sign-in, so its person wants the new session.
+  if (answered?.kind === 'answered' && answered.purpose === 'sign-in') return api.signInWithProvider(answered.answer);
+  if (answered?.kind === 'answered')
+    return api.raiseSession({ provider: answered.answer }).catch((error: unknown) => {
+      raiseFailure.error = error;
+      return api.session(signal);
+    });
+  if (answered?.kind === 'failed') throw new ApiError(401, { code: 'sign_in_refused', message: answered.message });
   try {
     return await api.session(signal);
   } catch (error) {
@@ -90,18 +94,13 @@ export function App(): ReactNode {
 
 const Centered = ({ children }: { readonly children: ReactNode }): ReactNode => <main className="center">{children}</main>;
 
-const titles: Readonly<Record<string, string>> = { runs: 'Runs', attention: 'Attention', workflows: 'Workflows' };
-
 function Page(): ReactNode {
-  const [area = 'runs', id, view] = usePath();
+  const found = pageAt(usePath());
+  const title = found === undefined ? 'Console' : found.id === '' ? found.page.title : found.id;
   useEffect(() => {
-    document.title = `${id ?? titles[area] ?? 'Console'} · Stepwell`;
-  }, [area, id]);
-  if (area === 'runs') return id === undefined ? <RunList /> : <RunView key={id} runId={id} />;
-  if (area === 'workflows' && view === undefined)
-    return id === undefined ? <WorkflowList /> : <WorkflowView key={id} name={id} />;
-  if (area === 'workflows' && id !== undefined && view === 'edit') return <EditorPage key={id} name={id} />;
-  if (area === 'attention' && id === undefined) return <Attention />;
+    document.title = `${title} · Stepwell`;
+  }, [title]);
+  if (found !== undefined) return found.page.open(found.id);
   return (
     <section className="empty">
       <h1>There is no such page</h1>

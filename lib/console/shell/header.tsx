@@ -2,10 +2,14 @@
 import type { ReactNode } from 'react';
 import { type Session, api } from '../api.ts';
 import { Link, usePath } from '../router.tsx';
+import { AreasMenu } from './areas-menu.tsx';
+import { Keyboard } from './keyboard.tsx';
 import { Logo } from './logo.tsx';
+import { pages } from './pages.tsx';
 
 export function Header({ session, onSignedOut }: { readonly session: Session; readonly onSignedOut: () => void }): ReactNode {
   const [area = 'runs'] = usePath();
+  const menu = pages.filter(({ link }) => link === 'menu');
   const current = (is: boolean) => (is ? ({ 'aria-current': 'page' } as const) : {});
   return (
     <header>
@@ -16,17 +20,17 @@ export function Header({ session, onSignedOut }: { readonly session: Session; re
         <Logo /> Stepwell
       </Link>
       <nav aria-label="Areas">
-        <Link to="/runs" {...current(area === 'runs')}>
-          Runs
-        </Link>
-        <Link to="/attention" {...current(area === 'attention')}>
-          Attention
-        </Link>
-        <Link to="/workflows" {...current(area === 'workflows')}>
-          Workflows
-        </Link>
+        {pages
+          .filter(({ link }) => link === 'bar')
+          .map(({ path, title }) => (
+            <Link key={path} to={`/${path}`} {...current(area === path)}>
+              {title}
+            </Link>
+          ))}
+        {menu.length === 0 ? null : <AreasMenu areas={menu} current={area} />}
       </nav>
       <span className="who">
+        <Keyboard />
         <span className="chip" title="project and environment">
           {session.projectId}/{session.environment}
         </span>

@@ -81,7 +81,8 @@ function differences(
   });
 }
 
-function changesOf(before: JsonValue | undefined, after: JsonValue | undefined, pointer: string): readonly ValueChange[] {
+/** The values that differ, each at the deepest pointer that both sides have. */
+export function changesOf(before: JsonValue | undefined, after: JsonValue | undefined, pointer: string): readonly ValueChange[] {
   if (before !== undefined && after !== undefined) {
     if (isSameJson(before, after)) return [];
     const keys = keysOf(before, after);

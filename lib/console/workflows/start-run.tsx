@@ -49,7 +49,12 @@ export function StartRun({ workflow, onClose }: StartRunProps): ReactNode {
   );
 }
 
-function ArgumentField({ argument: { name, type, required, initial } }: { readonly argument: DeclaredArgument }): ReactNode {
+/** A field for one argument, by its type. */
+export function ArgumentField({
+  argument: { name, type, required, initial },
+}: {
+  readonly argument: DeclaredArgument;
+}): ReactNode {
   const text = initial === undefined ? '' : typeof initial === 'string' ? initial : JSON.stringify(initial);
   return (
     <label>

@@ -1,52 +1,21 @@
 /** The workflows by name: the latest version of each, and the way to its runs and its editor. */
 import { type ReactNode, useState } from 'react';
-import { useInfiniteQuery } from '@tanstack/react-query';
-import { defined } from '../../base/defined.ts';
-import { type WorkflowPage, type WorkflowSummary, api } from '../api.ts';
-import { ErrorText } from '../primitives/error-text.tsx';
-import { Loading } from '../primitives/loading.tsx';
+import { type WorkflowSummary, api } from '../api.ts';
+import { NameFilter, useNameFilter } from '../primitives/name-filter.tsx';
+import { Pages, usePages } from '../primitives/pages.tsx';
 import { Ago } from '../primitives/time.tsx';
-import { Link, setSearch, useSearch } from '../router.tsx';
+import { Link } from '../router.tsx';
 import { NewWorkflow } from './new-workflow.tsx';
 
-const pageSize = 100;
-const pollMs = 15_000;
-
 export function WorkflowList(): ReactNode {
-  const search = useSearch();
-  const isArchived = search.get('archived') === 'true';
-  const wanted = search.get('name') ?? '';
-  const first: string | undefined = undefined;
-  const workflows = useInfiniteQuery({
-    queryKey: ['workflows', isArchived],
-    initialPageParam: first,
-    queryFn: ({ pageParam, signal }: { pageParam: string | undefined; signal: AbortSignal }) =>
-      api.workflows({ ...defined({ cursor: pageParam, archived: isArchived ? 'true' : undefined }), limit: pageSize }, signal),
-    getNextPageParam: ({ cursor }: WorkflowPage) => cursor ?? undefined,
-    refetchInterval: pollMs,
+  const [isCreating, setCreating] = useState(false);
+  const { isArchived, isFiltered, query: filter, matches } = useNameFilter();
+  const list = usePages({
+    key: ['workflows', isArchived],
+    read: (query, signal) => api.workflows({ ...query, ...filter }, signal),
   });
-  const all = workflows.data?.pages.flatMap(({ data }) => data) ?? [];
-  const rows = all.filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase()));
   return (
     <section aria-labelledby="workflows-title">
-      <Head isArchived={isArchived} wanted={wanted} />
-      {workflows.error === null ? null : <ErrorText error={workflows.error} onRetry={() => void workflows.refetch()} />}
-      {workflows.isPending && workflows.error === null ? <Loading /> : null}
-      {workflows.data !== undefined && rows.length === 0 ? <Empty isFiltered={wanted !== '' || isArchived} /> : null}
-      {rows.length === 0 ? null : <Table rows={rows} />}
-      {workflows.hasNextPage ? (
-        <button type="button" onClick={() => void workflows.fetchNextPage()} disabled={workflows.isFetchingNextPage}>
-          {workflows.isFetchingNextPage ? 'Loading…' : 'More workflows'}
-        </button>
-      ) : null}
-    </section>
-  );
-}
-
-function Head({ isArchived, wanted }: { readonly isArchived: boolean; readonly wanted: string }): ReactNode {
-  const [isCreating, setCreating] = useState(false);
-  return (
-    <>
       <div className="page-head">
         <h1 id="workflows-title">Workflows</h1>
         <span className="actions end">
@@ -55,26 +24,15 @@ function Head({ isArchived, wanted }: { readonly isArchived: boolean; readonly w
           </button>
         </span>
       </div>
-      <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <input
-          type="search"
-          className="grow"
-          placeholder="Name"
-          aria-label="Name"
-          defaultValue={wanted}
-          onChange={(event) => setSearch({ name: event.currentTarget.value })}
-        />
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={isArchived}
-            onChange={(event) => setSearch({ archived: event.currentTarget.checked ? 'true' : undefined })}
-          />
-          Archived
-        </label>
-      </form>
+      <NameFilter />
+      <Pages list={list} empty={<Empty isFiltered={isFiltered} />} more="More workflows">
+        {(all) => {
+          const rows = all.filter(({ name }) => matches(name));
+          return rows.length === 0 ? <Empty isFiltered /> : <Table rows={rows} />;
+        }}
+      </Pages>
       {isCreating ? <NewWorkflow onClose={() => setCreating(false)} /> : null}
-    </>
+    </section>
   );
 }
 

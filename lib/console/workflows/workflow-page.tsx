@@ -7,6 +7,7 @@ import { JsonTree } from '../primitives/json-tree.tsx';
 import { Loading } from '../primitives/loading.tsx';
 import { Tabs } from '../primitives/tabs.tsx';
 import { Ago } from '../primitives/time.tsx';
+import { versionIn } from '../primitives/version-choice.tsx';
 import { Link, go, setSearch, useSearch } from '../router.tsx';
 import { CompareVersions } from './compare-versions.tsx';
 import { DefinitionGraph } from './definition-graph.tsx';
@@ -15,12 +16,6 @@ import { StartRun } from './start-run.tsx';
 import { VersionList } from './version-list.tsx';
 
 const tabs = ['Graph', 'Versions', 'Compare', 'Definition'] as const;
-
-/** The version in the address, or the latest one. */
-const versionIn = (search: URLSearchParams): number | undefined => {
-  const version = Number(search.get('version'));
-  return Number.isSafeInteger(version) && version > 0 ? version : undefined;
-};
 
 export function WorkflowView({ name }: { readonly name: string }): ReactNode {
   const version = versionIn(useSearch());
@@ -60,7 +55,7 @@ function Head({ workflow }: { readonly workflow: WorkflowDetail }): ReactNode {
   return (
     <>
       <nav aria-label="Path" className="crumbs">
-        <Link to="/workflows">Workflows</Link> /
+        <Link to="/workflows">Workflows</Link>
       </nav>
       <div className="page-head">
         <h1 id="workflow-title">

@@ -58,7 +58,7 @@ export interface LambdaFunction {
   recursionError(traceHeader: string | undefined): string | undefined;
   /** `event` is JSON text. */
   invoke(event: string, cause?: InvocationCause): Promise<InvokeOutcome | Refused>;
-  /** Waits for running invocations, for at most `graceMs`, and ends all threads. */
+  /** Waits for running invocations, for at most `graceMs` and for streams half a second, and ends all threads. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -191,11 +191,40 @@ function recursionErrorOf(settings: FunctionSettings, traceHeader: string | unde
   return `${settings.name}: this would be invocation ${invocations + 1} in one chain of requests, and RecursiveLoop of the function is Terminate`;
 }
 
+/** A stream of events lasts as long as its reader watches, who reconnects with the id of the last event. */
+const streamGraceMs = 500;
+
+/** The invocations at work, which a stop waits for. */
+class RunningInvocations {
+  readonly #buffered = new Set<Promise<unknown>>();
+  readonly #streamed = new Set<Promise<unknown>>();
+
+  async settled<Result>(invocation: Promise<Result>, isStreamed: boolean): Promise<Result> {
+    const among = isStreamed ? this.#streamed : this.#buffered;
+    among.add(invocation);
+    try {
+      return await invocation;
+    } finally {
+      among.delete(invocation);
+    }
+  }
+
+  async waitForEnd(graceMs: number): Promise<void> {
+    const within = (invocations: ReadonlySet<Promise<unknown>>, ms: number): Promise<unknown> =>
+      Promise.race([Promise.allSettled(invocations), new Promise((resolve) => setTimeout(resolve, ms).unref())]);
+    await Promise.all([within(this.#buffered, graceMs), within(this.#streamed, Math.min(graceMs, streamGraceMs))]);
+  }
+}
+
 export function createFunction(settings: FunctionSettings): LambdaFunction {
   const pool = new ThreadPool(settings);
   const slots = new ConcurrencySlots(settings);
-  const running = new Set<Promise<unknown>>();
+  const running = new RunningInvocations();
   let stopped = false;
+  let isEnding = false;
+  const warn = (line: string): void => {
+    if (!isEnding) settings.warn(line);
+  };
 
   const recursionError = (traceHeader: string | undefined) => recursionErrorOf(settings, traceHeader);
 
@@ -232,13 +261,11 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
       }
       const collected = collectChunks();
       const traceHeader = invocationTraceHeader(settings.arn, traceHeaders, Date.now());
-      const invocation = runOn(pool, settings, { event, traceHeader, onChunk: onChunk ?? collected.onChunk });
-      running.add(invocation);
+      const invocation = runOn(pool, { ...settings, warn }, { event, traceHeader, onChunk: onChunk ?? collected.onChunk });
       try {
-        const outcome = await invocation;
+        const outcome = await running.settled(invocation, onChunk !== undefined);
         return outcome.kind === 'streamed' && onChunk === undefined ? { kind: 'returned', payload: collected.text() } : outcome;
       } finally {
-        running.delete(invocation);
         slots.release();
       }
     },
@@ -246,8 +273,9 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
       stopped = true;
       pool.stopTimer();
       slots.endWaits();
-      const grace = new Promise((resolve) => setTimeout(resolve, graceMs).unref());
-      await Promise.race([Promise.allSettled(running), grace]);
+      await running.waitForEnd(graceMs);
+      // What still runs now ends with its thread, which is not a failure of the function.
+      isEnding = true;
       await pool.stop();
     },
   };

@@ -9,6 +9,8 @@ export interface AuditFilters {
   readonly action?: string;
   readonly result?: AuditEntry['result'];
   readonly keyId?: KeyId;
+  /** who signed in */
+  readonly subject?: string;
   readonly runId?: RunId;
   readonly correlationId?: CorrelationId;
   /** at or after */
@@ -50,9 +52,10 @@ const cutPage = (entries: readonly RecordedEntry[], limit: number, { at, id }: A
   next: { at, id },
 });
 
-const matches = (entry: RecordedEntry, { action, result, keyId, runId, correlationId }: AuditFilters): boolean =>
+const matches = (entry: RecordedEntry, { action, result, keyId, subject, runId, correlationId }: AuditFilters): boolean =>
   (action === undefined || action === entry.action) &&
   (result === undefined || result === entry.result) &&
   (keyId === undefined || keyId === entry.keyId) &&
+  (subject === undefined || subject === entry.session?.subject) &&
   (runId === undefined || runId === entry.metadata['runId']) &&
   (correlationId === undefined || correlationId === entry.metadata['correlationId']);

@@ -9,14 +9,14 @@ export type RevokeKeyResult =
   /** it is the caller's own key: after a revocation, a key that can create others must remain */
   | { readonly kind: 'key_in_use' };
 
-/** @param caller the key of the request */
+/** @param callers the key of the request, and the one that raised its session */
 export async function revokeKey(
   { keys, clock }: Pick<Deps, 'keys' | 'clock'>,
   scope: Scope,
   keyId: KeyId,
-  caller: KeyId | undefined,
+  ...callers: readonly (KeyId | undefined)[]
 ): Promise<RevokeKeyResult> {
-  if (keyId === caller) return { kind: 'key_in_use' };
+  if (callers.includes(keyId)) return { kind: 'key_in_use' };
   const revokedAt = await keys.revokeKey(scope, keyId, clock.now());
   return revokedAt === undefined ? { kind: 'not_found' } : { kind: 'revoked', revokedAt };
 }

@@ -4,11 +4,12 @@
  */
 import { defined } from '../../base/defined.ts';
 import type { DevKitEventName } from '../../engine/devkit/events.ts';
-import type { RunId, Scope } from '../../engine/ids.ts';
-import { type Head, type RunStatus, isTestRun, terminalStatuses } from '../../engine/log/head.ts';
+import { type AnyRunId, runOfStep } from '../../engine/external/run.ts';
+import type { CorrelationId, DeploymentId, RunId, ScheduleId, Scope } from '../../engine/ids.ts';
+import { type Head, type RunStatus, carriesGraph, isTestRun, terminalStatuses } from '../../engine/log/head.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { RunEvent } from '../../engine/log/events.ts';
-import { callerOf, rerunOf } from '../../engine/log/lineage.ts';
+import { callerOf, rerunOf, scheduleOf } from '../../engine/log/lineage.ts';
 import type { Instant } from '../../engine/time.ts';
 import type { Listing } from '../../ports/external-runs.ts';
 import {
@@ -33,6 +34,15 @@ export interface RunFilters {
   readonly attention?: 'waiting' | 'retrying';
   /** reruns of that run */
   readonly rerunOf?: RunId;
+  readonly deploymentId?: DeploymentId;
+  /** started by that schedule */
+  readonly scheduleId?: ScheduleId;
+  /** of the request that started the run */
+  readonly correlationId?: CorrelationId;
+  /** called by that run */
+  readonly calledBy?: AnyRunId;
+  /** of a graph: its number; of code: the text that its author declared */
+  readonly version?: string;
   /** includes runs that another run called */
   readonly includeChildren?: boolean;
   /** includes test runs of unsaved graphs */
@@ -111,12 +121,18 @@ function matchingRun(row: Row, statuses: ReadonlyMap<Head, RunStatus>, filters: 
   return status !== undefined && matchesStatus(head, status, filters) ? { head, status } : undefined;
 }
 
-/** Nothing reruns an external-worker run. The list may be behind the log for the moment in which a worker writes both. */
+const isAbsent = (filter: unknown): boolean => filter === undefined;
+
+/** The runs that a run called are children. */
+const showsChildren = ({ includeChildren, calledBy }: RunFilters): boolean => includeChildren === true || calledBy !== undefined;
+
+/** Nothing reruns or deploys an external-worker run, and it has no schedule. The list may be behind the log for the moment in which a worker writes both. */
 const matchesListing = (listing: Listing, filters: RunFilters): boolean =>
-  (filters.includeChildren === true || listing.parent === undefined) &&
+  (showsChildren(filters) || listing.parent === undefined) &&
   (filters.workflowName === undefined || filters.workflowName === listing.workflowName) &&
-  filters.rerunOf === undefined &&
-  filters.kind === undefined &&
+  (filters.calledBy === undefined || (listing.parent !== undefined && filters.calledBy === runOfStep(listing.parent))) &&
+  (filters.version === undefined || filters.version === listing.version) &&
+  [filters.rerunOf, filters.kind, filters.deploymentId, filters.scheduleId, filters.correlationId].every(isAbsent) &&
   (filters.createdBefore === undefined || listing.createdAt < filters.createdBefore) &&
   (filters.status === undefined || filters.status === listing.status) &&
   (filters.attention === undefined || filters.attention === listedExternalState(listing));
@@ -138,12 +154,23 @@ const stateOf = ({ status, attention }: RunFilters): ListedState | undefined =>
 
 /** Filters by the head alone, so that the logs of other runs are not read. */
 const matchesHead = (head: Head, filters: RunFilters): boolean =>
-  (filters.includeChildren === true || callerOf(head) === undefined) &&
+  (showsChildren(filters) || callerOf(head) === undefined) &&
   (filters.includeTests === true || !isTestRun(head)) &&
   (filters.workflowName === undefined || filters.workflowName === head.workflow.name) &&
   (filters.kind === undefined || filters.kind === head.kind) &&
   (filters.rerunOf === undefined || filters.rerunOf === rerunOf(head)) &&
+  (filters.deploymentId === undefined || filters.deploymentId === head.deploymentId) &&
+  (filters.scheduleId === undefined || filters.scheduleId === scheduleOf(head)?.scheduleId) &&
+  (filters.correlationId === undefined || filters.correlationId === head.trace?.correlationId) &&
+  (filters.calledBy === undefined || filters.calledBy === callerOf(head)?.runId) &&
+  (filters.version === undefined || filters.version === versionOf(head)) &&
   (filters.createdBefore === undefined || head.createdAt < filters.createdBefore);
+
+/** A test run of an unsaved graph, a bundle run and a run of the DevKit have none. */
+function versionOf(head: Head): string | undefined {
+  if (head.kind === 'graph') return carriesGraph(head) ? undefined : String(head.workflow.version);
+  return head.kind === 'code' ? head.workflow.version : undefined;
+}
 
 const matchesStatus = (head: Head, status: RunStatus, filters: RunFilters): boolean =>
   (filters.status === undefined || filters.status === status) &&

@@ -173,6 +173,7 @@ const bodiesFor = (known: ExistingIds, apiKey: string): RequestBodies => {
   return {
     ...worldBodies(known['worldRun'] ?? []),
     createSession: fc.constant({ key: apiKey }),
+    raiseSession: fc.constant({ key: apiKey }),
     exchangeSessionLink: fc.constant({ link: newLink }),
     createWorkflow: fc.tuple(fc.uuid(), graphs).map(([id, one]) => ({ name: `made-${id}`, ...one })),
     publishVersion: graphs,

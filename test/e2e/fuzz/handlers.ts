@@ -137,7 +137,7 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     api: httpFunction(tools, servedByApi),
     events: httpFunction(tools, servedByEvents),
     deployments: httpFunction(tools, servedByDeployments),
-    library: httpFunction(tools, servedByLibrary),
+    library: httpFunction({ ...tools, signIn: async () => undefined }, servedByLibrary),
     'test-runs': httpFunction(tools, servedByTestRuns),
     webhooks: httpFunction(webhooks, servedByWebhooks),
     world: httpFunction({ ...tools, decider: { ...decider, foldCache: new FoldCache() } }, servedByWorld),

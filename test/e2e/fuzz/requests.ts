@@ -27,7 +27,16 @@ export const confirmsName = '{the name in the path}';
 export const newLink = '{a new link}';
 
 /** Requests of a browser. A session ends with the request that signs out, so there are several. */
-const ofBrowsers: ReadonlySet<string> = new Set(['exchangeSessionLink', 'createSession', 'getSession', 'deleteSession']);
+const ofBrowsers: ReadonlySet<string> = new Set([
+  'exchangeSessionLink',
+  'createSession',
+  'getSignInProvider',
+  'signInWithProvider',
+  'raiseSession',
+  'lowerSession',
+  'getSession',
+  'deleteSession',
+]);
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'SEARCH'];
 const tricks = [

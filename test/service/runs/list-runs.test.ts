@@ -4,17 +4,26 @@ import {
   type CommitNo,
   type Scope,
   environment,
+  correlationId,
+  deploymentId,
   eventId,
+  firstAttempt,
   firstCommit,
+  nodeId,
   nonce,
   projectId,
   runId,
+  scheduleId,
+  topLevel,
   workflowName,
 } from '../../../lib/engine/ids.ts';
 import { type Head, firstProjection } from '../../../lib/engine/log/head.ts';
+import { callerSystemValues, scheduleSystemValues } from '../../../lib/engine/log/lineage.ts';
+import type { JsonValue } from '../../../lib/engine/json.ts';
+import { traceparent } from '../../../lib/engine/trace.ts';
 import { after, days, instant } from '../../../lib/engine/time.ts';
 import { memoryPorts } from '../../../lib/memory/memory-ports.ts';
-import { listRuns, maxRowsRead } from '../../../lib/service/runs/list-runs.ts';
+import { type RunFilters, listRuns, maxRowsRead } from '../../../lib/service/runs/list-runs.ts';
 import type { ListPosition, RunIndex } from '../../../lib/ports/run-index.ts';
 import { noon } from '../../contract/samples.ts';
 import { overrideMethods } from '../override-methods.ts';
@@ -118,5 +127,60 @@ describe('a page of runs', () => {
     const index = overrideMethods(world.index, { list: async () => ({ heads: open }) });
     expect(await listRuns({ log, index }, scope, { workflowName: workflowName('old') }, { limit: 20 })).toEqual({ runs: [] });
     await expect(listRuns({ log, index }, scope, {}, { limit: 20 })).rejects.toThrow('the log was read');
+  });
+});
+
+describe('filters by origin', () => {
+  const base: Head = {
+    kind: 'graph',
+    workflow: { name: workflowName('flow'), version: 3 },
+    deploymentId: null,
+    address: { ...scope, runId: runId(`wrun_${'1'.padStart(26, '0')}`) },
+    createdAt: noon,
+    deadlineAt: after(noon, days(7)),
+    expiresAt: after(noon, days(38)),
+    bodyHash: '',
+    commit: { number: firstCommit, firstEventId: eventId(1), events: [], at: noon, by: 'api', nonce: nonce('n') },
+    projection: { ...firstProjection, status: 'completed', asOf: 2 as CommitNo },
+  };
+  const parent = runId(`wrun_${'9'.padStart(26, '0')}`);
+  const systemValues = (values: Readonly<Record<string, JsonValue>>): Head['commit'] => ({
+    ...base.commit,
+    events: Object.entries(values).map(([key, value]) => ({ type: 'SYSTEM_SET' as const, key, value: { value } })),
+  });
+  const caller = { runId: parent, nodeId: nodeId('call'), iteration: topLevel, attempt: firstAttempt, depth: 1 };
+  const schedule = scheduleId('nightly');
+  const heads: Readonly<Record<string, Head>> = {
+    plain: base,
+    deployed: { ...base, kind: 'code', workflow: { name: 'flow', version: '2.1' }, deploymentId: deploymentId('dep-1') },
+    scheduled: { ...base, commit: systemValues(scheduleSystemValues(schedule, noon)) },
+    called: { ...base, commit: systemValues(callerSystemValues({ ...caller, parentClosePolicy: 'cancel' })) },
+    correlated: {
+      ...base,
+      trace: { correlationId: correlationId('order-7'), traceparent: traceparent(`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`) },
+    },
+  };
+  const namesWith = async (filters: RunFilters): Promise<readonly string[]> => {
+    const world = memoryPorts({ seed: 1 });
+    const list: RunIndex['list'] = async () => ({ heads: Object.values(heads) });
+    const { runs } = await listRuns({ log: world.log, index: overrideMethods(world.index, { list }) }, scope, filters, {
+      limit: 10,
+    });
+    return Object.keys(heads).filter((name) => runs.some((run) => 'head' in run && run.head === heads[name]));
+  };
+
+  it.each<readonly [RunFilters, readonly string[]]>([
+    [{}, ['plain', 'deployed', 'scheduled', 'correlated']],
+    [{ deploymentId: deploymentId('dep-1') }, ['deployed']],
+    [{ scheduleId: schedule }, ['scheduled']],
+    [{ correlationId: correlationId('order-7') }, ['correlated']],
+    [{ calledBy: parent }, ['called']],
+    [{ calledBy: base.address.runId }, []],
+    [{ version: '3' }, ['plain', 'scheduled', 'correlated']],
+    [{ version: '2.1' }, ['deployed']],
+    [{ version: '4' }, []],
+    [{ version: '3', scheduleId: schedule }, ['scheduled']],
+  ])('%j finds %j', async (filters, names) => {
+    expect(await namesWith(filters)).toEqual(names);
   });
 });

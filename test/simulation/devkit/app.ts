@@ -11,7 +11,7 @@ import type { EventResult } from '../../../lib/service/kinds/devkit/event-result
 import type { WorldResult } from '../../../lib/service/kinds/devkit/world-error.ts';
 import type { Process } from '../process.ts';
 import type { Action, Plan, PlannedStep, SeenEvent } from './plan.ts';
-import { replay } from './plan.ts';
+import { largeText, replay } from './plan.ts';
 import { type WorldClient, seenIn } from './world-client.ts';
 
 export interface AppMessage {
@@ -168,7 +168,7 @@ export class AppInvocation {
     // A delta of parallel steps would be read twice.
     const params = position === 0 ? {} : { sinceCursor: slotId(eventId(position)) };
     if (attempt > planned.failures && attempt <= planned.mostAttempts) {
-      const result = inline(`${id} by ${attempt}`);
+      const result = inline(`${id} by ${attempt}${planned.isLarge === true ? largeText : ''}`);
       await this.#create({ event: 'step_completed', correlationId: id, payload: result }, params);
       return {};
     }

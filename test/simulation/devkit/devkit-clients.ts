@@ -10,7 +10,7 @@ import type { Checker } from '../checker.ts';
 import { Process } from '../process.ts';
 import { runInvariant } from '../violation.ts';
 import { flowQueue } from './app.ts';
-import { tokens } from './plan.ts';
+import { largeText, tokens } from './plan.ts';
 import { StreamClients } from './stream-clients.ts';
 import { type ClientParts, WorldClient } from './world-client.ts';
 
@@ -125,10 +125,11 @@ export class DevKitClients {
     const { runId, hookId } = found.value;
     if (typeof runId !== 'string' || typeof hookId !== 'string') throw new Error('a hook has no run');
     const run = { ...scope, runId: toRunId(runId) };
+    const isLarge = around.prng.isLucky(0.1);
     const request = {
       event: 'hook_received',
       correlationId: hookId,
-      payload: inline(`payload ${resumeId}`),
+      payload: inline(`payload ${resumeId}${isLarge ? largeText : ''}`),
       resumeId,
       resumeDigest: resumeId,
     } as const;

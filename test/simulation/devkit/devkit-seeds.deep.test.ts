@@ -30,7 +30,7 @@ const everything: Omit<Plan, 'line' | 'isHosted'> = {
       kind: 'steps',
       steps: [
         { ms: 50, failures: 1, mostAttempts: 9 },
-        { ms: 20, failures: 0, mostAttempts: 9 },
+        { ms: 20, failures: 0, mostAttempts: 9, isLarge: true },
       ],
     },
     { kind: 'hook', token: 'order', payloads: 1, ms: 30_000, disposes: true },

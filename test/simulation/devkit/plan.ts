@@ -7,7 +7,12 @@ export interface PlannedStep {
   /** the first attempts fail */
   readonly failures: number;
   readonly mostAttempts: number;
+  /** its result is too large for the log */
+  readonly isLarge?: boolean;
 }
+
+/** A value of the bucket: what is smaller, and compressed, is in the log. */
+export const largeText = ` ${'x'.repeat(70_000)}`;
 
 export type Stage =
   | { readonly kind: 'steps'; readonly steps: readonly PlannedStep[] }
@@ -157,4 +162,5 @@ const randomStep = (prng: Prng): PlannedStep => ({
   ms: prng.whole(1, prng.pick([100, longestStepMs])),
   failures: prng.isLucky(0.3) ? prng.whole(1, 3) : 0,
   mostAttempts: prng.whole(2, 4),
+  isLarge: prng.isLucky(0.1),
 });

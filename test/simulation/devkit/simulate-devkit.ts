@@ -18,6 +18,7 @@ export interface DevKitReport extends SimulationReport {
   readonly received: number;
   readonly maxIdleMs: number;
   readonly chunksRead: number;
+  readonly largeRead: number;
 }
 
 /** With faults the sweep waits longer after each message that was sent in vain, and functions fail for minutes. */
@@ -56,5 +57,6 @@ export async function simulateDevKit({ seed, rates, runs = 5, plans, ...others }
     received: judge.received,
     maxIdleMs: judge.maxIdleMs,
     chunksRead: judge.streams.chunksRead,
+    largeRead: judge.largeRead,
   };
 }

@@ -12,7 +12,7 @@ import { entityOf } from './event-result.ts';
 import { placedIn, viewsOf } from './read-events.ts';
 import { inlineLimitOf } from './uploads.ts';
 import { type DevKitFold, type ResolveData, type World, withRun } from './world.ts';
-import { type WorldResult, answer, noRun, refused } from './world-error.ts';
+import { type WorldResult, answer, invalid, noRun } from './world-error.ts';
 
 /** Events that a batch does not take: they need a token, an answer of their own, or the order of other requests. */
 const excluded: ReadonlySet<CreatableEvent> = new Set([
@@ -38,8 +38,8 @@ export async function createBatch(
   { run, requests, resolveData }: BatchRequest,
 ): Promise<WorldResult<{ readonly results: readonly JsonObject[] }>> {
   const unfit = requests.find(({ event }) => excluded.has(event));
-  if (unfit !== undefined) return refused('invalid_request', `a batch takes no event of type ${unfit.event}`);
-  if (requests.length > maxBatch) return refused('invalid_request', `a batch has at most ${maxBatch} events`);
+  if (unfit !== undefined) return invalid('/events', `a batch takes no event of type ${unfit.event}`);
+  if (requests.length > maxBatch) return invalid('/events', `a batch has at most ${maxBatch} events`);
   const result = await withRun(world, run, false, async (fold, isFresh) => {
     if (isPastDeadline(world.deps, fold)) await enforceDeadline(world, fold);
     const decide = (draft: Parameters<typeof decideRequest>[0]): readonly Decided[] =>

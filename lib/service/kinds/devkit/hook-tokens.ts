@@ -17,7 +17,7 @@ import type { TokenClaim } from '../../../ports/devkit.ts';
 import { putUntilOutcomeKnown } from '../../run-log/append.ts';
 import { readRunFold, readTail } from '../../run-log/read-run-fold.ts';
 import { type DevKitFold, type World, devKitOf, isDevKit } from './world.ts';
-import { type WorldError, refused } from './world-error.ts';
+import { type WorldError, invalid } from './world-error.ts';
 
 interface Claiming {
   /** with the owner of its token, if that is another hook */
@@ -30,7 +30,7 @@ interface Claiming {
 export async function withToken(world: World, fold: DevKitFold, request: WorldRequest): Promise<Claiming | WorldError> {
   const token = textIn(request, 'token');
   const { correlationId } = request;
-  if (token === undefined || correlationId === undefined) return refused('invalid_request', 'a hook has a token and an id');
+  if (token === undefined || correlationId === undefined) return invalid('/data/eventData', 'a hook has a token and an id');
   for (;;) {
     const { devkit, progress } = fold.state;
     const isKnown = devkit?.hooks.has(correlationId) === true || devkit?.refusedHooks.has(correlationId) === true;

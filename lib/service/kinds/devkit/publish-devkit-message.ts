@@ -10,13 +10,13 @@ import { type DevKitHead, creationOf } from '../../../engine/log/head.ts';
 import type { DurationMs } from '../../../engine/time.ts';
 import type { DevKitJob } from '../../../ports/jobs.ts';
 import type { Deps } from '../../deps.ts';
-import { createRunOfMessage } from './create-run-event.ts';
+import { createRunOfMessage } from './create-run-of-message.ts';
 import { newMessageId } from './jobs.ts';
 import { sendHealthCheck } from './send-health-check.ts';
 import { offloadMessage, sendMessage } from './queued-message.ts';
 import { refuseUploads } from './uploads.ts';
 import type { World } from './world.ts';
-import { type WorldResult, answer, noRun, refused } from './world-error.ts';
+import { type WorldResult, answer, invalid, noRun, refused } from './world-error.ts';
 
 export interface PublishRequest {
   readonly scope: Scope;
@@ -39,10 +39,10 @@ export async function publishDevKitMessage(
 ): Promise<WorldResult<Published>> {
   const { deps } = world;
   const { scope, queueName, message, deploymentId } = request;
-  if (parseQueueName(queueName) === undefined) return refused('invalid_request', `${queueName} is not the name of a queue`);
+  if (parseQueueName(queueName) === undefined) return invalid('/queueName', `${queueName} is not the name of a queue`);
   if (message['__healthCheck'] === true) return publishHealthCheck(deps, request);
   const runName = runIdIn(message);
-  if (runName === undefined) return refused('invalid_request', 'the message contains no run id');
+  if (runName === undefined) return invalid('/message', 'the message contains no run id');
   const { runInput, ...rest } = message;
   const wrong = refuseUploads(rest, '/message');
   if (wrong !== undefined) return wrong;

@@ -2,10 +2,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { defined } from '../../../base/defined.ts';
 import { type DeploymentId, type Scope, deploymentId } from '../../../engine/ids.ts';
+import { maxSpecVersion } from '../../../engine/devkit/events.ts';
 import { after, days } from '../../../engine/time.ts';
 import type { RegisteredApp } from '../../../ports/devkit.ts';
 import type { Deps } from '../../deps.ts';
-import { type WorldResult, answer, refused } from './world-error.ts';
+import { type WorldResult, answer, invalid, refused } from './world-error.ts';
 
 export interface AppRegistration {
   readonly baseUrl: string;
@@ -40,9 +41,14 @@ export async function registerApp(
 ): Promise<WorldResult<{ readonly deploymentId: DeploymentId; readonly secret: string }>> {
   const url = URL.parse(baseUrl);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.username !== '' || url.password !== '')
-    return refused('invalid_request', 'baseUrl is not an address of an application');
+    return invalid('/baseUrl', 'it is not an http or https address without a user and a password');
   const refusal = await refuseAddress?.(url);
-  if (refusal !== undefined) return refused('invalid_request', `messages cannot be sent to ${url.origin}: ${refusal}`);
+  if (refusal !== undefined) return invalid('/baseUrl', `messages cannot be sent to ${url.origin}: ${refusal}`);
+  if (specVersion !== undefined && specVersion > maxSpecVersion)
+    return refused(
+      'run_not_supported',
+      `the application starts runs of spec version ${specVersion}, and this version of Stepwell stores runs up to spec version ${maxSpecVersion}`,
+    );
   const now = clock.now();
   const address = `${url.origin}${url.pathname}`.replace(/\/+$/, '');
   const registered = await registeredApps.register(

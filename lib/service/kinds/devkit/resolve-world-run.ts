@@ -1,18 +1,17 @@
 /** What the first event of a run creates. */
 import { createHash } from 'node:crypto';
-import { defined } from '../../../base/defined.ts';
 import type { WorldRequest } from '../../../engine/devkit/decide.ts';
 import { textIn } from '../../../engine/devkit/fold.ts';
-import { type DeploymentId, deploymentId as toDeploymentId, deploymentIdPattern } from '../../../engine/ids.ts';
-import { type JsonObject, inline } from '../../../engine/json.ts';
+import { deploymentId as toDeploymentId, deploymentIdPattern } from '../../../engine/ids.ts';
+import { inline } from '../../../engine/json.ts';
 import type { ResolvedDevKit } from '../../new-run.ts';
-import { type WorldError, refused } from './world-error.ts';
+import { type WorldError, invalid } from './world-error.ts';
 
 export function resolvedOf(request: WorldRequest): ResolvedDevKit | WorldError {
   const workflowName = textIn(request, 'workflowName');
   const deployment = textIn(request, 'deploymentId');
   if (workflowName === undefined || deployment === undefined || !deploymentIdPattern.test(deployment))
-    return refused('invalid_request', 'a run is created with a workflowName, a deploymentId and an input');
+    return invalid('/data/eventData', 'a run is created with a workflowName, a deploymentId and an input');
   return {
     kind: 'found',
     runtime: 'devkit',
@@ -28,17 +27,3 @@ export const hashOf = ({ data, payload }: WorldRequest): string =>
   createHash('sha256')
     .update(JSON.stringify([data ?? null, payload ?? null]))
     .digest('hex');
-
-/** The event of a start, from what its message carries. */
-export function creationIn(runInput: JsonObject, deploymentId: DeploymentId | undefined): WorldRequest {
-  const { input, specVersion, workflowName, executionContext, attributes, allowReservedAttributes, encryptionPublicKey } =
-    runInput;
-  const ownDeployment = runInput['deploymentId'] ?? deploymentId;
-  const fields = { workflowName, executionContext, attributes, allowReservedAttributes, encryptionPublicKey };
-  return defined({
-    event: 'run_created',
-    specVersion: typeof specVersion === 'number' ? specVersion : undefined,
-    data: defined({ ...fields, deploymentId: ownDeployment }),
-    payload: inline(input ?? null),
-  });
-}

@@ -11,7 +11,7 @@ import { createWorldEvent } from './events-of-world.ts';
 import { flowJobOf } from './jobs.ts';
 import { serializeValue } from '../../runs/devkit-values.ts';
 import { type World, devKitOf, isDevKit } from './world.ts';
-import { type WorldResult, answer, refused } from './world-error.ts';
+import { type WorldResult, answer, invalid, refused } from './world-error.ts';
 
 export interface HookResumption {
   readonly token: string;
@@ -41,7 +41,7 @@ export async function resumeHook(
   // The event itself is refused when the run has ended, so that a repetition is still answered.
   const hook = devKitOf(fold).hooks.get(hookId);
   if (hook?.token !== token) return noHook;
-  if (hook.isWebhook) return refused('invalid_request', 'the token is one of a webhook: send a request to its address');
+  if (hook.isWebhook) return invalid('/token', 'the token is one of a webhook: send a request to its address');
 
   const bytes = serializeValue(payload);
   const resumeId = idempotencyKey === undefined ? deps.ids.nonce() : `key-${digestOf(idempotencyKey)}`;

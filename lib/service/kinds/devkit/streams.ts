@@ -10,7 +10,7 @@ import type { StreamFlush, StreamName } from '../../../ports/devkit.ts';
 import type { Deps } from '../../deps.ts';
 import { blobPrefixOf } from '../../run-log/payloads.ts';
 import { chunkInAnswer, keepChunks } from './uploads.ts';
-import { type WorldResult, answer, noRun, refused } from './world-error.ts';
+import { type WorldError, type WorldResult, answer, invalid, noRun, refused } from './world-error.ts';
 
 /** Streams with this beginning belong to no run. */
 export const healthCheckPrefix = '__health_check__';
@@ -70,13 +70,10 @@ const ownerOf = ({ runId, ...scope }: StreamName): RunAddress | undefined =>
 export const closeStream = (deps: WriteDeps, request: StreamRequest): Promise<WorldResult<JsonObject>> =>
   writeStream(deps, request, [], true);
 
-async function writableStream(
-  deps: WriteDeps,
-  { scope, runId, name }: StreamRequest,
-): Promise<Stream | ReturnType<typeof refused>> {
+async function writableStream(deps: WriteDeps, { scope, runId, name }: StreamRequest): Promise<Stream | WorldError> {
   const detached = { stream: { ...scope, name }, expiresAt: after(deps.clock.now(), detachedLifetime) };
   if (name.startsWith(healthCheckPrefix)) return detached;
-  if (runId === undefined || !runIdPattern.test(runId)) return refused('invalid_request', 'a stream has a run');
+  if (runId === undefined || !runIdPattern.test(runId)) return invalid('/runId', 'a stream has a run');
   const run = { ...scope, runId: toRunId(runId) };
   const head = await deps.log.head(run);
   if (head?.kind !== 'devkit') return noRun;

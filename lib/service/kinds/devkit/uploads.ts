@@ -21,7 +21,7 @@ import { type Instant, after, days, iso, minutes } from '../../../engine/time.ts
 import { type UploadedContent, isUploadedKey, uploadedKey } from '../../../ports/uploads.ts';
 import type { Deps } from '../../deps.ts';
 import { blobPrefixOf, loadPayload } from '../../run-log/payloads.ts';
-import { type WorldError, type WorldResult, answer, noRun, refused } from './world-error.ts';
+import { type WorldError, type WorldResult, answer, invalid, noRun, refused } from './world-error.ts';
 
 /** The largest serialized value: the DevKit writes 50 MB of bytes as 67 MB of base64, and the code of a run holds both in memory. */
 export const maxValueBytes = 75_000_000;
@@ -67,7 +67,7 @@ export async function createUpload(
   const now = clock.now();
   // The input of a run is uploaded before the run exists.
   const wrong = (await log.head(run)) === undefined ? runIdError(run.runId, now) : undefined;
-  if (wrong !== undefined) return refused('invalid_request', wrong);
+  if (wrong !== undefined) return invalid('/runId', wrong);
   const until = { expiresAt: after(now, addressLifetime), keptUntil: after(now, uploadRetention) };
   const { method, url, headers, expiresAt } = await uploads.presignUpload(scope, uploadKey(run, content), content, until);
   return answer({ upload: { method, url, headers: { ...headers }, expiresAt: { $date: iso(expiresAt) } } });
@@ -97,7 +97,7 @@ export async function withUpload(
 ): Promise<WorldRequest | WorldError> {
   const { payload, data } = request;
   const value = payload !== undefined && 'value' in payload ? payload.value : undefined;
-  if (namesUpload(data)) return refused('invalid_request', `/data/eventData: only ${pointer} can be an uploaded value`);
+  if (namesUpload(data)) return invalid('/data/eventData', `only ${pointer} can be an uploaded value`);
   if (!namesUpload(value)) return request;
   const kept = await keepUpload(deps, run, value, pointer);
   return 'code' in kept ? kept : { ...request, payload: kept };
@@ -111,8 +111,7 @@ async function keepUpload(
   pointer: string,
 ): Promise<Extract<Payload, { ref: unknown }> | WorldError> {
   const content = uploadNamedBy(tag);
-  if (content === undefined)
-    return refused('invalid_request', `${pointer}: an uploaded value is its sha256 and its bytes, and nothing else`);
+  if (content === undefined) return invalid(pointer, 'an uploaded value is its sha256 and its bytes, and nothing else');
   const key = uploadedKey(prefixOf(run), content.sha256);
   const isKept = await deps.blobs.copy(run, uploadKey(run, content), key, await expiryFor(deps, run));
   if (!isKept) return refused('upload_not_found', `${pointer}: no upload of these bytes for this run was found`);
@@ -174,7 +173,7 @@ export async function keepChunks(
 ): Promise<WorldError | undefined> {
   for (const [index, chunk] of chunks.entries()) {
     if (!namesUpload(chunk)) continue;
-    if (run === undefined) return refused('invalid_request', `/chunks/${index}: a stream without a run has no uploaded chunks`);
+    if (run === undefined) return invalid(`/chunks/${index}`, 'a stream without a run has no uploaded chunks');
     const kept = await keepUpload(deps, run, chunk, `/chunks/${index}`);
     if ('code' in kept) return kept;
   }
@@ -182,6 +181,4 @@ export async function keepChunks(
 }
 
 export const refuseUploads = (message: JsonValue, pointer: string): WorldError | undefined =>
-  namesUpload(message)
-    ? refused('invalid_request', `${pointer}: only /message/runInput/input can be an uploaded value`)
-    : undefined;
+  namesUpload(message) ? invalid(pointer, 'only /message/runInput/input can be an uploaded value') : undefined;

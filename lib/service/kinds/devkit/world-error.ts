@@ -8,24 +8,44 @@ export type WorldErrorCode =
   | 'cursor_invalid'
   | 'invalid_request'
   | 'deployment_not_found'
+  | 'deployment_not_verified'
+  | 'workflow_not_found'
   | 'payload_too_large'
   | 'upload_not_found'
   | 'not_found'
   | 'unavailable';
 
-export interface WorldError {
+interface OtherError {
   readonly kind: 'refused';
-  readonly code: WorldErrorCode;
+  readonly code: Exclude<WorldErrorCode, 'invalid_request'>;
   readonly message: string;
   readonly retryAfterSeconds?: number;
 }
 
-export const refused = (code: WorldErrorCode, message: string): WorldError => ({ kind: 'refused', code, message });
+interface InvalidRequest {
+  readonly kind: 'refused';
+  readonly code: 'invalid_request';
+  /** of the wrong part, into the body of the request */
+  readonly pointer: string;
+  readonly message: string;
+}
 
-export const errorOf = ({ code, message, retryAfterSeconds }: Refused): WorldError =>
+export type WorldError = InvalidRequest | OtherError;
+
+export const refused = (code: OtherError['code'], message: string): OtherError => ({ kind: 'refused', code, message });
+
+/** @param pointer JSON pointer into the body of the request */
+export const invalid = (pointer: string, message: string): InvalidRequest => ({
+  kind: 'refused',
+  code: 'invalid_request',
+  pointer,
+  message,
+});
+
+export const errorOf = ({ code, message, retryAfterSeconds }: Refused): OtherError =>
   defined({ kind: 'refused', code, message, retryAfterSeconds });
 
-export const noRun: WorldError = refused('run_not_found', 'the run does not exist');
+export const noRun: OtherError = refused('run_not_found', 'the run does not exist');
 
 export interface Answer<Value> {
   readonly kind: 'answered';

@@ -1,30 +1,19 @@
 /** Reads runs, steps and hooks for the World. Each reads the log to its end: an answer is as new as the request. */
 import { defined } from '../../../base/defined.ts';
-import { type RunAddress, type Scope, runId, runIdPattern } from '../../../engine/ids.ts';
+import type { Scope } from '../../../engine/ids.ts';
 import type { JsonObject } from '../../../engine/json.ts';
 import { type RunStatus, runStatuses } from '../../../engine/log/head.ts';
-import { instant } from '../../../engine/time.ts';
-import type { ListPosition } from '../../../ports/run-index.ts';
 import { listRuns } from '../../runs/list-runs.ts';
 import { hookOf, hooksIn, runOf, stepsOf } from './entities.ts';
-import { type Page, type Pagination, maxPageBytes } from './read-events.ts';
+import { cursorOf, defaultPageSize, maxRunsInPage, pageOf, positionOf, withinBytes } from './pages.ts';
+import type { Page, Pagination } from './read-events.ts';
 import { inlineLimitOf } from './uploads.ts';
-import { type DevKitFold, type ResolveData, type World, devKitOf, withRun } from './world.ts';
-import { type WorldResult, answer, noRun, refused } from './world-error.ts';
+import { type ResolveData, type World, devKitOf, onRun } from './world.ts';
+import { type WorldResult, answer, refused } from './world-error.ts';
 
 export { encryptionKey } from './encryption-key.ts';
-
-/** Reads the run to the end of its log. */
-export async function onRun<Result>(
-  world: World,
-  scope: Scope,
-  id: string,
-  use: (fold: DevKitFold) => Promise<WorldResult<Result>>,
-): Promise<WorldResult<Result>> {
-  if (!runIdPattern.test(id)) return noRun;
-  const run: RunAddress = { ...scope, runId: runId(id) };
-  return (await withRun(world, run, true, use)) ?? noRun;
-}
+export { listHooks } from './list-hooks.ts';
+export { onRun } from './world.ts';
 
 export const getRun = (
   world: World,
@@ -71,44 +60,6 @@ export const listSteps = (
     );
   });
 
-const defaultPageSize = 100;
-const maxPageSize = 1_000;
-
-/** @returns undefined if the cursor names nothing of the list */
-function pageOf<Entry>(
-  all: readonly Entry[],
-  nameOf: (entry: Entry) => string,
-  { cursor, limit = defaultPageSize }: Pagination,
-): { readonly data: readonly Entry[]; readonly cursor: string | null; readonly hasMore: boolean } | undefined {
-  const before = cursor === undefined ? -1 : all.findIndex((entry) => nameOf(entry) === cursor);
-  if (cursor !== undefined && before === -1) return undefined;
-  const data = all.slice(before + 1, before + 1 + Math.min(limit, maxPageSize));
-  const last = data.at(-1);
-  return { data, cursor: last === undefined ? (cursor ?? null) : nameOf(last), hasMore: before + 1 + data.length < all.length };
-}
-
-/** Each batch has less than the largest answer, even with two values of the log in each entry. */
-const viewsInBatch = 50;
-
-/** A page that ends before its answer is too large: its values are in the log, up to 8 KB each. */
-async function withinBytes<Entry>(
-  { data: entries, ...page }: { readonly data: readonly Entry[]; readonly cursor: string | null; readonly hasMore: boolean },
-  nameOf: (entry: Entry) => string,
-  load: (batch: readonly Entry[]) => Promise<readonly JsonObject[]>,
-): Promise<Page> {
-  const data: JsonObject[] = [];
-  let bytes = 0;
-  for (let first = 0; first < entries.length; first += viewsInBatch) {
-    for (const view of await load(entries.slice(first, first + viewsInBatch))) {
-      bytes += Buffer.byteLength(JSON.stringify(view));
-      const last = entries[data.length - 1];
-      if (bytes > maxPageBytes && last !== undefined) return { data, cursor: nameOf(last), hasMore: true };
-      data.push(view);
-    }
-  }
-  return { ...page, data };
-}
-
 const noHook = (id: string) => refused('hook_not_found', `hook ${id} does not exist`);
 
 export async function getHook(
@@ -140,52 +91,12 @@ export async function getHookByToken(
   return found.kind === 'refused' && found.code === 'run_not_found' ? noHook(claim.hookId) : found;
 }
 
-/** The hooks of a run; without one, those of the newest open runs. */
-export async function listHooks(
-  world: World,
-  scope: Scope,
-  id: string | undefined,
-  pagination: Pagination,
-  resolveData: ResolveData,
-): Promise<WorldResult<Page>> {
-  if (id === undefined) return listAllHooks(world, scope, pagination, resolveData);
-  return onRun(world, scope, id, async (fold) => {
-    const hooks = hooksIn(fold);
-    const ordered = pagination.sortOrder === 'asc' ? hooks : hooks.toReversed();
-    const page = pageOf(ordered, ({ hookId }) => hookId, pagination);
-    if (page === undefined) return refused('cursor_invalid', 'the cursor is not from this list');
-    const limitBytes = inlineLimitOf(page.data.length);
-    const load = (batch: typeof hooks) =>
-      Promise.all(batch.map((hook) => hookOf(world.deps, fold, hook, resolveData, limitBytes)));
-    return answer(await withinBytes(page, ({ hookId }) => hookId, load));
-  });
-}
-
-async function listAllHooks(
-  world: World,
-  scope: Scope,
-  pagination: Pagination,
-  resolveData: ResolveData,
-): Promise<WorldResult<Page>> {
-  const runs = await listWorldRuns(world, scope, { statuses: ['pending', 'running'] }, pagination, 'none');
-  if (runs.kind === 'refused') return runs;
-  const data: JsonObject[] = [];
-  for (const { runId: owner } of runs.value.data) {
-    if (typeof owner !== 'string') continue;
-    const hooks = await listHooks(world, scope, owner, {}, resolveData);
-    if (hooks.kind === 'answered') data.push(...hooks.value.data);
-  }
-  return answer({ ...runs.value, data });
-}
-
 export interface WorldRunFilters {
   readonly workflowName?: string;
   /** absent: all */
   readonly statuses?: readonly RunStatus[];
 }
 
-/** Each run of a page is read to the end of its log. */
-const maxRunsInPage = 100;
 const readsAtOnce = 10;
 
 export async function listWorldRuns(
@@ -209,11 +120,4 @@ export async function listWorldRuns(
     for (const each of await Promise.all(read)) if (each.kind === 'answered') data.push(each.value);
   }
   return answer({ data, cursor: next === undefined ? null : cursorOf(next), hasMore: next !== undefined });
-}
-
-const cursorOf = ({ createdAt, runId: id }: ListPosition): string => `${createdAt}.${id}`;
-
-function positionOf(cursor: string): ListPosition | undefined {
-  const [, time = '', id = ''] = /^(\d{1,15})\.(.{0,64})$/.exec(cursor) ?? [];
-  return time === '' ? undefined : { createdAt: instant(Number(time)), runId: id };
 }

@@ -1,5 +1,5 @@
 /** What serves the World of the Workflow DevKit, and how it reads a run. */
-import type { RunAddress } from '../../../engine/ids.ts';
+import { type RunAddress, type Scope, runId, runIdPattern } from '../../../engine/ids.ts';
 import type { DevKitState } from '../../../engine/devkit/state.ts';
 import { invariant } from '../../../engine/invariant.ts';
 import type { Decider } from '../../decider.ts';
@@ -8,6 +8,7 @@ import type { RunKeySource } from './run-keys.ts';
 import type { FoldOf } from '../../run-kind.ts';
 import type { FoldCache } from '../../run-log/fold-cache.ts';
 import type { RunFold } from '../../run-log/read-run-fold.ts';
+import { type WorldResult, noRun } from './world-error.ts';
 
 export interface World extends Decider {
   readonly foldCache: FoldCache;
@@ -44,4 +45,16 @@ export async function withRun<Result>(
   const result = await use(fold, isRead);
   world.foldCache.put(fold);
   return result;
+}
+
+/** Reads the run to the end of its log. */
+export async function onRun<Result>(
+  world: World,
+  scope: Scope,
+  id: string,
+  use: (fold: DevKitFold) => Promise<WorldResult<Result>>,
+): Promise<WorldResult<Result>> {
+  if (!runIdPattern.test(id)) return noRun;
+  const run: RunAddress = { ...scope, runId: runId(id) };
+  return (await withRun(world, run, true, use)) ?? noRun;
 }

@@ -1,0 +1,151 @@
+/**
+ * What a run used of AWS, counted from its log. It is an estimate: lost puts, snapshots, redeliveries, execution time and the reads of
+ * people are not in the log. docs/BENCH.md has the exact bills of some workflows; a test compares them.
+ */
+import type { Commit } from './commit.ts';
+import type { RunEvent } from './events.ts';
+import { type Head, isTestRun } from './head.ts';
+import { callerOf, scheduleOf } from './lineage.ts';
+
+/** In the units of the price table. */
+export interface RunUsage {
+  readonly writeUnits: number;
+  readonly readUnits: number;
+  readonly queueRequests: number;
+  readonly invocations: number;
+  readonly apiRequests: number;
+  readonly busEvents: number;
+  readonly schedules: number;
+  readonly objects: number;
+}
+
+/** A write is billed by whole KB. */
+const writeUnitBytes = 1_024;
+/** A batch of SQS. */
+const batchSize = 10;
+
+const unitsOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / writeUnitBytes));
+
+/** The start: the entry of the list, the due entry of the sweep; of a request also its idempotency record and its audit entry. */
+const startWrites = { ofEveryRun: 2, ofRequest: 2 } as const;
+/** A worker that begins a run reads its head, its log and its definition; a later message reads the log. */
+const firstReads = 3;
+/** A message is sent in a batch, received and deleted. */
+const requestsPerMessage = 2;
+
+export class UsageCounter {
+  readonly #head: Head;
+  /** delays up to this many ms are messages, longer ones schedules */
+  readonly #maxQueueDelayMs: number;
+  #bytes = 0;
+  #writeUnits = 0;
+  #messages = 0;
+  #sends = 0;
+  #results = 0;
+  #batches = 0;
+  #schedules = 0;
+  #ended = 0;
+  readonly #objects = new Set<string>();
+
+  constructor(head: Head, maxQueueDelayMs: number) {
+    this.#head = head;
+    this.#maxQueueDelayMs = maxQueueDelayMs;
+  }
+
+  /** @param bytes of the item as it is stored */
+  add(commit: Commit, bytes: number): void {
+    this.#bytes += bytes;
+    this.#writeUnits += unitsOf(bytes);
+    const queued = commit.events.filter((event) => isQueued(event, this.#head)).length;
+    this.#messages += queued;
+    this.#sends += Math.ceil(queued / batchSize);
+    this.#results += commit.events.filter((event) => event.type === 'NODE_DISPATCHED' && event.via === 'collect').length;
+    if (commit.by === 'collect') this.#batches += 1;
+    for (const event of commit.events) this.#take(event, commit.at);
+  }
+
+  /** of the log */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get usage(): RunUsage {
+    const isRequested = callerOf(this.#head) === undefined && scheduleOf(this.#head) === undefined && !isTestRun(this.#head);
+    const isCode = this.#head.kind === 'code';
+    const requests = isRequested ? 1 : 0;
+    return {
+      // The code of a run reads its deployment four times, and pins it with two writes.
+      writeUnits: this.#writeUnits + startWrites.ofEveryRun + requests * startWrites.ofRequest + this.#ended + (isCode ? 2 : 0),
+      readUnits: firstReads + Math.max(0, this.#messages - 1) + (isCode ? 3 : 0),
+      queueRequests: this.#sends + this.#messages * requestsPerMessage + this.#results + this.#batches * requestsPerMessage,
+      invocations: requests + this.#messages + this.#batches,
+      apiRequests: requests,
+      busEvents: this.#ended,
+      schedules: this.#schedules,
+      objects: this.#objects.size,
+    };
+  }
+
+  #take(event: RunEvent, at: number): void {
+    const wakeAt = delayOf(event);
+    if (wakeAt !== undefined) this.#delay(wakeAt - at);
+    // The due entry of a wait, and the record by which a signal finds the run.
+    if (event.type === 'SLEEP_STARTED' || event.type === 'SUBFLOW_CALLED') this.#writeUnits += 1;
+    if (event.type === 'SIGNAL_AWAITED') this.#writeUnits += 2;
+    if (isEnd(event)) this.#ended = 1;
+    if (event.type === 'RUN_FAILED' || event.type === 'RUN_TIMED_OUT' || event.type === 'RUN_CANCELLED') this.#writeUnits += 1;
+    for (const ref of refsIn(event)) this.#store(ref);
+  }
+
+  #delay(ms: number): void {
+    if (ms > this.#maxQueueDelayMs) this.#schedules += 1;
+    this.#messages += 1;
+    this.#sends += 1;
+  }
+
+  #store({ ref, bytes }: { readonly ref: string; readonly bytes: number }): void {
+    if (this.#objects.has(ref)) return;
+    if (ref.startsWith('item:')) this.#writeUnits += unitsOf(bytes);
+    else this.#objects.add(ref);
+  }
+}
+
+/** A step of code runs in the workflow task that commits it; only the task has a message. */
+function isQueued(event: RunEvent, { kind }: Head): boolean {
+  if (event.type !== 'NODE_DISPATCHED' && event.type !== 'NODE_RETRIED') return false;
+  if (kind === 'code') return event.type === 'NODE_DISPATCHED' && event.step?.kind === 'workflow_task';
+  return event.via !== 'inline' && (event.type === 'NODE_DISPATCHED' || event.delayMs === 0);
+}
+
+/** When a delayed message or a schedule wakes the run. */
+function delayOf(event: RunEvent): number | undefined {
+  switch (event.type) {
+    case 'SLEEP_STARTED':
+    case 'LOOP_PAUSED':
+      return event.wakeAt;
+    case 'SIGNAL_AWAITED':
+    case 'SUBFLOW_CALLED':
+      return event.expiresAt;
+    case 'NODE_RETRIED':
+      return event.delayMs > 0 && event.via !== 'inline' ? event.retryAt : undefined;
+    default:
+      return undefined;
+  }
+}
+
+const isEnd = ({ type }: RunEvent): boolean =>
+  type === 'RUN_COMPLETED' || type === 'RUN_FAILED' || type === 'RUN_TIMED_OUT' || type === 'RUN_CANCELLED';
+
+/** The offloaded payloads that the event names. */
+const refsIn = (event: RunEvent): readonly { readonly ref: string; readonly bytes: number }[] =>
+  Object.values(event)
+    .flatMap((value: unknown) => (Array.isArray(value) ? value : [value]))
+    .filter(isOffloaded);
+
+const isOffloaded = (value: unknown): value is { readonly ref: string; readonly bytes: number } =>
+  typeof value === 'object' &&
+  value !== null &&
+  'ref' in value &&
+  typeof value.ref === 'string' &&
+  'bytes' in value &&
+  typeof value.bytes === 'number';

@@ -1,0 +1,136 @@
+/** The pages of lenses: the prompt follows what one types, and the model is called with it. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { fitsNarrow } from './narrow.ts';
+import { type SignedIn, signIn, signInWithScopes } from './sign-in.ts';
+import { isReachable } from './signed-in.ts';
+
+let signedIn: SignedIn;
+beforeAll(async () => {
+  signedIn = await signIn();
+});
+afterAll(() => signedIn.close());
+
+const blurb = {
+  name: 'product-blurb',
+  description: 'A few words about a product',
+  template: 'Write two sentences about [[product]] for [[audience!]]. At most [[words]] words.',
+  input: {
+    fields: {
+      product: { type: 'string', required: true, maxLength: 200 },
+      words: { type: 'integer', required: true, min: 5 },
+    },
+  },
+};
+const publish = async (path: string, lens: unknown): Promise<void> => {
+  const { status, body } = await signedIn.local.call('POST', path, lens);
+  expect(status, JSON.stringify(body)).toBe(201);
+};
+
+test('without a lens the page says how to publish one', async () => {
+  const { page } = signedIn.watched;
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('link', { name: 'Lenses' }).click();
+  await page.getByRole('heading', { name: 'No lens is published yet' }).waitFor();
+  await isReachable(page, 'lenses-empty');
+});
+
+test('the list leads to a lens, whose prompt follows the typed values', async () => {
+  const { page } = signedIn.watched;
+  await publish('/v1/lenses', blurb);
+  await publish('/v1/lenses', { name: 'summary', template: 'Summarize [[text]].' });
+  await page.reload();
+  await page.getByRole('link', { name: 'summary' }).waitFor();
+  await isReachable(page, 'lenses');
+  await page.getByRole('searchbox', { name: 'Name' }).fill('blurb');
+  await expect.poll(() => page.getByRole('row').count()).toBe(2);
+  await page.getByRole('link', { name: 'product-blurb' }).click();
+  const prompt = page.getByRole('region', { name: 'Prompt' });
+  await prompt.getByText('Values are missing: product, words').waitFor();
+  await isReachable(page, 'lens');
+  await page.getByRole('textbox', { name: 'product' }).fill('a lamp');
+  await page.getByRole('textbox', { name: 'words' }).fill('20');
+  await prompt.getByText('Write two sentences about a lamp for . At most 20 words.').waitFor();
+});
+
+test('the model answers the prompt that the page shows, and the call leaves no run', async () => {
+  const { page } = signedIn.watched;
+  await page.getByRole('textbox', { name: 'audience' }).fill('night owls');
+  const prompt = (await page.getByLabel('Rendered prompt').textContent()) ?? '';
+  await page.getByRole('button', { name: 'Call the model' }).click();
+  const result = page.getByRole('region', { name: 'Result' });
+  await result.locator('.status', { hasText: 'completed' }).waitFor();
+  // The model of the embedded cloud repeats its prompt.
+  expect(await result.getByLabel('Answer').textContent()).toBe(prompt);
+  await result.getByText('durationMs').waitFor();
+  await isReachable(page, 'lens-answer');
+  await page.getByRole('link', { name: 'Lenses' }).first().click();
+  await expect
+    .poll(async () => (await signedIn.local.call('GET', '/v1/runs?includeTests=true')).body)
+    .toMatchObject({ data: [] });
+});
+
+test('a value that breaks the contract is named', async () => {
+  const { page } = signedIn.watched;
+  await page.getByRole('link', { name: 'product-blurb' }).click();
+  await page.getByRole('textbox', { name: 'product' }).fill('a lamp');
+  await page.getByRole('textbox', { name: 'words' }).fill('2');
+  await page.getByRole('button', { name: 'Call the model' }).click();
+  const result = page.getByRole('region', { name: 'Result' });
+  await result.getByText('input_contract_violation').waitFor();
+  await result.getByText('below_min').waitFor();
+  await isReachable(page, 'lens-violation');
+  await result.getByRole('button', { name: 'Clear' }).click();
+  await result.waitFor({ state: 'detached' });
+});
+
+test('an earlier version is shown and tried, and the address names it', async () => {
+  const { page } = signedIn.watched;
+  await publish('/v1/lenses/summary/versions', { template: 'Summarize [[text]] in one sentence.' });
+  await page.goto(`${signedIn.local.url}/console/lenses/summary`);
+  await page.getByRole('heading', { name: 'summary v2' }).waitFor();
+  await page.getByRole('combobox', { name: 'Version' }).selectOption('1');
+  await page.getByRole('heading', { name: 'summary v1' }).waitFor();
+  expect(new URL(page.url()).search).toBe('?version=1');
+  await page.getByRole('textbox', { name: 'text' }).fill('a book');
+  await page.getByRole('button', { name: 'Call the model' }).click();
+  const result = page.getByRole('region', { name: 'Result' });
+  await result.locator('.status', { hasText: 'completed' }).waitFor();
+  expect(await result.getByLabel('Answer').textContent()).toBe('Summarize a book.');
+});
+
+test('a lens that does not exist, and a failed list, say so', async () => {
+  const { page } = signedIn.watched;
+  await page.goto(`${signedIn.local.url}/console/lenses/none`);
+  await page.getByText('No lens has that name.').waitFor();
+  await isReachable(page, 'lens-none');
+  await page.route('**/v1/lenses**', (route) => route.fulfill({ status: 500, json: { message: 'Something failed.' } }));
+  await page.goto(`${signedIn.local.url}/console/lenses`);
+  await page.getByText('Something failed.').waitFor();
+  await page.unroute('**/v1/lenses**');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('link', { name: 'summary' }).waitFor();
+});
+
+test('a person who may not read or try lenses sees which scope is missing', async () => {
+  const reader = await signInWithScopes(signedIn, ['runs:read']);
+  await reader.page.goto(`${signedIn.local.url}/console/lenses`);
+  await reader.page.getByText('This session lacks the scope workflows:read').waitFor();
+  await isReachable(reader.page, 'lenses-scope');
+  expect(reader.complaints).toEqual([]);
+  await reader.page.context().close();
+  const other = await signInWithScopes(signedIn, ['runs:read', 'workflows:read']);
+  await other.page.goto(`${signedIn.local.url}/console/lenses/summary`);
+  await other.page.getByRole('button', { name: 'Call the model' }).click();
+  await other.page.getByText('This session lacks the scope workflows:write').waitFor();
+  await other.page.context().close();
+});
+
+test('the pages fit 320 pixels', async () => {
+  const { page } = signedIn.watched;
+  await fitsNarrow(signedIn, ['lenses', 'lenses/product-blurb']);
+  await isReachable(page, 'lens-narrow');
+});
+
+test('no script failed, and no page broke its policy', () => {
+  expect(signedIn.watched.complaints).toEqual([]);
+});

@@ -1,0 +1,136 @@
+/** The page of a run: iterations of a loop, the way to a root cause, live events, and what a node saw. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import type { LocalStart } from '../e2e/local-start.ts';
+import { type SignedIn, signIn } from './sign-in.ts';
+import { isReachable } from './signed-in.ts';
+
+let signedIn: SignedIn;
+beforeAll(async () => {
+  signedIn = await signIn();
+});
+afterAll(() => signedIn.close());
+
+const runShape = z.object({ runId: z.string() });
+const start = async (local: LocalStart, workflow: { readonly name: string }, input: unknown): Promise<string> => {
+  const published = await local.call('POST', '/v1/workflows', workflow);
+  expect([201, 409], JSON.stringify(published.body)).toContain(published.status);
+  const key = { 'idempotency-key': `${workflow.name} ${JSON.stringify(input).slice(0, 40)}` };
+  const started = await local.call('POST', '/v1/runs', { workflowName: workflow.name, input }, key);
+  expect(started.status, JSON.stringify(started.body)).toBe(202);
+  return runShape.parse(started.body).runId;
+};
+
+const edge = (source: string, target: string, sourceHandle?: string) => ({
+  source,
+  target,
+  ...(sourceHandle === undefined ? {} : { sourceHandle }),
+});
+
+const lines = {
+  name: 'ship-lines',
+  nodes: [
+    { id: 'start', type: 'start' },
+    {
+      id: 'lines',
+      type: 'loop',
+      label: 'Each line',
+      config: { sourceVariable: '{{ctx.input.lines}}', itemVariable: 'line', concurrency: 10, onItemFailure: 'continue' },
+    },
+    { id: 'price', type: 'javascript', config: { code: 'return ctx.line * 10', outputVariable: 'price' } },
+    {
+      id: 'ship',
+      type: 'javascript',
+      config: { code: "if (ctx.line % 20 === 7)\n  throw new Error('line ' + ctx.line + ' is out of stock');\nreturn ctx.price" },
+    },
+    { id: 'end', type: 'end' },
+  ],
+  edges: [edge('start', 'lines'), edge('lines', 'price', 'loop'), edge('price', 'ship'), edge('lines', 'end', 'done')],
+};
+const strict = {
+  ...lines,
+  name: 'ship-strictly',
+  nodes: lines.nodes.map((node) => (node.id === 'lines' ? { ...node, config: { ...node.config, onItemFailure: 'fail' } } : node)),
+};
+const caller = {
+  name: 'fulfil',
+  nodes: [
+    { id: 'start', type: 'start' },
+    { id: 'call', type: 'subflow', label: 'Ship', config: { workflowName: 'ship-strictly', input: { lines: [1, 7] } } },
+    { id: 'sorry', type: 'end', config: { status: 'error' } },
+    { id: 'end', type: 'end' },
+  ],
+  edges: [edge('start', 'call'), edge('call', 'sorry', 'error'), edge('call', 'end')],
+};
+const count = 60;
+
+test('iterations are a grid with failures first, which the keyboard and a filter move in, and which opens what failed', async () => {
+  const { local, watched } = signedIn;
+  const { page } = watched;
+  const runId = await start(local, lines, { lines: Array.from({ length: count }, (_, index) => index) });
+  await page.goto(`${local.url}/console/runs/${runId}?tab=iterations`);
+  await page.locator('.pill', { hasText: 'completed' }).waitFor({ timeout: 150_000 });
+  await page.getByRole('button', { name: `all ${count}` }).waitFor();
+  await page.getByRole('button', { name: 'failed 3' }).waitFor();
+  const grid = page.getByRole('grid', { name: 'Iterations' });
+  const words = (await grid.getByRole('button').allTextContents()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
+  expect(words.slice(0, 4)).toEqual(['[7] failed', '[27] failed', '[47] failed', '[0] completed']);
+  await isReachable(page, 'run-iterations');
+
+  await grid.getByRole('button').first().focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  const panel = page.getByRole('complementary', { name: 'Node ship' });
+  await panel.getByText('line 27 is out of stock').first().waitFor();
+  await panel.getByText('in lines[27]').waitFor();
+  await panel.getByRole('heading', { name: 'Context' }).waitFor();
+  await isReachable(page, 'run-iteration-open');
+  await page.getByRole('region', { name: 'Nodes of lines[27]' }).getByRole('button', { name: 'price completed' }).click();
+  await page.getByRole('complementary', { name: 'Node price' }).getByText('270').first().waitFor();
+  await page.getByRole('button', { name: 'Close the node' }).click();
+
+  await page.getByRole('button', { name: 'failed 3' }).click();
+  await expect.poll(() => grid.getByRole('button').count()).toBe(3);
+  await page.getByRole('button', { name: `all ${count}` }).click();
+  await grid.getByRole('button').first().focus();
+  await page.keyboard.press('End');
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toContain(`[${count - 1}]`);
+
+  await page.setViewportSize({ width: 320, height: 640 });
+  const overflow = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+  await expect.poll(overflow).toBe(0);
+  await isReachable(page, 'run-iterations-narrow');
+  await page.setViewportSize({ width: 1_280, height: 800 });
+});
+
+test('the root cause leads through an error end, a called run and a loop to the line of the script', async () => {
+  const { local, watched } = signedIn;
+  const { page } = watched;
+  const published = await local.call('POST', '/v1/workflows', strict);
+  expect(published.status, JSON.stringify(published.body)).toBe(201);
+  const runId = await start(local, caller, {});
+  await page.goto(`${local.url}/console/runs/${runId}`);
+  await page.locator('.pill', { hasText: 'failed' }).waitFor({ timeout: 150_000 });
+  const cause = page.locator('.cause');
+  await cause.getByText('line 7 is out of stock').waitFor();
+  expect((await cause.textContent())?.replaceAll(/\s+/g, ' ')).toMatch(
+    /Root cause call › ship-strictly: lines › ship-strictly: ship in lines\[1\]: script_threw .*line 7 is out of stock at line 2/,
+  );
+  await isReachable(page, 'run-cause');
+  await cause.getByRole('link', { name: 'ship-strictly: ship in lines[1]' }).click();
+  await page.getByRole('heading', { name: 'ship-strictly' }).waitFor();
+  await page.getByRole('complementary', { name: 'Node ship' }).getByText('in lines[1]').waitFor();
+});
+
+test('the graph of a test run is shown, which no version has', async () => {
+  const { local, watched } = signedIn;
+  const { page } = watched;
+  const tested = await local.call('POST', '/v1/workflows/test', { ...lines, input: { lines: [1] } });
+  const { runId } = runShape.parse(tested.body);
+  await page.goto(`${local.url}/console/runs/${runId}`);
+  await page.getByRole('group', { name: /^Each line, loop/ }).waitFor();
+});
+
+test('no script failed, and no page broke its policy', () => {
+  expect(signedIn.watched.complaints).toEqual([]);
+});
