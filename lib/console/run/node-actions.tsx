@@ -48,36 +48,42 @@ export function NodeActions({ run, nodeId, node }: NodeActionsProps): ReactNode 
         </button>
       ) : null}
       {open === 'rerun' ? <RerunDialog run={run} fromNode={nodeId} onClose={close} /> : null}
-      {open === 'wake' ? (
-        <Dialog
-          title={`Wake ${nodeId}?`}
-          action="Wake it"
-          onClose={close}
-          onConfirm={async () => {
-            await api.wake(run.runId, [nodeId]);
-            await read();
-          }}
-        >
-          <p>The node ends its sleep now, and the run continues.</p>
-        </Dialog>
-      ) : null}
-      {open === 'retry' ? (
-        <Dialog
-          title={`Retry ${nodeId} now?`}
-          action="Retry it"
-          onClose={close}
-          onConfirm={async () => {
-            await api.retryNow(run.runId, [nodeId]);
-            await read();
-          }}
-        >
-          <p>The next attempt begins now instead of at the end of its backoff. It counts as one of the attempts of the node.</p>
-        </Dialog>
+      {open === 'wake' || open === 'retry' ? (
+        <WakeDialog runId={run.runId} nodeId={nodeId} isRetry={open === 'retry'} onWoken={read} onClose={close} />
       ) : null}
       {open === 'signal' && waitingFor !== undefined ? (
         <SignalDialog waitingFor={waitingFor} onSent={read} onClose={close} />
       ) : null}
     </span>
+  );
+}
+
+interface WakeDialogProps {
+  readonly runId: string;
+  readonly nodeId: string;
+  /** the node waits for its next attempt, and does not sleep */
+  readonly isRetry: boolean;
+  readonly onWoken: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+function WakeDialog({ runId, nodeId, isRetry, onWoken, onClose }: WakeDialogProps): ReactNode {
+  return (
+    <Dialog
+      title={isRetry ? `Retry ${nodeId} now?` : `Wake ${nodeId}?`}
+      action={isRetry ? 'Retry it' : 'Wake it'}
+      onClose={onClose}
+      onConfirm={async () => {
+        await (isRetry ? api.retryNow(runId, [nodeId]) : api.wake(runId, [nodeId]));
+        await onWoken();
+      }}
+    >
+      <p>
+        {isRetry
+          ? 'The next attempt begins now instead of at the end of its backoff. It counts as one of the attempts of the node.'
+          : 'The node ends its sleep now, and the run continues.'}
+      </p>
+    </Dialog>
   );
 }
 

@@ -2,7 +2,6 @@
  * Publishes a version under a name. A version is written once under its number and never changes; then the summary is updated. If the
  * publisher dies in between, the next publication under that name updates the summary.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../../base/defined.ts';
 import type { Scope } from '../../engine/ids.ts';
 import type { Instant } from '../../engine/time.ts';
@@ -132,9 +131,15 @@ export async function repeatedPublication<Facts extends object, Version extends 
   return { kind: 'published', version, createdAt: record.createdAt };
 }
 
-/** Stored definitions have no fields that are undefined. */
-const isSameJson = (one: unknown, other: unknown): boolean =>
-  isDeepStrictEqual(JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other)));
+/** The order of an object's fields does not count, and neither do undefined ones. */
+const isSameJson = (one: unknown, other: unknown): boolean => sortedJson(one) === sortedJson(other);
+
+const sortedJson = (root: unknown): string =>
+  JSON.stringify(root, (_key, value: unknown) =>
+    typeof value !== 'object' || value === null || Array.isArray(value)
+      ? value
+      : Object.fromEntries(Object.entries(value).toSorted(([first], [second]) => (first < second ? -1 : 1))),
+  );
 
 /** The summary lacks a version whose publisher died between its two writes. */
 async function isNewest<Version extends Numbered>(
