@@ -40,6 +40,7 @@ export type KeyScope = CreateKeyBody['scopes'][number];
 export type CreatedKey = ResponseBody<'createKey'>;
 export type KeyPage = ResponseBody<'listKeys'>;
 export type KeySummary = KeyPage['data'][number];
+export type Installation = ResponseBody<'getInstallation'>;
 export type AuditPage = ResponseBody<'listAudit'>;
 export type AuditEntry = AuditPage['data'][number];
 
@@ -127,6 +128,13 @@ const currentIn = (body: unknown): CurrentState => {
   return defined({ revision: count('revision'), version: count('version'), by: field(current, 'by'), at: field(current, 'at') });
 };
 
+const signedOutListeners = new Set<() => void>();
+/** Calls the listener when the service refuses a request for want of a session. @returns ends that */
+export function onSignedOut(listener: () => void): () => void {
+  signedOutListeners.add(listener);
+  return () => void signedOutListeners.delete(listener);
+}
+
 /** Paths are relative to the root of the stage, which the page's `<base>` names. */
 async function call(path: string, { method = 'GET', query = {}, body, idempotencyKey, signal }: Call = {}): Promise<unknown> {
   const search = new URLSearchParams();
@@ -152,6 +160,7 @@ async function call(path: string, { method = 'GET', query = {}, body, idempotenc
   }
   const received: unknown = response.status === 204 ? undefined : await response.json().catch(() => undefined);
   if (response.ok) return received;
+  if (response.status === 401 && !path.startsWith('session')) for (const listener of signedOutListeners) listener();
   throw new ApiError(response.status, {
     code: field(received, 'code') ?? `http_${response.status}`,
     message: field(received, 'message') ?? `The service responded with status ${response.status}.`,
@@ -184,6 +193,7 @@ export const api = {
   createKey: (body: CreateKeyBody): Promise<CreatedKey> => ask('keys', { method: 'POST', body }),
   revokeKey: (keyId: string): Promise<unknown> => ask(`keys/${segment(keyId)}`, { method: 'DELETE' }),
   audit: (query: Query, signal: AbortSignal): Promise<AuditPage> => ask('audit', { query, signal }),
+  installation: (signal: AbortSignal): Promise<Installation> => ask('installation', { signal }),
   signOut: (): Promise<void> => ask('session', { method: 'DELETE' }),
   runs: (query: Query, signal: AbortSignal): Promise<RunPage> => ask('runs', { query, signal }),
   run: (runId: string, query: Query, signal: AbortSignal): Promise<Run> => ask(`runs/${segment(runId)}`, { query, signal }),
@@ -222,6 +232,8 @@ export const api = {
     ask(`runs/${segment(runId)}/rerun`, { method: 'POST', body, idempotencyKey }),
   wake: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
     ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds } }),
+  retryNow: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
+    ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds, retries: true } }),
   sendSignal: (body: SignalBody): Promise<Sent> => ask('signals', { method: 'POST', body }),
   schedules: (query: Query, signal: AbortSignal): Promise<SchedulePage> => ask('schedules', { query, signal }),
   schedule: (id: string, signal: AbortSignal): Promise<Schedule> => ask(`schedules/${segment(id)}`, { signal }),

@@ -350,6 +350,7 @@ test('a run has its size and cost only where they are asked for', async () => {
   expect(await run({})).not.toHaveProperty('estimate');
   const { bytes, estimate } = await run({ estimate: 'true', resolveData: 'none' });
   expect(bytes).toBeGreaterThan(100);
+  expect((await run({ nodes: 'none' }))['nodes']).toEqual([]);
   // One commit, the entries of the list and of the sweep, the idempotency record and the audit entry, and the end.
   expect(estimate).toMatchObject({
     dollars: expect.closeTo(0.000_009, 6),

@@ -35,13 +35,18 @@ export const runReadOperations: OperationTable<'listRuns' | 'getRun' | 'getRunDe
     const withValues = query.resolveData === 'all';
     if (isExternalRunId(runId)) {
       const external = await getExternalRun(decider.deps, scope, runId, withValues);
-      return external === undefined ? refuse('not_found') : { status: 200, body: externalRunOf(external) };
+      if (external === undefined) return refuse('not_found');
+      const body = externalRunOf(external);
+      return { status: 200, body: query.nodes === 'all' ? body : { ...body, nodes: [] } };
     }
     const [result, estimate] = await Promise.all([
       getRun(decider, { ...scope, runId }, withValues),
       query.estimate ? estimateRun(decider.deps, { ...scope, runId }) : undefined,
     ]);
-    return result.kind === 'found' ? { status: 200, body: { ...runOf(result.run), ...costOf(estimate) } } : refuse(result.kind);
+    if (result.kind !== 'found') return refuse(result.kind);
+    const { run } = result;
+    const shown = query.nodes === 'all' ? run : { ...run, nodes: [] };
+    return { status: 200, body: { ...runOf(shown), ...costOf(estimate) } };
   },
 
   async getRunDefinition({ decider }, { scope, params }) {

@@ -13,7 +13,10 @@ import {
   applyNodeChanges,
 } from '@xyflow/react';
 import { defined } from '../../base/defined.ts';
+import { FarGraph, useFar } from '../graph/far-graph.tsx';
+import type { FarNode } from '../graph/far-view.ts';
 import { layered } from '../layout/layered.ts';
+import { toneOf } from '../primitives/status.tsx';
 import { handlesOf } from './catalogue.ts';
 import * as commands from './commands.ts';
 import type { EditorDocument } from './document.ts';
@@ -38,8 +41,69 @@ export function Canvas({ editor, results }: CanvasProps): ReactNode {
   const flow = useRef<ReactFlowInstance<EditorNodeShape> | undefined>(undefined);
   const { nodes, setNodes } = useDrawnNodes(document, findings, results);
   const frame = useRef<HTMLDivElement>(null);
+  const farNodes = nodes.map(farNodeOf);
+  const far = useFar(farNodes, frame, flow);
   useReveal(flow, frame, nodes);
   const edges = useMemo(() => drawnEdges(document), [document]);
+  const { onNodesChange, onEdgesChange, drop } = changesOf(editor, { nodes, setNodes, flow });
+  return (
+    <div className="canvas" ref={frame} onDrop={drop} onDragOver={(event) => event.preventDefault()}>
+      <ReactFlow
+        onInit={(instance) => {
+          flow.current = instance;
+          if (far.isFar) far.fit();
+        }}
+        nodes={far.isFar ? [] : nodes}
+        edges={far.isFar ? [] : edges}
+        onViewportChange={far.onMove}
+        nodeTypes={nodeTypes}
+        onNodesChange={onNodesChange}
+        onEdgesChange={onEdgesChange}
+        onConnect={({ source, sourceHandle, target }) =>
+          run((each) => commands.connect(each, source, sourceHandle ?? 'output', target))
+        }
+        isValidConnection={({ source, target }) => source !== target}
+        onPaneClick={(event) => {
+          const id = far.isFar ? far.nodeAt(event) : undefined;
+          run((each) => (id === undefined ? commands.selectNothing(each) : commands.select(each, id)));
+        }}
+        fitView
+        fitViewOptions={fit}
+        minZoom={0.05}
+        maxZoom={2}
+        zoomOnDoubleClick={false}
+        onlyRenderVisibleElements
+        deleteKeyCode={null}
+        connectionRadius={36}
+        proOptions={{ hideAttribution: true }}
+      >
+        <Background gap={20} />
+        <Controls showInteractive={false} fitViewOptions={fit} onFitView={far.fit} />
+        {nodes.length > 30 && !far.isFar ? <MiniMap pannable zoomable /> : null}
+        {far.isFar ? (
+          <FarGraph
+            nodes={farNodes}
+            edges={edges.map(({ source, target, className }) => ({
+              source,
+              target,
+              tone: className === 'on-error' ? 'bad' : 'taken',
+            }))}
+            label={`A graph of ${nodes.length} nodes. Zoom in to edit them here; the outline has each.`}
+          />
+        ) : null}
+      </ReactFlow>
+    </div>
+  );
+}
+
+interface Drawn {
+  readonly nodes: EditorNodeShape[];
+  readonly setNodes: (nodes: EditorNodeShape[]) => void;
+  readonly flow: RefObject<ReactFlowInstance<EditorNodeShape> | undefined>;
+}
+
+/** What a person changes in the drawing, as commands. */
+function changesOf({ run }: Editor, { nodes, setNodes, flow }: Drawn) {
   const onNodesChange = (changes: NodeChange<EditorNodeShape>[]): void => {
     const changed = applyNodeChanges(changes, nodes);
     setNodes(changed);
@@ -61,39 +125,16 @@ export function Canvas({ editor, results }: CanvasProps): ReactNode {
     const others = new Map(nodes.map(({ id, position }) => [id, position]));
     run((each) => commands.addNode(commands.moveNodes(each, others), type, undefined, at));
   };
-  return (
-    <div className="canvas" ref={frame} onDrop={drop} onDragOver={(event) => event.preventDefault()}>
-      <ReactFlow
-        onInit={(instance) => {
-          flow.current = instance;
-        }}
-        nodes={nodes}
-        edges={edges}
-        nodeTypes={nodeTypes}
-        onNodesChange={onNodesChange}
-        onEdgesChange={onEdgesChange}
-        onConnect={({ source, sourceHandle, target }) =>
-          run((each) => commands.connect(each, source, sourceHandle ?? 'output', target))
-        }
-        isValidConnection={({ source, target }) => source !== target}
-        onPaneClick={() => run(commands.selectNothing)}
-        fitView
-        fitViewOptions={fit}
-        minZoom={0.05}
-        maxZoom={2}
-        zoomOnDoubleClick={false}
-        onlyRenderVisibleElements
-        deleteKeyCode={null}
-        connectionRadius={36}
-        proOptions={{ hideAttribution: true }}
-      >
-        <Background gap={20} />
-        <Controls showInteractive={false} fitViewOptions={fit} />
-        {nodes.length > 30 ? <MiniMap pannable zoomable /> : null}
-      </ReactFlow>
-    </div>
-  );
+  return { onNodesChange, onEdgesChange, drop };
 }
+
+const farNodeOf = ({ id, position, selected, data }: EditorNodeShape): FarNode => ({
+  id,
+  ...position,
+  label: data.label,
+  tone: data.errors > 0 ? 'bad' : data.status === undefined ? 'idle' : toneOf(data.status),
+  isSelected: selected === true,
+});
 
 /** Above this number of nodes, a selected node is shown where it is, instead of the whole graph. */
 const smallGraph = 30;

@@ -16,6 +16,8 @@ import {
 } from '@xyflow/react';
 import type { DrawnEdge, DrawnNode } from '../layout/definition-graph.ts';
 import { Shape, toneOf, wordOf } from '../primitives/status.tsx';
+import { FarGraph, useFar } from './far-graph.tsx';
+import type { FarEdge, FarNode } from './far-view.ts';
 import { TypeIcon } from './type-icon.tsx';
 
 /** What became of a node in a run. */
@@ -78,27 +80,22 @@ export function ReadOnlyGraph({
   reachedBy,
   isTaken = () => true,
 }: ReadOnlyGraphProps): ReactNode {
-  const { frame, flow } = useFit();
-  const nodes = drawnNodes.map(({ id, type, label }): Step => {
-    const reached = reachedBy?.(id);
-    return {
-      id,
-      type: 'step',
-      position: positions.get(id) ?? { x: 0, y: 0 },
-      selected: id === selected,
-      draggable: false,
-      data: { label, type, ...(reached === undefined ? {} : { reached }) },
-      ariaLabel: [label, type, ...(reached === undefined ? [] : [wordOf(reached.status)])].join(', '),
-    };
-  });
+  const frame = useRef<HTMLDivElement>(null);
+  const flow = useRef<ReactFlowInstance<Step> | undefined>(undefined);
+  const states = { positions, selected, reachedBy };
+  const farNodes = drawnNodes.map((node) => farNodeOf(node, states));
+  const far = useFar(farNodes, frame, flow);
+  useFit(frame, flow, far);
   return (
     <div className="graph" ref={frame}>
       <ReactFlow
         onInit={(instance) => {
           flow.current = instance;
+          if (far.isFar) far.fit();
         }}
-        nodes={nodes}
-        edges={drawnEdges.map((edge, index) => edgeOf(edge, index, isTaken(edge)))}
+        nodes={far.isFar ? [] : drawnNodes.map((node) => stepOf(node, states))}
+        edges={far.isFar ? [] : drawnEdges.map((edge, index) => edgeOf(edge, index, isTaken(edge)))}
+        onViewportChange={far.onMove}
         nodeTypes={nodeTypes}
         fitView
         fitViewOptions={fit}
@@ -109,7 +106,10 @@ export function ReadOnlyGraph({
         nodesConnectable={false}
         edgesFocusable={false}
         onNodeClick={(_, node) => onSelect(node.id)}
-        {...(onClear === undefined ? {} : { onPaneClick: onClear })}
+        onPaneClick={(event) => {
+          const id = far.isFar ? far.nodeAt(event) : undefined;
+          (id === undefined ? onClear : () => onSelect(id))?.();
+        }}
         // Only what a person does is a change, also by the keyboard. A node that the page deselects is none.
         onNodesChange={(changes) => {
           const chosen = changes.find((change) => change.type === 'select' && change.selected);
@@ -118,11 +118,43 @@ export function ReadOnlyGraph({
         proOptions={{ hideAttribution: true }}
       >
         <Background gap={20} />
-        <Controls showInteractive={false} />
-        {nodes.length > 30 ? <MiniMap pannable zoomable /> : null}
+        <Controls showInteractive={false} onFitView={far.fit} />
+        {drawnNodes.length > 30 && !far.isFar ? <MiniMap pannable zoomable /> : null}
+        {far.isFar ? (
+          <FarGraph
+            nodes={farNodes}
+            edges={drawnEdges.map((edge) => farEdgeOf(edge, isTaken(edge)))}
+            label={`A graph of ${drawnNodes.length} nodes. Zoom in to reach each.`}
+          />
+        ) : null}
       </ReactFlow>
     </div>
   );
+}
+
+const farEdgeOf = (edge: DrawnEdge, isTaken: boolean): FarEdge => ({ ...edge, tone: isTaken ? 'taken' : 'idle' });
+
+interface States extends Pick<ReadOnlyGraphProps, 'positions' | 'selected'> {
+  readonly reachedBy: ReadOnlyGraphProps['reachedBy'] | undefined;
+}
+
+function farNodeOf({ id, label }: DrawnNode, { positions, selected, reachedBy }: States): FarNode {
+  const reached = reachedBy?.(id);
+  const tone = reached === undefined ? 'idle' : toneOf(reached.status);
+  return { id, label, tone, isSelected: id === selected, ...(positions.get(id) ?? { x: 0, y: 0 }) };
+}
+
+function stepOf({ id, type, label }: DrawnNode, { positions, selected, reachedBy }: States): Step {
+  const reached = reachedBy?.(id);
+  return {
+    id,
+    type: 'step',
+    position: positions.get(id) ?? { x: 0, y: 0 },
+    selected: id === selected,
+    draggable: false,
+    data: { label, type, ...(reached === undefined ? {} : { reached }) },
+    ariaLabel: [label, type, ...(reached === undefined ? [] : [wordOf(reached.status)])].join(', '),
+  };
 }
 
 const edgeOf = ({ source, target, handle }: DrawnEdge, index: number, isTaken: boolean): Edge => ({
@@ -136,20 +168,21 @@ const edgeOf = ({ source, target, handle }: DrawnEdge, index: number, isTaken: b
 
 const fit = { maxZoom: 1, padding: 0.08 };
 
-interface Fitted {
-  readonly frame: RefObject<HTMLDivElement | null>;
-  readonly flow: RefObject<ReactFlowInstance<Step> | undefined>;
-}
-
 /** Fits the graph again when its frame gets another size, for example beside an opened panel. */
-function useFit(): Fitted {
-  const frame = useRef<HTMLDivElement>(null);
-  const flow = useRef<ReactFlowInstance<Step> | undefined>(undefined);
+function useFit(
+  frame: RefObject<HTMLDivElement | null>,
+  flow: RefObject<ReactFlowInstance<Step> | undefined>,
+  { isFar, fit: fitFar }: Pick<ReturnType<typeof useFar>, 'isFar' | 'fit'>,
+): void {
+  const latest = useRef(isFar);
+  latest.current = isFar;
   useEffect(() => {
     if (frame.current === null) return undefined;
-    const resizes = new ResizeObserver(() => void flow.current?.fitView(fit));
+    const resizes = new ResizeObserver(() => {
+      if (latest.current) fitFar();
+      else void flow.current?.fitView(fit);
+    });
     resizes.observe(frame.current);
     return () => resizes.disconnect();
-  }, []);
-  return { frame, flow };
+  }, [frame, flow, fitFar]);
 }

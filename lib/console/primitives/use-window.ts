@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'react';
 
 /** Rows above and below the view, so that scrolling shows no gap. */
-const spare = 10;
+const spare = 6;
 
 export function useWindow(
   scroller: HTMLElement | null,

@@ -37,7 +37,7 @@ export function EventList({ reader, version }: { readonly reader: RunEvents; rea
   // The list gets shorter when an event opens: the event stays in view.
   useEffect(() => {
     if (scroller !== null && openedRow !== undefined) scroller.scrollTop = Math.max(0, (openedRow - 2) * rowHeight);
-    // eslint-disable-next-line react-hooks/exhaustive-deps
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- a list that grows does not scroll
   }, [scroller, opened]);
   const ids = Array.from({ length: shown.to - shown.from }, (_, row) => idAt(shown.from + row));
   return (

@@ -19,7 +19,7 @@ const words: Readonly<Record<string, string>> = {
 export function RunCost({ run }: { readonly run: Run }): ReactNode {
   const { data } = useQuery({
     queryKey: ['cost', run.runId, isOpenRun(run) ? 'so far' : 'final'],
-    queryFn: ({ signal }) => api.run(run.runId, { resolveData: 'none', estimate: 'true' }, signal),
+    queryFn: ({ signal }) => api.run(run.runId, { resolveData: 'none', nodes: 'none', estimate: 'true' }, signal),
     staleTime: Number.POSITIVE_INFINITY,
     enabled: run.isExternal !== true,
   });

@@ -1,5 +1,5 @@
 /** The waterfall: a row for each node, with queueing, work, backoff, sleeping and waiting apart. Only rows in view are in the page. */
-import { type ReactNode, useMemo, useState } from 'react';
+import { type ReactNode, memo, useMemo, useState } from 'react';
 import type { Run } from '../api.ts';
 import { durationText } from '../primitives/duration.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
@@ -26,13 +26,19 @@ interface WaterfallProps {
 }
 
 export function Waterfall({ run, timeline, onSelect }: WaterfallProps): ReactNode {
-  const now = useNow();
-  const labels = new Map(run.nodes.map(({ nodeId, label }) => [nodeId, label ?? nodeId]));
+  const clock = useNow();
+  // The rows of an ended run do not change any more.
+  const now = run.completedAt === undefined ? clock : Date.parse(run.completedAt);
+  const labels = useMemo(() => new Map(run.nodes.map(({ nodeId, label }) => [nodeId, label ?? nodeId])), [run.nodes]);
   const rows = useMemo(() => waterfallRows(timeline.rows).filter(({ spans }) => spans.length > 0), [timeline.rows]);
   const [scroller, setScroller] = useState<HTMLElement | null>(null);
   const shown = useWindow(scroller, rows.length, rowHeight);
-  const from = Math.min(Date.parse(run.createdAt), ...rows.slice(0, 1_000).map(({ spans: [first] }) => first?.from ?? Infinity));
-  const to = Math.max(run.completedAt === undefined ? now : Date.parse(run.completedAt), from + 1);
+  const from = useMemo(
+    () => Math.min(Date.parse(run.createdAt), ...rows.slice(0, 1_000).map(({ spans: [first] }) => first?.from ?? Infinity)),
+    [run.createdAt, rows],
+  );
+  const to = Math.max(now, from + 1);
+  const scale = useMemo(() => ({ from, to, now }), [from, to, now]);
   if (timeline.error !== undefined) return <ErrorText error={timeline.error} onRetry={timeline.retry} />;
   if (rows.length === 0 && timeline.isLoading) return <Loading />;
   if (rows.length === 0) return <p className="dim">No node has begun.</p>;
@@ -62,7 +68,7 @@ export function Waterfall({ run, timeline, onSelect }: WaterfallProps): ReactNod
                 index={shown.from + index}
                 row={row}
                 label={labels.get(row.nodeId) ?? row.nodeId}
-                scale={{ from, to, now }}
+                scale={scale}
                 onSelect={onSelect}
               />
             ))}
@@ -87,13 +93,13 @@ interface WaterfallRowProps {
   readonly onSelect: WaterfallProps['onSelect'];
 }
 
-const WaterfallRow = ({
+const WaterfallRow = memo(function WaterfallRow({
   row: { nodeId, iteration, spans, status },
   label,
   index,
   scale,
   onSelect,
-}: WaterfallRowProps): ReactNode => {
+}: WaterfallRowProps): ReactNode {
   const attempts = Math.max(...spans.map(({ attempt }) => attempt));
   const first = spans[0]?.from ?? scale.from;
   const last = spans.at(-1)?.to ?? scale.now;
@@ -116,7 +122,7 @@ const WaterfallRow = ({
       </td>
     </tr>
   );
-};
+});
 
 const openStatus = (spans: readonly Span[]): string => {
   const kind = spans.at(-1)?.kind;

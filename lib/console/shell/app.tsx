@@ -1,7 +1,7 @@
 /** The frame of all pages: who is signed in, where to go, and the page of the address. */
 import { type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { ApiError, type Session, api } from '../api.ts';
+import { ApiError, type Session, api, onSignedOut } from '../api.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
 import { Loading } from '../primitives/loading.tsx';
 import { Link, usePath } from '../router.tsx';
@@ -9,6 +9,7 @@ import { Header } from './header.tsx';
 import { pageAt } from './pages.tsx';
 import { raiseFailure, takeProviderAnswer } from './provider-sign-in.ts';
 import { ReplaceSession } from './replace-session.tsx';
+import { SessionEnded } from './session-ended.tsx';
 import { SignIn } from './sign-in.tsx';
 import { takeLink } from './take-link.ts';
 
@@ -52,12 +53,18 @@ export function App(): ReactNode {
     staleTime: 60_000,
     retry: (failures, error) => failures < 3 && !isSignedOut(error),
   });
+  useEffect(() => onSignedOut(() => void queries.invalidateQueries({ queryKey: ['session'] })), [queries]);
   const signedIn = (fresh: Session): void => {
+    const before = session.data;
     queries.setQueryData(['session'], fresh);
-    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+    const isOther = ({ queryKey }: { readonly queryKey: readonly unknown[] }): boolean => queryKey[0] !== 'session';
+    // What another project had may not stay; after a session that ended, the pages stay and read again.
+    if (before?.projectId === fresh.projectId && before.environment === fresh.environment)
+      void queries.invalidateQueries({ predicate: isOther });
+    else queries.removeQueries({ predicate: isOther });
   };
   if (session.data === undefined && session.isPending) return <Centered>{<Loading />}</Centered>;
-  if (session.data === undefined || isSignedOut(session.error))
+  if (session.data === undefined)
     return (
       <Centered>
         {isSignedOut(session.error) ? (
@@ -83,6 +90,7 @@ export function App(): ReactNode {
   return (
     <>
       <Header session={session.data} onSignedOut={() => void queries.resetQueries({ queryKey: ['session'] })} />
+      {isSignedOut(session.error) ? <SessionEnded onSignedIn={signedIn} onRetry={() => void session.refetch()} /> : null}
       <main id="page" tabIndex={-1}>
         <Suspense fallback={<Loading />}>
           <Page />
