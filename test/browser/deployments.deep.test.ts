@@ -63,7 +63,10 @@ test('the dialog says that open runs stay on their deployment, and the list coun
   }
   await create('orders-2', ['fulfil-order', 'refund', 'returns']);
   await page.reload();
-  await row('orders-1').getByRole('cell', { name: '3', exact: true }).waitFor();
+  await row('orders-1').getByRole('link', { name: 'Runs of orders-1, 3 open' }).click();
+  // The head, and the three runs that the deployment executes.
+  await expect.poll(() => page.getByRole('row').count()).toBe(4);
+  await page.goBack();
   await page.getByRole('button', { name: 'Activate orders-2…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Activate orders-2?' });
   await dialog.getByText('3 open runs of orders-1 stay on that deployment until they end.').waitFor();

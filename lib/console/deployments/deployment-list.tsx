@@ -116,7 +116,12 @@ const Row = ({ deployment, active, activeRuns }: RowProps): ReactNode => {
         <Ago at={createdAt} />
       </td>
       <td className="number" data-label="Open runs">
-        {countText(openRuns)}
+        <Link
+          to={`/runs?deployment=${encodeURIComponent(deploymentId)}`}
+          aria-label={`Runs of ${deploymentId}, ${openRuns} open`}
+        >
+          {countText(openRuns)}
+        </Link>
       </td>
       <td className="links">
         <DeploymentActions deployment={deployment} active={active} activeRuns={activeRuns} />

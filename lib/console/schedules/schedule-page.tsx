@@ -114,6 +114,9 @@ const Facts = ({ schedule }: { readonly schedule: Schedule }): ReactNode => {
       {startAt === undefined ? null : <Fact name="From">{dateText(startAt, timeZone)}</Fact>}
       {endAt === undefined ? null : <Fact name="Until">{dateText(endAt, timeZone)}</Fact>}
       <Fact name="While a run is open">{overlaps[overlap] ?? overlap}</Fact>
+      <Fact name="Runs">
+        <Link to={`/runs?schedule=${encodeURIComponent(schedule.scheduleId)}`}>Show the runs</Link>
+      </Fact>
     </dl>
   );
 };
