@@ -4,12 +4,13 @@ import { servedByLibrary } from '../api/operations/library.ts';
 import { httpFunction } from '../api/pipeline/http-function.ts';
 import { toolsOf } from '../api/operation.ts';
 import { loggerOf, resolverOf } from '../wiring.ts';
-import { signInOf } from './wiring.ts';
+import { signInOf, thisInstallation } from './wiring.ts';
 
 const decider = resolverOf();
 const tools = {
   ...toolsOf({ decider, inspect: inspectNode, logger: loggerOf('library') }),
   signIn: signInOf(decider.deps.clock),
+  installation: thisInstallation(),
 };
 
 export const handler = httpFunction(tools, servedByLibrary);

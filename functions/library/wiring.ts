@@ -1,6 +1,7 @@
 /** Wires the sign-in with an identity provider: the setting `console`, the client's secret, and the provider over HTTP. */
 import { secretsClient } from '../../lib/aws/clients.ts';
 import { ManagedSecrets } from '../../lib/aws/secrets.ts';
+import { deployedSettings } from '../../lib/api/schemas/installation.ts';
 import { type OidcSetting, consoleSetting } from '../../lib/api/schemas/console-setting.ts';
 import { defined } from '../../lib/base/defined.ts';
 import { keyId } from '../../lib/engine/ids.ts';
@@ -10,6 +11,7 @@ import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { ProviderSignIn } from '../../lib/service/access/provider-sign-in.ts';
 import { SecretCache } from '../../lib/service/access/secret-cache.ts';
 import { storedSetting } from '../settings-wiring.ts';
+import type { InstallationTools } from '../api/operations/installation.ts';
 
 /** The setting is read when somebody signs in. One provider lives as long as the function, with what it has discovered. */
 export function signInOf(clock: Pick<Clock, 'now'>): () => Promise<ProviderSignIn | undefined> {
@@ -42,3 +44,8 @@ function secretIn(arn: string, clock: Pick<Clock, 'now'>): () => Promise<string>
     return text.trim();
   };
 }
+
+export const thisInstallation = (): InstallationTools['installation'] => ({
+  region: process.env['AWS_REGION'] ?? '',
+  settings: storedSetting('deployed', deployedSettings),
+});

@@ -43,6 +43,7 @@ const tags: Readonly<Record<string, { readonly name: string; readonly descriptio
   queue: { name: 'code', description: 'What deployed code calls' },
   world: { name: 'code', description: 'What deployed code calls' },
   sessions: { name: 'sessions', description: 'Signs people in to the console' },
+  installation: { name: 'installation', description: 'What was deployed' },
   session: { name: 'sessions', description: 'Signs people in to the console' },
   keys: { name: 'keys', description: 'API keys' },
   audit: { name: 'keys', description: 'API keys' },

@@ -11,7 +11,7 @@ import type { Route } from './route.ts';
 import { runRoutes, signalRoutes, tagRoutes, testRunRoutes, ticketRoutes } from './run-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { scheduleRoutes } from './schedule-routes.ts';
-import { healthRoutes, openApiRoutes } from './service-routes.ts';
+import { healthRoutes, installationRoutes, openApiRoutes } from './service-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { workflowRoutes } from './workflow-routes.ts';
 import { worldRoutes } from './world-routes.ts';
@@ -19,6 +19,7 @@ import { worldRoutes } from './world-routes.ts';
 export const routes = [
   ...healthRoutes,
   ...openApiRoutes,
+  ...installationRoutes,
   ...workflowRoutes,
   ...runRoutes,
   ...ticketRoutes,

@@ -188,7 +188,7 @@ export const runRoutes = [
     method: 'POST',
     path: '/v1/runs/{runId}/wake',
     operationId: 'wakeRun',
-    summary: 'Wakes sleeping nodes early',
+    summary: 'Wakes sleeping nodes early, or retries failed nodes now',
     servedBy: 'api',
     scope: 'runs:write',
     params: runs.runParams,

@@ -1,5 +1,6 @@
 /** The routes that describe the service itself, as entries of the route table. */
 import { type Route, ok } from './route.ts';
+import { installationResponse } from './schemas/installation.ts';
 import { healthResponse, openApiResponse } from './schemas/service.ts';
 
 export const healthRoutes = [
@@ -27,6 +28,20 @@ export const openApiRoutes = [
     scope: null,
     idempotencyKey: 'none',
     responses: { 200: ok('OpenAPI 3.1', openApiResponse) },
+    errors: [],
+  },
+] as const satisfies readonly Route[];
+
+export const installationRoutes = [
+  {
+    method: 'GET',
+    path: '/v1/installation',
+    operationId: 'getInstallation',
+    summary: 'Returns the version of the installation and its settings, without secrets',
+    servedBy: 'library',
+    scope: 'deploy:read',
+    idempotencyKey: 'none',
+    responses: { 200: ok('The installation', installationResponse) },
     errors: [],
   },
 ] as const satisfies readonly Route[];

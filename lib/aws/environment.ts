@@ -45,6 +45,7 @@ const schemas = {
   databases: nonEmptyText,
   codeVariables: nonEmptyText,
   console: nonEmptyText,
+  deployed: nonEmptyText,
   devKitSecretArn: z.union([arn, z.literal('')]).transform((text) => (text === '' ? undefined : text)),
   encryptsRuns: z.enum(['true', 'false']).transform((text) => text === 'true'),
   // Absent in worker processes.

@@ -318,7 +318,7 @@ export class StepwellClient<Workflows extends object = Readonly<Record<string, W
     );
   }
 
-  /** Wakes the named sleeping nodes, or all of them. */
+  /** Wakes the named sleeping nodes, or all of them. With `retries`, nodes that wait for their next attempt are retried now instead. */
   wakeRun(runId: string, body: RequestBody<'wakeRun'> = {}, options?: CallOptions): Promise<ResponseBody<'wakeRun'>> {
     return sendRequest(this.#config, wakeRun, wakeRun.responses[202].schema, { params: { runId }, body }, options);
   }

@@ -28,6 +28,7 @@ const revokeKey = routeOf('revokeKey');
 const rotateKey = routeOf('rotateKey');
 const listAudit = routeOf('listAudit');
 const createSessionLink = routeOf('createSessionLink');
+const getInstallation = routeOf('getInstallation');
 
 type Message = Pick<RequestBody<'publishMessage'>, 'queueName' | 'message'>;
 
@@ -204,6 +205,11 @@ export class ControlCalls {
   /** Signs one browser in to the console, once and within a minute. It goes behind `#`, so that no server logs it: `/console/#link=…`. */
   createSessionLink(options?: CallOptions): Promise<ResponseBody<'createSessionLink'>> {
     return sendRequest(this.#config, createSessionLink, createSessionLink.responses[201].schema, {}, options);
+  }
+
+  /** The version of the installation and its settings, without secrets. */
+  getInstallation(options?: CallOptions): Promise<ResponseBody<'getInstallation'>> {
+    return sendRequest(this.#config, getInstallation, getInstallation.responses[200].schema, {}, options);
   }
 
   /** One page, newest first; only the last page can be empty. */

@@ -40,6 +40,7 @@ export type KeyScope = CreateKeyBody['scopes'][number];
 export type CreatedKey = ResponseBody<'createKey'>;
 export type KeyPage = ResponseBody<'listKeys'>;
 export type KeySummary = KeyPage['data'][number];
+export type Installation = ResponseBody<'getInstallation'>;
 export type AuditPage = ResponseBody<'listAudit'>;
 export type AuditEntry = AuditPage['data'][number];
 
@@ -192,6 +193,7 @@ export const api = {
   createKey: (body: CreateKeyBody): Promise<CreatedKey> => ask('keys', { method: 'POST', body }),
   revokeKey: (keyId: string): Promise<unknown> => ask(`keys/${segment(keyId)}`, { method: 'DELETE' }),
   audit: (query: Query, signal: AbortSignal): Promise<AuditPage> => ask('audit', { query, signal }),
+  installation: (signal: AbortSignal): Promise<Installation> => ask('installation', { signal }),
   signOut: (): Promise<void> => ask('session', { method: 'DELETE' }),
   runs: (query: Query, signal: AbortSignal): Promise<RunPage> => ask('runs', { query, signal }),
   run: (runId: string, query: Query, signal: AbortSignal): Promise<Run> => ask(`runs/${segment(runId)}`, { query, signal }),
@@ -230,6 +232,8 @@ export const api = {
     ask(`runs/${segment(runId)}/rerun`, { method: 'POST', body, idempotencyKey }),
   wake: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
     ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds } }),
+  retryNow: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
+    ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds, retries: true } }),
   sendSignal: (body: SignalBody): Promise<Sent> => ask('signals', { method: 'POST', body }),
   schedules: (query: Query, signal: AbortSignal): Promise<SchedulePage> => ask('schedules', { query, signal }),
   schedule: (id: string, signal: AbortSignal): Promise<Schedule> => ask(`schedules/${segment(id)}`, { signal }),

@@ -9,7 +9,7 @@ import type { ApplicationKeySetting, FirstKeySetting, SeedKeySetting } from '../
 import { type ApplicationKey, applicationScopes } from './installation.ts';
 import type { ProductFunction } from './product-function.ts';
 import { checkLength } from './ranges.ts';
-import type { StoredSetting } from './settings.ts';
+import type { StoredSetting } from './stored-setting.ts';
 import { allow } from './statements.ts';
 
 export interface FirstKeyProps {

@@ -124,6 +124,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'manage keys',
       'sign people in',
       'sign in with a provider',
+      'describe the installation',
       'read the audit trail',
       'manage lenses and queries',
       'manage schedule records',

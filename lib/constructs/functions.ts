@@ -258,6 +258,7 @@ function environmentValues({
     databases: versionOf('databases'),
     codeVariables: versionOf('codeVariables'),
     console: versionOf('console'),
+    deployed: versionOf('deployed'),
     devKitSecretArn: devKitSecretArns[0] ?? '',
     encryptsRuns: String(devKitSecretArns.length > 0),
     // Set where the functions of the World and of deployed code, and the role of that code, exist.

@@ -52,6 +52,7 @@ const functionsByPath = {
   sessions: 'library',
   session: 'library',
   audit: 'library',
+  installation: 'library',
   'openapi.json': 'library',
 } as const satisfies Record<string, FunctionName>;
 

@@ -51,6 +51,11 @@ export const settingPermissions = {
       ...(guardrailArn === undefined ? [] : [allow(['bedrock:ApplyGuardrail'], [guardrailArn])]),
     ],
   },
+  /** What the console shows of the settings: names and numbers. */
+  'describe the installation': {
+    environment: ['controlTable', 'deployed'],
+    statements: (resources) => [readSettings(resources, 'deployed')],
+  },
   /** How people sign in to the console, and the secret with which the installation is a client of their identity provider. */
   'sign in with a provider': {
     environment: ['controlTable', 'console'],

@@ -2,8 +2,6 @@
  * The settings with a schema. Synthesis parses them. The custom resource stores the text of the large ones, and the functions receive
  * their version as an environment variable.
  */
-import { createHash } from 'node:crypto';
-import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
@@ -22,7 +20,8 @@ import {
 import { type FirstKeySetting, firstKeySetting, type SeedKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { type TraceSetting, traceSetting } from '../api/schemas/trace-setting.ts';
 import { localhostDestination } from '../contract/private-destinations.ts';
-import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
+import { type DeployedParts, deployedSettingOf } from './deployed-settings.ts';
+import { type StoredSetting, storedSettingsOf } from './stored-setting.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
 
@@ -103,7 +102,12 @@ export interface ParsedSettings {
 }
 
 /** @throws zod's error for a setting that does not match its schema */
-export function parseSettings(scope: Construct, { requireHttps = true, ...props }: SettingProps & RequiresHttps): ParsedSettings {
+export function parseSettings(
+  scope: Construct,
+  props: SettingProps & DeployedParts['props'],
+  execution: DeployedParts['execution'],
+  storage: DeployedParts['storage'],
+): ParsedSettings {
   const keys = seedKeys.parse(props.seedKeys ?? []);
   const webhooks = webhookProviders.parse(props.webhooks ?? {});
   const secrets = parseSecretSetting(props.secrets ?? {});
@@ -111,7 +115,7 @@ export function parseSettings(scope: Construct, { requireHttps = true, ...props 
   const moderation = moderationSetting.parse(props.moderation ?? { provider: 'none' });
   const databases = databaseSetting.parse(props.databases ?? {});
   const variables = codeVariables.parse(props.codeVariables ?? {});
-  const people = parseConsoleSetting(props.console, keys, requireHttps);
+  const people = parseConsoleSetting(props.console, keys, execution.requireHttps);
   return {
     corsOrigins: corsOrigins.parse(props.corsOrigins ?? []).join(),
     privateDestinations: [
@@ -130,6 +134,13 @@ export function parseSettings(scope: Construct, { requireHttps = true, ...props 
       databases,
       codeVariables: variables,
       console: people.setting,
+      deployed: deployedSettingOf({ props, execution, storage }, switchesOf(props, moderation.provider), {
+        corsOrigins: props.corsOrigins ?? [],
+        models,
+        secrets,
+        databases,
+        webhooks,
+      }),
     }),
     named: {
       seedSecretArns: keys.flatMap(({ secretArn }) => (secretArn === undefined ? [] : [secretArn])),
@@ -146,27 +157,12 @@ export function parseSettings(scope: Construct, { requireHttps = true, ...props 
   };
 }
 
-interface RequiresHttps {
-  readonly requireHttps?: boolean;
-}
-
-export interface StoredSetting {
-  readonly name: StoredSettingName;
-  readonly version: string;
-  readonly text: string;
-}
-
-/** Hex digits of a version: 128 bits, so that collisions do not occur in practice. */
-const versionLength = 32;
-
-/**
- * The version is a digest of the text, so an unchanged setting keeps its version. With tokens, it is the digest of the unresolved
- * expression. If only the resolved value changes, functions read it at their next cold start.
- */
-function storedSettingsOf(scope: Construct, settings: Readonly<Record<StoredSettingName, unknown>>): readonly StoredSetting[] {
-  return storedSettingNames.map((name) => {
-    const text = JSON.stringify(settings[name]);
-    const resolvedText = JSON.stringify(Stack.of(scope).resolve(text));
-    return { name, text, version: createHash('sha256').update(resolvedText).digest('hex').slice(0, versionLength) };
-  });
-}
+/** Settings that are on or off, whatever they contain. */
+const switchesOf = (props: SettingProps, moderation: string): Readonly<Record<string, boolean>> => ({
+  allowLocalhost: props.allowLocalhost === true,
+  console: props.console?.oidc !== undefined,
+  devKitSecretArn: props.devKitSecretArn !== undefined,
+  moderation: moderation !== 'none',
+  privateDestinations: (props.privateDestinations ?? []).length > 0,
+  traces: props.traces !== undefined,
+});

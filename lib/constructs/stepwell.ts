@@ -54,8 +54,8 @@ export class Stepwell extends Installation {
       throw new Error(
         'The setting allowLocalhost is for the embedded cloud: in Lambda, the loopback address is the interface of the runtime. For services of your own use privateDestinations.',
       );
-    const settings = parseSettings(this, props);
     const execution = executionSettings(props);
+    const settings = parseSettings(this, props, execution, this.storage);
     const directory = props.functionsDirectory ?? functionsDirectory();
     const encryption = {
       encryptionKey: this.encryptionKey,

@@ -55,6 +55,8 @@ export const environmentNames = {
   codeVariables: 'STEPWELL_CODE_VARIABLES',
   /** how people sign in to the console */
   console: 'STEPWELL_CONSOLE',
+  /** what the console shows of the settings */
+  deployed: 'STEPWELL_DEPLOYED',
   /** the function that serves the World, for calls of deployed code about other runs; empty: none */
   worldFunction: 'STEPWELL_WORLD_FUNCTION',
   /** the secret from which the keys of DevKit runs are derived; empty: their values are not encrypted */

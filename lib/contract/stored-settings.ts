@@ -10,5 +10,6 @@ export const storedSettingNames = [
   'databases',
   'codeVariables',
   'console',
+  'deployed',
 ] as const;
 export type StoredSettingName = (typeof storedSettingNames)[number];

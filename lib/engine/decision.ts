@@ -9,7 +9,7 @@ import { type JsonValue, type Payload, inline } from './json.ts';
 import type { Failure, RunEvent, RunOutcome } from './log/events.ts';
 import { type RunState, applyEvent, fork, isTerminal } from './log/fold.ts';
 import type { OpenNode } from './log/node-state.ts';
-import { openNodeAt } from './log/open-nodes.ts';
+import { type Backoff, type WakeRequest, backoffsOf, openNodeAt } from './log/open-nodes.ts';
 import type { Instant } from './time.ts';
 import { type DeadlineTerms, extendedDeadline, latestWaitEnd } from './deadline.ts';
 
@@ -128,4 +128,11 @@ export function endRun(draft: Decision, runOutcome: RunOutcome): void {
   }
   emit(draft, { type: 'RUN_STATUS_CHANGED', status: 'failed' });
   emit(draft, { type: runOutcome.status === 'timed_out' ? 'RUN_TIMED_OUT' : 'RUN_FAILED', error: runOutcome.error });
+}
+
+/** Ends the backoff of the requested nodes: their next attempts may begin now. @returns these nodes */
+export function retryNow(draft: Decision, { nodeIds }: WakeRequest): readonly Backoff[] {
+  const nodes = backoffsOf(draft.state, draft.tools.now, nodeIds);
+  for (const { nodeId, iteration, attempt } of nodes) emit(draft, { type: 'NODE_WOKEN', nodeId, iteration, attempt });
+  return nodes;
 }

@@ -113,6 +113,7 @@ export class LiveExecution {
     const areAllWaits = newEntries.every((entry) => entry.kind === 'settled' && this.#steps.of(entry.key) === undefined);
     if (!areAllWaits) return restartWith(interrupts, history);
     delete interrupts.history;
+    this.#steps.updateRetryTimes(history.open);
     // Results are delivered in the order of the log.
     if (this.#undelivered.length > 0) this.#replay.countOwnEntries(newEntries.length);
     const end = this.#undelivered.length > 0 ? undefined : await this.#replay.run(newEntries);

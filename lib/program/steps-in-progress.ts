@@ -45,6 +45,14 @@ export class StepsInProgress {
     this.#record({ key, attempt: attemptNo(attempt + 1), lostAttempts, retryAt });
   }
 
+  /** The backoff of a step may have been ended early. */
+  updateRetryTimes(open: readonly Pick<OpenStep, 'key' | 'attempt' | 'retryAt'>[]): void {
+    for (const { key, attempt, retryAt } of open) {
+      const step = this.#awaitingRetry.get(key);
+      if (step?.attempt === attempt && retryAt !== undefined) this.#record({ ...step, retryAt });
+    }
+  }
+
   recordSettled(key: string): void {
     this.#steps.delete(key);
     this.#awaitingRetry.delete(key);

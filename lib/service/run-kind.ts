@@ -3,7 +3,7 @@
  * all kinds is `kinds/run-kinds.ts`. The use cases receive it in their decider, so that they depend on the interface and not on the kinds.
  */
 import type { Fact } from '../engine/graph/facts.ts';
-import type { Attempt, CommitNo, NodeId, NodeRef } from '../engine/ids.ts';
+import type { Attempt, CommitNo, NodeRef } from '../engine/ids.ts';
 import type { RunState } from '../engine/log/fold.ts';
 import type { Head } from '../engine/log/head.ts';
 import type { Decision } from './commit/append-facts.ts';
@@ -15,7 +15,7 @@ import type { RunFold } from './run-log/read-run-fold.ts';
 import type { PresentedNodes } from './runs/get-run.ts';
 import type { RerunRequest, ResolvedRerun } from './runs/rerun-run.ts';
 import type { ResumeTerms } from './runs/resume-run.ts';
-import type { WakeResult } from './runs/wake-run.ts';
+import type { WakeRequest, WakeResult } from './runs/wake-run.ts';
 import type { Executions } from './worker.ts';
 
 export type KindName = Head['kind'];
@@ -49,8 +49,8 @@ export interface RunKind<Kind extends KindName = KindName> {
 
   /** Commits the resumption. @param resumption `idSeed` determines the id of a message, so that a repeated request sends it once */
   resume(decider: Decider, fold: FoldOf<Kind>, resumption: ResumeTerms): Promise<AppendResult>;
-  /** Wakes sleeping nodes of an open run before their time. */
-  wake(decider: Decider, fold: FoldOf<Kind>, nodeIds?: readonly NodeId[]): Promise<WakeResult>;
+  /** Wakes sleeping nodes of an open run before their time, or retries nodes in backoff now. */
+  wake(decider: Decider, fold: FoldOf<Kind>, request: WakeRequest): Promise<WakeResult>;
   /** Maximum number of nodes that one commit wakes. */
   readonly maxWakesPerCommit: number;
   /** Finds what a rerun of the run starts. */

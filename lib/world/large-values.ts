@@ -72,8 +72,7 @@ export class LargeValues implements WorldTransport {
     const result = await this.#inner.call('uploads.create', { runId, ...content });
     if (result.kind !== 'answered') return result;
     const { method, url, headers } = parseAnswer.upload(result.value).upload;
-    // A view of the same memory: `fetch` takes no bytes of a shared buffer.
-    const request = { method, headers, body: Buffer.from(value) };
+    const request = { method, headers, body: unsharedOf(value) };
     const sent = await this.#transfer(url, request, async () => null);
     return 'kind' in sent ? sent : new StoredValue(content);
   }
@@ -97,7 +96,7 @@ export class LargeValues implements WorldTransport {
     const { url, format } = content;
     if (typeof url !== 'string') return { failure: unreadable('the answer has a value without an address') };
     const read = async (response: Response): Promise<TaggedValue> => {
-      const bytes = new Uint8Array(await response.arrayBuffer());
+      const bytes = await bytesOf(response);
       return format === 'bytes' ? bytes : decodeTagged(JSON.parse(Buffer.from(bytes).toString('utf8')));
     };
     const got = await this.#transfer(url, { method: 'GET' }, read);
@@ -132,6 +131,28 @@ export class LargeValues implements WorldTransport {
     const message = `the ${what} of a large value failed: ${outcome.error}`;
     return { kind: 'failed', reason: 'transport', message, cause: outcome.cause };
   }
+}
+
+/** A view of the same memory, if it is not shared: `fetch` takes no bytes of a shared buffer. */
+const unsharedOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint8Array<ArrayBuffer> =>
+  buffer instanceof ArrayBuffer
+    ? new Uint8Array(buffer, byteOffset, byteLength)
+    : new Uint8Array(new Uint8Array(buffer, byteOffset, byteLength));
+
+/** The bytes of the body, which are in memory once: `arrayBuffer()` has them as its chunks and as a whole. */
+async function bytesOf(response: Response): Promise<Uint8Array> {
+  const length = Number(response.headers.get('content-length') ?? Number.NaN);
+  const isEncoded = response.headers.get('content-encoding') !== null;
+  if (!Number.isInteger(length) || isEncoded || response.body === null) return new Uint8Array(await response.arrayBuffer());
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for await (const chunk of response.body) {
+    if (at + chunk.byteLength > length) throw new Error(`the value has more than its ${length} bytes`);
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  if (at < length) throw new Error(`the value ended after ${at} of ${length} bytes`);
+  return bytes;
 }
 
 const tooLarge = (message: string): Failed => ({ kind: 'refused', status: 413, code: 'payload_too_large', message });

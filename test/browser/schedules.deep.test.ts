@@ -183,8 +183,9 @@ test('the pages fit 320 pixels', async () => {
   await fitsNarrow(signedIn, ['schedules', 'schedules/nightly']);
   await isReachable(page, 'schedule-narrow');
   await page.getByRole('button', { name: 'Edit…' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Edit nightly' });
-  expect(await dialog.evaluate('(element) => element.scrollWidth - element.clientWidth')).toBe(0);
+  await page.getByRole('dialog', { name: 'Edit nightly' }).waitFor();
+  const sizes = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog'))";
+  expect(await page.evaluate(sizes), 'the dialog').toBe(0);
   await isReachable(page, 'schedule-edit-narrow');
   await page.goto(`${signedIn.local.url}/console/schedules`);
   await page.getByRole('row').nth(1).waitFor();

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { type LocalStart, npmStart, preparedFolder, startLocal } from '../e2e/local-start.ts';
 import { launchBrowser } from './chromium.ts';
 import { type WatchedPage, isReachable, watchedPage } from './signed-in.ts';
-import { approval, invoice, nap } from './workflows.ts';
+import { approval, invoice, nap, recovering } from './workflows.ts';
 
 let local: LocalStart;
 let browser: Browser;
@@ -138,6 +138,22 @@ test('a sleeping node is woken from the page of its run, which completes', async
   await reason.getByRole('button', { name: 'Wake now…' }).click();
   await page.getByRole('dialog', { name: 'Wake pause?' }).getByRole('button', { name: 'Wake it' }).click();
   await page.locator('.pill', { hasText: 'completed' }).waitFor();
+});
+
+test('a failed node is retried now from the page of its run, minutes before its time', async () => {
+  const { page } = watched;
+  const runId = await start(recovering, {});
+  await page.goto(`${local.url}/console/runs/${runId}`);
+  const reason = page.getByRole('status').filter({ hasText: 'Charge the card failed, and is tried again in' });
+  await reason.getByRole('button', { name: 'Show charge' }).click();
+  await isReachable(page, 'run-retrying');
+  const panel = page.getByRole('complementary', { name: 'Node charge' });
+  await panel.getByRole('button', { name: 'Retry now…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Retry charge now?' });
+  await isReachable(page, 'run-retry');
+  await dialog.getByRole('button', { name: 'Retry it' }).click();
+  await page.locator('.pill', { hasText: 'failed' }).waitFor();
+  await page.getByText('the card service is down (charge, attempt 2)').waitFor();
 });
 
 test('a waiting run gets its signal from its page, and completes', async () => {

@@ -40,6 +40,25 @@ export const invoice = {
   ],
 };
 
+/** `charge` fails. Its second and last attempt is due in ten minutes. */
+export const recovering = {
+  name: 'card-retry',
+  nodes: [
+    { id: 'start', type: 'start' },
+    {
+      id: 'charge',
+      type: 'javascript',
+      label: 'Charge the card',
+      config: {
+        code: "throw new Error('the card service is down')",
+        retry: { attempts: 2, backoffMs: 600_000, maxBackoffMs: 600_000 },
+      },
+    },
+    { id: 'end', type: 'end' },
+  ],
+  edges: [edge('start', 'charge'), edge('charge', 'end')],
+};
+
 export const nap = {
   name: 'nightly-report',
   nodes: [

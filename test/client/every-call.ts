@@ -99,6 +99,7 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   revokeKey: (client) => client.revokeKey('12345678'),
   rotateKey: (client) => client.rotateKey('12345678'),
   createSessionLink: (client) => client.createSessionLink(),
+  getInstallation: (client) => client.getInstallation(),
   listAudit: (client) => client.listAudit(),
 };
 

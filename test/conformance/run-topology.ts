@@ -218,7 +218,7 @@ class Player {
   };
 
   async #wake(named: readonly string[]): Promise<readonly string[]> {
-    const answer = await wakeRun(this.#decider, this.#started(), named.length === 0 ? undefined : named.map(nodeId));
+    const answer = await wakeRun(this.#decider, this.#started(), named.length === 0 ? {} : { nodeIds: named.map(nodeId) });
     return answer.kind === 'woken' ? answer.nodeIds : [];
   }
 

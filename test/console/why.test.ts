@@ -33,6 +33,12 @@ describe('why a run is open', () => {
       'retrying',
       'Charge the card failed with http_status: the service said 503, again in 10 m (attempt 2).',
     ],
+    [
+      'a retry whose failure is not known',
+      open(node('queued', { attempt: 2, wakeAt: inTenMinutes })),
+      'retrying',
+      'Charge the card failed, and is tried again in 10 m (attempt 2).',
+    ],
     ['the queue', open(node('queued')), 'queued', 'Charge the card is in the queue.'],
     [
       'what a person can act on, before what runs',

@@ -32,6 +32,7 @@ import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import type { ProviderSignIn } from '../../lib/service/access/provider-sign-in.ts';
 import { SecretCache } from '../../lib/service/access/secret-cache.ts';
 import { WebhookSecrets } from '../../lib/service/access/webhook-secrets.ts';
+import { testInstallation } from './installation.ts';
 import { emptyArn, hooksArn, hooksSecret, testProviders } from './webhook-providers.ts';
 
 export interface Answered {
@@ -128,7 +129,7 @@ export const http = (
     api: httpFunction(tools, servedByApi),
     events: httpFunction(tools, servedByEvents),
     deployments: httpFunction(tools, servedByDeployments),
-    library: httpFunction({ ...tools, signIn: async () => signIn }, servedByLibrary),
+    library: httpFunction({ ...tools, signIn: async () => signIn, installation: testInstallation }, servedByLibrary),
     'test-runs': httpFunction(tools, servedByTestRuns),
     webhooks: httpFunction(webhooks, servedByWebhooks),
     world: httpFunction({ ...tools, decider: { ...tools.decider, foldCache: new FoldCache() } }, servedByWorld),
@@ -179,7 +180,7 @@ const functionOf = (
   if (path.startsWith('/v1/webhooks')) return 'webhooks';
   if (/^\/v1\/(world|queue)/.test(path)) return 'world';
   if (/^\/v1\/(deployments|apps)/.test(path)) return 'deployments';
-  if (/^\/v1\/(lenses|queries|schedules|keys|sessions?|audit|openapi\.json)/.test(path)) return 'library';
+  if (/^\/v1\/(lenses|queries|schedules|keys|sessions?|audit|installation|openapi\.json)/.test(path)) return 'library';
   return method === 'GET' && /^\/v1\/runs\/[^/]+\/events$/.test(path) ? 'events' : 'api';
 };
 

@@ -1,6 +1,7 @@
 /** The setting `console`: how people sign in with an identity provider. Off by default; the function that signs people in may read it. */
 import { describe, expect, test } from 'vitest';
 import { consoleSetting } from '../../lib/api/schemas/console-setting.ts';
+import { deployedSettings } from '../../lib/api/schemas/installation.ts';
 import { parseSettings } from '../../lib/stacks/settings.ts';
 import { grantsIn } from './statements.ts';
 import { byId, ofType, storedSetting, synthesize } from './synthesized.ts';
@@ -35,6 +36,25 @@ test('the function that signs people in reads it and its secret, and a deploymen
   expect(JSON.parse(String(keysOf(runtime)))).toEqual([
     { keyId: 'platformteam', scopes: ['admin'], projectId: 'default', environment: 'production' },
   ]);
+});
+
+test('what the console shows of the settings has names and numbers, and no ARN or address', () => {
+  const { runtime } = synthesize(({
+	console: { oidc },
+	nodeConcurrency: 7,
+	privateDestinations: ['10.1.2.0/24'],
+	watchers: 'uncapped',
+	secrets: { acme: { live: { stripe: secretArn } } }
+}));
+  const version: unknown = Object(byId(runtime, 'StepwellFunctionsLibraryFunction').Properties['Environment']).Variables
+    .STEPWELL_DEPLOYED;
+  const deployed = storedSetting(runtime, 'deployed', version);
+  expect(deployedSettings.parse(deployed)).toMatchObject({
+    limits: { nodeConcurrency: 7, watchers: null, requestsPerSecond: 1_000 },
+    features: { console: true, privateDestinations: true, metrics: false, requireHttps: true },
+    secrets: { acme: { live: ['stripe'] } },
+  });
+  expect(JSON.stringify(deployed)).not.toMatch(/arn:|10\.1\.2|id\.example/);
 });
 
 describe('it is refused', () => {

@@ -48,6 +48,8 @@ test('no resource hides routes of the API: each one accepts every method', () =>
     '/v1/audit/{proxy+}',
     '/v1/deployments',
     '/v1/deployments/{proxy+}',
+    '/v1/installation',
+    '/v1/installation/{proxy+}',
     '/v1/keys',
     '/v1/keys/{proxy+}',
     '/v1/lenses',
@@ -91,6 +93,7 @@ test('no resource hides routes of the API: each one accepts every method', () =>
       session: 'Library',
       sessions: 'Library',
       audit: 'Library',
+      installation: 'Library',
       'openapi.json': 'Library',
     };
     const ofPrefix = path.startsWith('/devkit') ? 'Webhooks' : path.startsWith('/console') ? 'Console' : undefined;

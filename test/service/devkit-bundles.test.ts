@@ -82,6 +82,18 @@ test('the message of a start whose workflow the deployment lacks names those tha
   });
 });
 
+test('a health check of the endpoint of steps goes to the one of workflows in version 5, which executes the steps', async () => {
+  const { env, manifest, world } = await deployment(neverCalled);
+  const message = { __healthCheck: true, correlationId: 'c' };
+  for (const name of ['__wkf_step_health_check', '__shop_wkf_step_health_check', '__wkf_workflow_health_check'])
+    await publishDevKitMessage(world, { scope, queueName: name, message, deploymentId: manifest.deploymentId }, undefined);
+  expect(env.ports.jobs.takeDevKitMessages().map((job) => job.queueName)).toEqual([
+    '__wkf_workflow_health_check',
+    '__shop_wkf_workflow_health_check',
+    '__wkf_workflow_health_check',
+  ]);
+});
+
 test('the bundle of the run’s deployment receives the message', async () => {
   const deployments: string[] = [];
   const { env, run, deliver } = await deployedApp((_request, id) => {

@@ -145,7 +145,7 @@ export class ScriptedWorkload implements Workload {
     },
     wake: (...named) =>
       this.#ask('wake', async (decider): Promise<readonly NodeId[]> => {
-        const answer = await wakeRun(decider, this.#started(), named.length === 0 ? undefined : named.map(nodeId));
+        const answer = await wakeRun(decider, this.#started(), named.length === 0 ? {} : { nodeIds: named.map(nodeId) });
         return answer.kind === 'woken' ? answer.nodeIds : [];
       }),
     resume: (reason) => this.#ask('resume', async (decider) => void (await resumeRun(decider, this.#started(), { reason }))),

@@ -170,11 +170,12 @@ export class StartClients {
     attempt();
   }
 
-  /** A client wakes its run at any time, sometimes more than once. */
+  /** A client wakes its run or retries its failed nodes now, at any time, sometimes more than once. */
   #wake(address: RunAddress): void {
     const { prng, time } = this.#parts.around;
     this.#parts.functions.invoke('api', async (decider) => {
-      const answer = await wakeRun(decider, address);
+      // Without a draw, so that the seeds stay the same.
+      const answer = await wakeRun(decider, address, time.now % 3 === 0 ? { retries: true } : {});
       if (answer.kind === 'woken') this.woken += answer.nodeIds.length;
     });
     if (prng.isLucky(0.3)) time.in(prng.whole(0, 600_000), () => this.#wake(address));

@@ -43,6 +43,11 @@ export class TimingChecker {
           this.#begins(node, event.wakeAt);
           break;
         case 'NODE_WOKEN':
+          // Its backoff was ended early.
+          if (this.#notBefore.delete(`${node}#${event.attempt}`)) break;
+          this.#called.add(node);
+          this.#late(node, now);
+          break;
         case 'SIGNAL_RECEIVED':
           this.#called.add(node);
           this.#late(node, now);

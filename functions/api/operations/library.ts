@@ -7,22 +7,27 @@ import type { Operations, Served } from '../operation.ts';
 import { auditOperations } from './audit.ts';
 import { keyOperations } from './keys.ts';
 import { lensOperations } from './lenses.ts';
+import { type InstallationTools, installationOperations } from './installation.ts';
 import { type SignInTools, sessionOperations } from './sessions.ts';
+
 import { queryOperations } from './queries.ts';
 import { scheduleOperations } from './schedules.ts';
+
+export type LibraryTools = SignInTools & InstallationTools;
 
 /** The document changes with a deployment only. Clients may cache it for five minutes. */
 const openApiHeaders = { 'cache-control': 'public, max-age=300' };
 
 let document: JsonObject | undefined;
 
-const libraryOperations: Operations<'library', SignInTools> = {
+const libraryOperations: Operations<'library', LibraryTools> = {
   ...lensOperations,
   ...queryOperations,
   ...scheduleOperations,
   ...keyOperations,
   ...auditOperations,
   ...sessionOperations,
+  ...installationOperations,
 
   async getOpenApi(_tools) {
     // Created on first use, so that it does not slow down cold starts for other routes.
@@ -31,4 +36,4 @@ const libraryOperations: Operations<'library', SignInTools> = {
   },
 };
 
-export const servedByLibrary: Served<'library', SignInTools> = { routes, operations: libraryOperations };
+export const servedByLibrary: Served<'library', LibraryTools> = { routes, operations: libraryOperations };

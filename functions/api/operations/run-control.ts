@@ -28,7 +28,7 @@ export const runControlOperations: OperationTable<HandledOperations> = {
 
   async wakeRun({ decider }, { scope, params, body }) {
     const audit = { resource: `run/${params.runId}`, facts: { runId: params.runId } };
-    const result = await wakeRun(decider, { ...scope, ...params }, body.nodeIds);
+    const result = await wakeRun(decider, { ...scope, ...params }, body);
     switch (result.kind) {
       case 'woken':
         return { status: 202, body: { accepted: true, woken: result.nodeIds }, audit };

@@ -2,7 +2,7 @@
 import { defined } from '../../../lib/base/defined.ts';
 import type { ResponseOf } from '../../../lib/api/routes.ts';
 import { pricedParts } from '../../../lib/contract/prices.ts';
-import { topLevel } from '../../../lib/engine/ids.ts';
+import { firstAttempt, topLevel } from '../../../lib/engine/ids.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import { type Head, type RunStatus, isTestRun } from '../../../lib/engine/log/head.ts';
 import { callerOf, rerunFrom, rerunOf, scheduleOf } from '../../../lib/engine/log/lineage.ts';
@@ -147,7 +147,8 @@ const shownStatus = (state: NodeState): RunNode['status'] =>
 const stateOf = (state: NodeState) => {
   switch (state.status) {
     case 'queued':
-      return { attempt: state.attempt };
+      // The first attempt waits for the start of its run, which the run shows as `availableAt`.
+      return { attempt: state.attempt, ...(state.attempt > firstAttempt ? times({ wakeAt: state.notBefore }) : {}) };
     case 'running':
       return { attempt: state.attempt, startedAt: iso(state.startedAt) };
     case 'waiting':

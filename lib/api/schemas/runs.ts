@@ -55,7 +55,11 @@ export const wakeRunBody = z
       .min(1)
       .max(1_000)
       .exactOptional()
-      .meta({ description: 'only these nodes; absent: every sleeping node' }),
+      .meta({ description: 'only these nodes; absent: every sleeping node, or with `retries` every node in backoff' }),
+    retries: z
+      .literal(true)
+      .exactOptional()
+      .meta({ description: 'retries the nodes that wait for their next attempt now, and wakes no sleeping node' }),
   })
   .meta({ id: 'WakeRun' });
 export const wokenResponse = z.strictObject({
@@ -243,7 +247,9 @@ const runNode = z
     attempt: z.int(),
     startedAt: utcTimestamp.exactOptional(),
     completedAt: utcTimestamp.exactOptional(),
-    wakeAt: utcTimestamp.exactOptional(),
+    wakeAt: utcTimestamp
+      .exactOptional()
+      .meta({ description: 'when the wait of the node ends; of a queued node, when its next attempt is due' }),
     childRunId: z.string().exactOptional().meta({ description: 'the child run that the node called last' }),
     waitingFor: waitingFor.exactOptional(),
     iterations: iterationCounts.exactOptional(),

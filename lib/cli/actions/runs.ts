@@ -335,7 +335,7 @@ const formatOutput = ({ output, outputOmitted }: EndedRun): string =>
     : `${outputOmitted.bytes} bytes, too large to show`;
 
 const resumeOptions = z.object({ reason: z.string().min(1).max(1_024).optional(), payload: json.optional() });
-const wakeOptions = z.object({ node: z.array(nodeId).min(1).max(1_000).optional() });
+const wakeOptions = z.object({ node: z.array(nodeId).min(1).max(1_000).optional(), retries: z.literal(true).optional() });
 
 export const resume: Action = async (commandLine, context) => {
   const { reason, payload } = parseOptions(commandLine, resumeOptions);
@@ -346,11 +346,13 @@ export const resume: Action = async (commandLine, context) => {
 };
 
 export const wake: Action = async (commandLine, context) => {
-  const { node } = parseOptions(commandLine, wakeOptions);
+  const { node, retries } = parseOptions(commandLine, wakeOptions);
   const id = await readRunReference(commandLine, context);
   const client = await context.client();
-  const woken = await client.wakeRun(id, omitUndefined({ nodeIds: node }), { signal: context.signal });
-  return { data: woken, text: woken.woken.length === 0 ? 'No node was sleeping.' : `Woken: ${woken.woken.join(', ')}.` };
+  const woken = await client.wakeRun(id, omitUndefined({ nodeIds: node, retries }), { signal: context.signal });
+  const [none, some] =
+    retries === true ? ['No node was waiting for its next attempt.', 'Retried now'] : ['No node was sleeping.', 'Woken'];
+  return { data: woken, text: woken.woken.length === 0 ? none : `${some}: ${woken.woken.join(', ')}.` };
 };
 
 const viewRunOptions = z.object({ config: json.optional(), configFile: file.optional() });

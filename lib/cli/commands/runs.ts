@@ -136,8 +136,9 @@ const addControlCommands: Register = (runs, createHandler) => {
 
   runs
     .command('wake <runId>')
-    .description('wake sleeping nodes early')
+    .description('wake sleeping nodes early, or retry failed nodes now')
     .option('--node <id...>', 'only these nodes')
+    .option('--retries', 'retry the nodes that wait for their next attempt, and wake no sleeping node')
     .action(createHandler(async () => (await import('../actions/runs.ts')).wake));
 
   addSignalOptions(

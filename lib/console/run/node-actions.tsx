@@ -1,10 +1,11 @@
-/** What a person can do with a node: send the signal for which it waits, wake it, or run again from it. */
+/** What a person can do with a node: send the signal for which it waits, wake it, retry it now, or run again from it. */
 import { type ReactNode, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { type Run, type RunNode, api } from '../api.ts';
 import { Dialog } from '../primitives/dialog.tsx';
 import { formJson } from '../primitives/form-text.ts';
 import { isOpenRun } from '../runs/open-run.ts';
+import { isInBackoff } from '../runs/why.ts';
 import { RerunDialog } from './rerun-dialog.tsx';
 
 interface NodeActionsProps {
@@ -16,13 +17,14 @@ interface NodeActionsProps {
 
 export function NodeActions({ run, nodeId, node }: NodeActionsProps): ReactNode {
   const queries = useQueryClient();
-  const [open, setOpen] = useState<'rerun' | 'signal' | 'wake' | undefined>();
+  const [open, setOpen] = useState<'rerun' | 'retry' | 'signal' | 'wake' | undefined>();
   const close = (): void => setOpen(undefined);
   const read = (): Promise<void> => queries.invalidateQueries({ queryKey: ['run', run.runId] });
   const { waitingFor } = node ?? {};
   const canWake = node?.wakeAt !== undefined && node.status === 'waiting' && waitingFor === undefined;
   const canRerun = !isOpenRun(run) && node !== undefined && node.iteration === undefined && run.workflowVersion !== null;
-  if (run.isExternal === true || (waitingFor === undefined && !canWake && !canRerun)) return null;
+  const canRetry = node !== undefined && isInBackoff(node);
+  if (run.isExternal === true || (waitingFor === undefined && !canWake && !canRetry && !canRerun)) return null;
   return (
     <span className="actions">
       {waitingFor === undefined ? null : (
@@ -33,6 +35,11 @@ export function NodeActions({ run, nodeId, node }: NodeActionsProps): ReactNode 
       {canWake ? (
         <button type="button" onClick={() => setOpen('wake')}>
           Wake now…
+        </button>
+      ) : null}
+      {canRetry ? (
+        <button type="button" onClick={() => setOpen('retry')}>
+          Retry now…
         </button>
       ) : null}
       {canRerun ? (
@@ -52,6 +59,19 @@ export function NodeActions({ run, nodeId, node }: NodeActionsProps): ReactNode 
           }}
         >
           <p>The node ends its sleep now, and the run continues.</p>
+        </Dialog>
+      ) : null}
+      {open === 'retry' ? (
+        <Dialog
+          title={`Retry ${nodeId} now?`}
+          action="Retry it"
+          onClose={close}
+          onConfirm={async () => {
+            await api.retryNow(run.runId, [nodeId]);
+            await read();
+          }}
+        >
+          <p>The next attempt begins now instead of at the end of its backoff. It counts as one of the attempts of the node.</p>
         </Dialog>
       ) : null}
       {open === 'signal' && waitingFor !== undefined ? (

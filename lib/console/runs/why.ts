@@ -45,7 +45,7 @@ export function stateOf(run: Explained): string {
   if (run.status !== 'pending' && run.status !== 'running') return run.status;
   const [first] = openNodes(run);
   if (first === undefined) return run.status;
-  return first.status === 'queued' && first.error !== undefined ? 'retrying' : first.status;
+  return first.status === 'queued' && isRetried(first) ? 'retrying' : first.status;
 }
 
 /** The open nodes, the most urgent one first. */
@@ -70,11 +70,18 @@ function failureOf({ rootCause, error }: Explained): Explanation | undefined {
   return error === undefined ? undefined : { text: error.message, code: error.code };
 }
 
+/** An earlier attempt of the queued node failed. */
+const isRetried = ({ error, wakeAt }: RunNode): boolean => error !== undefined || wakeAt !== undefined;
+
+/** Whether the node waits for its next attempt. */
+export const isInBackoff = ({ status, wakeAt }: RunNode, now: number = Date.now()): boolean =>
+  status === 'queued' && wakeAt !== undefined && Date.parse(wakeAt) > now;
+
 /** What a person can act on comes first. */
-const urgency = ({ error, waitingFor, status }: RunNode): number => {
-  if (error !== undefined) return 0;
-  if (waitingFor !== undefined) return 1;
-  return status === 'running' ? 2 : 3;
+const urgency = (node: RunNode): number => {
+  if (node.error !== undefined || (node.status === 'queued' && isRetried(node))) return 0;
+  if (node.waitingFor !== undefined) return 1;
+  return node.status === 'running' ? 2 : 3;
 };
 
 function sentence(node: RunNode, now: number): string {
@@ -87,6 +94,8 @@ function sentence(node: RunNode, now: number): string {
     const again = node.wakeAt === undefined ? '' : `, again ${left(node.wakeAt, now)}`;
     return `${name} failed with ${node.error.code}: ${node.error.message}${again} (attempt ${node.attempt}).`;
   }
+  if (node.status === 'queued' && node.wakeAt !== undefined)
+    return `${name} failed, and is tried again ${left(node.wakeAt, now)} (attempt ${node.attempt}).`;
   if (node.childRunId !== undefined) return `${name} waits for its child run ${node.childRunId}.`;
   if (node.iterations !== undefined) return `${name} has ended ${node.iterations.ended} of ${node.iterations.items} items.`;
   if (node.wakeAt !== undefined) return `${name} sleeps and wakes ${left(node.wakeAt, now)}.`;

@@ -30,6 +30,9 @@ const QueryPage = lazy(() => import('../queries/query-page.tsx').then(({ QueryPa
 const EditorPage = lazy(() => import('../editor/editor-page.tsx').then(({ EditorPage: component }) => ({ default: component })));
 const KeysPage = lazy(() => import('../access/keys-page.tsx').then(({ KeysPage: component }) => ({ default: component })));
 const AuditPage = lazy(() => import('../access/audit-page.tsx').then(({ AuditPage: component }) => ({ default: component })));
+const SettingsPage = lazy(() =>
+  import('../access/settings-page.tsx').then(({ SettingsPage: component }) => ({ default: component })),
+);
 
 interface Page {
   /** segments of the address below the console; `*` is a name or an id */
@@ -62,6 +65,7 @@ export const pages: readonly Page[] = [
   { path: 'queries/*', title: 'Query', open: (name) => <QueryPage key={name} name={name} /> },
   { path: 'keys', title: 'Keys', link: 'menu', letter: 'k', open: () => <KeysPage /> },
   { path: 'audit', title: 'Audit trail', link: 'menu', letter: 't', open: () => <AuditPage /> },
+  { path: 'settings', title: 'Settings', link: 'menu', letter: 'e', open: () => <SettingsPage /> },
 ];
 
 /** The page of an address, and what `*` stands for in it. */

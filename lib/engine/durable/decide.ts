@@ -11,6 +11,7 @@ import {
   markRunning,
   openDecision,
   recordResumption,
+  retryNow,
   startRun,
 } from '../decision.ts';
 import { failureOfChild } from '../graph/waits.ts';
@@ -93,6 +94,7 @@ function decideOne(draft: Draft, fact: CodeFact): void {
       return expire(draft, node);
     }
     case 'wake-requested': {
+      if (fact.retries === true) return retryStepsNow(draft, fact);
       const { nodeIds } = fact;
       return wakeEarly(draft, ({ nodeId }) => nodeIds === undefined || nodeIds.includes(nodeId));
     }
@@ -212,6 +214,11 @@ function wakeEarly(draft: Draft, matches: (node: OpenNode) => boolean): void {
     emit(draft, { type: 'NODE_WOKEN', nodeId: node.nodeId, iteration: topLevel, attempt: node.attempt });
     completeWait(draft, node, inline(null));
   }
+}
+
+/** A step is retried by a workflow task. The message of a deferred workflow task follows from its own event. */
+function retryStepsNow(draft: Draft, request: FactOf<'wake-requested'>): void {
+  if (retryNow(draft, request).some(({ step }) => step?.kind !== 'workflow_task')) requestWorkflowTaskNow(draft);
 }
 
 function completeWait(draft: Draft, node: WaitingNode, output: Payload): void {

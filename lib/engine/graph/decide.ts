@@ -10,6 +10,7 @@ import {
   mustEndAtDeadline,
   recordResumption,
   startRun,
+  retryNow,
 } from '../decision.ts';
 import type { JsonValue, Payload } from '../json.ts';
 import type { RunEvent } from '../log/events.ts';
@@ -74,6 +75,7 @@ function decideOne(draft: Draft, fact: Fact): void {
     case 'child-ended':
       return endCall(draft, fact);
     case 'wake-requested':
+      if (fact.retries === true) return void retryNow(draft, fact);
       return wakeEarly(draft, sleepersOf(draft.state, fact.nodeIds));
     case 'resume-requested':
       recordResumption(draft, fact);

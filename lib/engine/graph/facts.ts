@@ -1,8 +1,9 @@
 /** Facts: what can happen to a graph run. `decide` turns them into events. */
 import type { CommonFact, NodeLost } from '../decision.ts';
-import type { Attempt, NodeId, NodeRef, RunId, SignalId } from '../ids.ts';
+import type { Attempt, NodeRef, RunId, SignalId } from '../ids.ts';
 import type { JsonValue, Payload } from '../json.ts';
 import type { Failure } from '../log/events.ts';
+import type { WakeRequest } from '../log/open-nodes.ts';
 import type { Instant } from '../time.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -35,8 +36,8 @@ export type Fact =
     }
   /** the wait of a node has ended; if it is too early, nothing changes */
   | { readonly kind: 'node-woken'; readonly node: NodeRef; readonly attempt: Attempt }
-  /** a request to wake sleeping nodes: these, or all if none are named */
-  | { readonly kind: 'wake-requested'; readonly nodeIds?: readonly NodeId[] }
+  /** a request to wake sleeping nodes, or to retry nodes in backoff now: these, or all if none are named */
+  | ({ readonly kind: 'wake-requested' } & WakeRequest)
   /** a request to resume the run: it is recorded with its reason, and all sleeping nodes wake */
   | { readonly kind: 'resume-requested'; readonly reason?: string; readonly payload?: Payload; readonly token?: string }
   /** a signal that this node awaits has arrived */

@@ -59,7 +59,7 @@ export {
 } from './run-state.ts';
 
 /** Raise it when a stored fold no longer means the same as a new fold of its log. */
-export const foldSchema = 12;
+export const foldSchema = 13;
 
 /** Folds the next commit into the state. The commit must be the next one, and no event may follow the end of the run. */
 export function applyCommit(state: RunState, commit: Commit): void {
@@ -201,6 +201,9 @@ function applyNodeEvent(state: RunState, event: NodeEvent, stamp: Stamp): void {
     }
     case 'NODE_WOKEN': {
       const open = requireOpenNode(before, event.attempt, ref);
+      // The next attempt of a node in backoff is dispatched by this commit. Jobs of the commit that retried it are stale.
+      if (open.status === 'queued' && open.notBefore !== undefined)
+        return setOpenNode(state, { ...open, dispatchedIn: stamp.commit, dispatchedAt: stamp.at, notBefore: stamp.at });
       return invariant(open.status === 'waiting' && open.for === 'time', () => `${nodeKey(ref)} was woken and does not sleep`);
     }
     case 'CONTRACT_VIOLATED':

@@ -56,6 +56,33 @@ export const sleepersOf = (state: RunState, nodeIds?: readonly NodeId[]): readon
     node.for === 'time' && (nodeIds === undefined || nodeIds.includes(node.nodeId)) ? [node] : [],
   );
 
+/** Which nodes a wake request names. */
+export interface WakeRequest {
+  /** absent: all of them */
+  readonly nodeIds?: readonly NodeId[];
+  /** the nodes that wait for their next attempt, instead of the sleeping ones */
+  readonly retries?: true;
+}
+
+/** A node whose next attempt is delayed by its backoff. */
+export type Backoff = Extract<OpenNode, { status: 'queued' }>;
+
+/** The nodes in backoff. The worker of a graph node that is retried inline waits by itself, for less than a second. */
+export const backoffsOf = (state: RunState, now: Instant, nodeIds?: readonly NodeId[]): readonly Backoff[] =>
+  openNodes(state).flatMap((node) =>
+    node.status === 'queued' &&
+    node.attempt > firstAttempt &&
+    (node.notBefore ?? now) > now &&
+    (node.step !== undefined || node.via !== 'inline') &&
+    (nodeIds === undefined || nodeIds.includes(node.nodeId))
+      ? [node]
+      : [],
+  );
+
+/** The nodes that a wake request wakes. */
+export const wakeableNodes = (state: RunState, { nodeIds, retries }: WakeRequest, now: Instant): readonly OpenNode[] =>
+  retries === true ? backoffsOf(state, now, nodeIds) : sleepersOf(state, nodeIds);
+
 export const signalWaitsOf = (state: RunState): readonly SignalWait[] =>
   waitingIn(state).flatMap((node) => (node.for === 'signal' ? [node] : []));
 

@@ -3,7 +3,7 @@
  * `dispatch-effects.ts` dispatches its effects in their order.
  */
 import { signalWaitsOf } from '../../engine/log/open-nodes.ts';
-import { attempt } from '../../engine/ids.ts';
+import { type NodeRef, attempt, nodeKey } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { RunEvent } from '../../engine/log/events.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
@@ -64,6 +64,8 @@ export function effectsOf(kind: Pick<RunKind, 'jobOf' | 'signals'>, fold: RunFol
   for (const event of commit.events) {
     if (event.type === 'NODE_DISPATCHED' && event.notBefore === undefined) {
       if (event.via !== 'inline') readyJobs.push(kind.jobOf(fold.head, commit.number, event));
+    } else if (event.type === 'NODE_WOKEN') {
+      if (isRetriedNow(fold, commit, event)) readyJobs.push(kind.jobOf(fold.head, commit.number, event));
     } else effects.push(...effectsOfEvent(kind, fold, commit, event));
   }
   if (readyJobs.length > 0) effects.push({ kind: 'send-jobs', jobs: readyJobs });
@@ -77,6 +79,13 @@ export function effectsOf(kind: Pick<RunKind, 'jobOf' | 'signals'>, fold: RunFol
     if (isStart) effects.push({ kind: 'notify-start', fold });
   }
   return [...effects, ...signalWaitEffects(kind, fold, commit)];
+}
+
+/** The event ended a backoff. A step needs no job: a workflow task retries it. */
+function isRetriedNow({ state }: RunFold, { number }: Commit, event: NodeRef): boolean {
+  const node = state.nodes.get(nodeKey(event));
+  if (node?.status !== 'queued' || node.dispatchedIn !== number) return false;
+  return node.step === undefined || node.step.kind === 'workflow_task';
 }
 
 /**

@@ -2,6 +2,7 @@
  * Publishes a version under a name. A version is written once under its number and never changes; then the summary is updated. If the
  * publisher dies in between, the next publication under that name updates the summary.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../../base/defined.ts';
 import type { Scope } from '../../engine/ids.ts';
 import type { Instant } from '../../engine/time.ts';
@@ -109,8 +110,31 @@ export async function publishAfter<Facts extends object, Version extends Numbere
     const isMoved = await store.advance(scope, numbered(version), createdAt, { shouldUnarchive });
     return defined({ kind: 'published', version, createdAt, unarchived: shouldUnarchive && isMoved ? true : undefined });
   }
-  return versionConflict(publication);
+  return (await repeatedPublication(version, summary, publication)) ?? versionConflict(publication);
 }
+
+/**
+ * The version that this request published before, if it is a repetition whose first answer was lost: it has the same number, definition,
+ * author and note. Also completes a publication whose first request stopped between its two writes.
+ */
+export async function repeatedPublication<Facts extends object, Version extends Numbered & Facts>(
+  version: number,
+  { archivedAt }: Pick<Summary<Numbered>, 'archivedAt'>,
+  { store, clock, scope, name, numbered, authorship }: Publication<Facts, Version>,
+): Promise<Published | undefined> {
+  if (authorship?.createdBy === undefined) return undefined;
+  const stored = await store.version(scope, name, version);
+  if (stored === undefined || !isSameJson(stored, numbered(version))) return undefined;
+  const [record] = (await store.versions(scope, name, { limit: 1, before: version + 1 })).versions;
+  if (record?.version !== version || record.createdBy !== authorship.createdBy || record.note !== authorship.note)
+    return undefined;
+  await store.advance(scope, stored, clock.now(), { shouldUnarchive: archivedAt !== undefined });
+  return { kind: 'published', version, createdAt: record.createdAt };
+}
+
+/** Stored definitions have no fields that are undefined. */
+const isSameJson = (one: unknown, other: unknown): boolean =>
+  isDeepStrictEqual(JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other)));
 
 /** The summary lacks a version whose publisher died between its two writes. */
 async function isNewest<Version extends Numbered>(

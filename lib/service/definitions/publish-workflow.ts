@@ -18,6 +18,7 @@ import {
   publishFirst,
   publishNext,
   publishRecreated,
+  repeatedPublication,
   versionConflict,
 } from './publish-version.ts';
 
@@ -57,8 +58,12 @@ export async function createWorkflow(
   if ((await deps.workflows.summary(scope, definition.name))?.deletingSince !== undefined) return { kind: 'workflow_deleting' };
   const publishing = publication(deps, scope, definition, options);
   const result = await publishFirstVersion(deps, publishing);
-  if (result.kind === 'exists') return options.basedOn === undefined ? result : versionConflict(publishing);
-  return completed(deps, scope, definition.name, { ...result, warnings: checked.warnings }, options);
+  if (result.kind === 'published')
+    return completed(deps, scope, definition.name, { ...result, warnings: checked.warnings }, options);
+  if (options.basedOn === undefined) return result;
+  const repeated = await repeatedPublication(firstVersion, {}, publishing);
+  if (repeated === undefined) return versionConflict(publishing);
+  return completed(deps, scope, definition.name, { ...repeated, warnings: checked.warnings }, options);
 }
 
 /** Publishes the next version of an existing workflow. */
@@ -81,6 +86,9 @@ export async function publishVersion(
   if (result.kind === 'version_conflict') return result;
   return completed(deps, scope, definition.name, { ...result, warnings: checked.warnings }, options);
 }
+
+/** The number of the first version under a name that was never deleted. */
+const firstVersion = 1;
 
 async function publishFirstVersion({ workflows }: Needs, publishing: ReturnType<typeof publication>) {
   const freedAfter = await workflows.freedAfter(publishing.scope, publishing.name);

@@ -8,6 +8,7 @@ import { servedByTestRuns } from '../../../functions/api/operations/test-runs.ts
 import { servedByEvents } from '../../../functions/api/operations/events.ts';
 import { servedByWebhooks } from '../../../functions/api/operations/webhooks.ts';
 import { servedByWorld } from '../../../functions/api/operations/world.ts';
+import { testInstallation } from '../../functions/installation.ts';
 import { FoldCache } from '../../../lib/service/run-log/fold-cache.ts';
 import { httpFunction } from '../../../functions/api/pipeline/http-function.ts';
 import { toolsOf } from '../../../functions/api/operation.ts';
@@ -137,7 +138,7 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     api: httpFunction(tools, servedByApi),
     events: httpFunction(tools, servedByEvents),
     deployments: httpFunction(tools, servedByDeployments),
-    library: httpFunction({ ...tools, signIn: async () => undefined }, servedByLibrary),
+    library: httpFunction({ ...tools, signIn: async () => undefined, installation: testInstallation }, servedByLibrary),
     'test-runs': httpFunction(tools, servedByTestRuns),
     webhooks: httpFunction(webhooks, servedByWebhooks),
     world: httpFunction({ ...tools, decider: { ...decider, foldCache: new FoldCache() } }, servedByWorld),

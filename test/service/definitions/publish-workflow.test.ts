@@ -1,6 +1,7 @@
 /** Publications that name the version they are based on: none overwrites a version that its author has not seen. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { environment, nodeId, projectId, workflowName } from '../../../lib/engine/ids.ts';
+import { minutes } from '../../../lib/engine/time.ts';
 import { type MemoryPorts, memoryPorts } from '../../../lib/memory/memory-ports.ts';
 import { inspectNode } from '../../../lib/nodes/catalogue.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
@@ -113,4 +114,41 @@ test('the versions of a workflow that had the name before are not listed', async
   const listed = await listVersions(ports, scope, name, { limit: 10 });
   expect(listed?.versions.map(({ version }) => version)).toEqual([2]);
   expect(await publish(ports, { basedOn: 1 })).toMatchObject({ kind: 'version_conflict', newest: { version: 2 } });
+});
+
+test('a repeated publication, whose first answer was lost, is answered with the version that it published', async () => {
+  const ports = memoryPorts();
+  const ada = { createdBy: 'ada', note: 'as asked' };
+  const created = await create(ports, { basedOn: null, ...ada });
+  ports.clock.advance(minutes(1));
+  expect(await create(ports, { basedOn: null, ...ada })).toEqual(created);
+  const published = await publish(ports, { basedOn: 1, ...ada });
+  ports.clock.advance(minutes(1));
+  expect(await publish(ports, { basedOn: 1, ...ada })).toEqual(published);
+  expect(await latest(ports)).toBe(2);
+  expect((await listVersions(ports, scope, name, { limit: 10 }))?.versions.map(({ version }) => version)).toEqual([2, 1]);
+});
+
+test.each<[string, PublishOptions, number]>([
+  ['another author', { createdBy: 'bob' }, 61],
+  ['an unknown author', {}, 61],
+  ['another note', { createdBy: 'ada', note: 'why' }, 61],
+  ['another definition', { createdBy: 'ada' }, 62],
+])('a publication of %s is no repetition, and conflicts with version 2', async (_what, options, deadline) => {
+  const ports = memoryPorts();
+  await create(ports, { createdBy: 'ada' });
+  await publish(ports, { basedOn: 1, createdBy: 'ada' });
+  expect(await publish(ports, { basedOn: 1, ...options }, deadline)).toMatchObject({
+    kind: 'version_conflict',
+    newest: { version: 2 },
+  });
+});
+
+test('a repeated publication completes the first one, which died before it updated the summary', async () => {
+  const ports = memoryPorts();
+  await create(ports, { createdBy: 'ada' });
+  vi.spyOn(ports.workflows, 'advance').mockRejectedValueOnce(new Unavailable('the table'));
+  await expect(publish(ports, { basedOn: 1, createdBy: 'ada' })).rejects.toThrow('the table');
+  expect(await publish(ports, { basedOn: 1, createdBy: 'ada' })).toMatchObject({ kind: 'published', version: 2 });
+  expect(await latest(ports)).toBe(2);
 });

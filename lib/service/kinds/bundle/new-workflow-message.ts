@@ -12,7 +12,7 @@ import type { Decider } from '../../decider.ts';
 import type { FoldOf } from '../../run-kind.ts';
 import type { AppendResult } from '../../run-log/append.ts';
 import type { ResumeTerms } from '../../runs/resume-run.ts';
-import type { WakeResult } from '../../runs/wake-run.ts';
+import type { WakeRequest, WakeResult } from '../../runs/wake-run.ts';
 import { decideBundleRun, newMessage } from './decide-bundle-run.ts';
 
 /** Whether the run's log contains the message. */
@@ -41,7 +41,9 @@ export async function resumeBundleRun(
 }
 
 /** The workflow receives a message and checks what it waits for. */
-export async function wakeBundleRun(decider: Decider, fold: FoldOf<'bundle'>): Promise<WakeResult> {
+export async function wakeBundleRun(decider: Decider, fold: FoldOf<'bundle'>, { retries }: WakeRequest): Promise<WakeResult> {
+  // The bundle's own code decides about its retries.
+  if (retries === true) return { kind: 'woken', nodeIds: [] };
   const message = await newWorkflowMessage(decider.deps, fold.head);
   await commitWithRecheck(decider, fold, () => decideBundleRun(decider, fold, [{ kind: 'message-sent', newMessage: message }]));
   const statusAfter = endStatusOf(fold);

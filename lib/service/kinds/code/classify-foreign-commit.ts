@@ -31,6 +31,11 @@ function classifyEvent(state: RunState, event: RunEvent, ownNode: OpenNode): For
       return 'takes_over';
     case 'ROLLBACK_STARTED':
       return 'interrupts';
+    case 'NODE_WOKEN': {
+      // Its backoff was ended early. The end of a sleep follows as its own event.
+      const node = state.nodes.get(nodeKey(event));
+      return node?.status === 'queued' && node.step?.kind !== 'workflow_task' ? 'interrupts' : 'nothing';
+    }
     case 'NODE_COMPLETED':
     case 'NODE_FAILED':
     case 'NODE_RETRIED': {

@@ -8,7 +8,7 @@ import { nodeJob } from '../../commit/job-messages.ts';
 import type { RunKind } from '../../run-kind.ts';
 import { type NamedNode, latestOf } from '../../runs/get-run.ts';
 import { resumeSleepers } from '../../runs/resume-run.ts';
-import { wakeSleepers } from '../../runs/wake-run.ts';
+import { wakeNodes } from '../../runs/wake-run.ts';
 import { createCodeRun } from './create-code-run.ts';
 import { codeDecision } from './decide-code-run.ts';
 import { resolveCodeRerun } from './rerun-code-run.ts';
@@ -24,7 +24,7 @@ export const codeKind: RunKind<'code'> = {
   countEndedNodes: (state) => state.nodes.size - state.open.size,
   hasSlots: false,
   resume: resumeSleepers,
-  wake: wakeSleepers,
+  wake: wakeNodes,
   maxWakesPerCommit,
   resolveRerun: resolveCodeRerun,
   present: async (_decider, { state }) => defined({ ...latestOf(state, stepsOf(state)), rootCause: failedStepOf(state) }),

@@ -40,7 +40,9 @@ export async function runWorkflowTask(worker: WorkflowTaskWorker, job: WorkflowT
   if (fold === undefined) return;
   const { head } = fold;
   invariant(head.kind === 'code', `${head.address.runId} received a workflow task, but it is a ${head.kind} run, not a code run`);
-  const openNode = openNodeAt(fold.state, job, job.attempt);
+  const found = openNodeAt(fold.state, job, job.attempt);
+  // A later commit dispatched the attempt if its backoff was ended early. The job of that commit runs it.
+  const openNode = found?.dispatchedIn === job.commit ? found : undefined;
   if (openNode === undefined) {
     // A duplicate dispatches nothing. After a redelivery, the function before may have crashed between its commit and its effects.
     if (delivery.isRedelivered) await recheckNow(worker, fold);

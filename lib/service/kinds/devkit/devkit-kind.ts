@@ -26,7 +26,9 @@ export const devKitKind: RunKind<'devkit'> = {
     await sendFlow(decider, fold, `resume#${idSeed ?? decider.deps.ids.nonce()}`);
     return nothing;
   },
-  wake: async (decider, fold) => {
+  wake: async (decider, fold, { retries }) => {
+    // The application decides about its retries.
+    if (retries === true) return { kind: 'woken', nodeIds: [] };
     await sendFlow(decider, fold, `wake#${decider.deps.ids.nonce()}`);
     return { kind: 'woken', nodeIds: [] };
   },

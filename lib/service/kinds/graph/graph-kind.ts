@@ -9,7 +9,7 @@ import { nodeJob } from '../../commit/job-messages.ts';
 import type { RunKind } from '../../run-kind.ts';
 import { type NamedNode, maxShownIterationNodes } from '../../runs/get-run.ts';
 import { resumeSleepers } from '../../runs/resume-run.ts';
-import { wakeSleepers } from '../../runs/wake-run.ts';
+import { wakeNodes } from '../../runs/wake-run.ts';
 import { createGraphRun } from './create-graph-run.ts';
 import { graphDecision, planOf } from './decide-run.ts';
 import { resolveGraphRerun } from './rerun-graph-run.ts';
@@ -22,7 +22,7 @@ export const graphKind: RunKind<'graph'> = {
   countEndedNodes: () => 0,
   hasSlots: true,
   resume: resumeSleepers,
-  wake: wakeSleepers,
+  wake: wakeNodes,
   maxWakesPerCommit: Infinity,
   resolveRerun: resolveGraphRerun,
   present: async ({ deps, plans }, { head, state }) => {

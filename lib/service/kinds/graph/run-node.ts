@@ -40,7 +40,9 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
   const fold = await worker.foldCache.take(worker.deps, job.run, { minCommit: job.commit, mustBeFresh });
   if (fold === undefined) return;
   if (openNodeOf(fold, job) !== undefined && (await hasEndedAtDeadline(worker, fold, job))) return worker.foldCache.put(fold);
-  const open = openNodeOf(fold, job);
+  const found = openNodeOf(fold, job);
+  // A later commit dispatched the attempt if its backoff was ended early. The job of that commit runs it.
+  const open = found?.dispatchedIn === job.commit ? found : undefined;
   if (open === undefined) {
     // A duplicate dispatches nothing. After a redelivery, the worker before may have crashed between its commit and its effects.
     if (delivery.isRedelivered) await recoverAndRecheck(worker, fold);
