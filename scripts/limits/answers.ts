@@ -2,7 +2,7 @@
 import { commitsFoundInThreeReads } from '../../lib/service/run-log/find-newest-commits.ts';
 import { viewLimitBytes } from '../../lib/api/run-routes.ts';
 import { eventPageSize, pageSize } from '../../lib/api/schemas/parts.ts';
-import { runsPerPage } from '../../lib/api/schemas/runs.ts';
+import { runsPerPage, timelinePageSize } from '../../lib/api/schemas/runs.ts';
 import { entriesPerPage, maxPages } from '../../lib/service/access/list-audit.ts';
 import { maxShownAttempts } from '../../lib/service/runs/get-run-node.ts';
 import { maxShownIterationNodes, maxShownSteps, maxValuesBytes } from '../../lib/service/runs/get-run.ts';
@@ -102,6 +102,13 @@ export const answers: LimitSection = {
       value: count(maxShownSteps),
       atLimit: 'the response shows the open steps and the most recent ones; `nodesOmitted` counts the others',
       definedIn: ['lib/service/runs/get-run.ts'],
+    },
+    {
+      name: 'Page of a timeline',
+      value: phrase`${count(timelinePageSize.standard)} rows, at most ${count(timelinePageSize.max)}`,
+      atLimit:
+        'a larger `limit` is refused with `invalid_request`; continue with `cursor`. Rows that one event changed are not split',
+      definedIn: ['lib/api/schemas/runs.ts'],
     },
     {
       name: 'Attempts of a node in one answer',

@@ -1,7 +1,7 @@
 /** A run: why it waits or failed, its graph or steps, its waterfall, iterations, events and data, and what a person can do about it. */
 import { type ReactNode, Suspense, lazy, useCallback, useRef } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type Run, api } from '../api.ts';
+import { ApiError, type Run, api } from '../api.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
 import { Loading } from '../primitives/loading.tsx';
 import { Tabs } from '../primitives/tabs.tsx';
@@ -58,6 +58,10 @@ interface RunContentProps {
   readonly onRetry: () => void;
 }
 
+/** The page says that the connection is lost, and its frame that the session has ended. */
+const isSaidElsewhere = (error: unknown, { connection }: RunEvents): boolean =>
+  connection === 'reconnecting' || (error instanceof ApiError && error.status === 401);
+
 /** Steps of code form no graph. */
 const hasGraph = ({ workflowVersion, isTest }: Run): boolean => workflowVersion !== null || isTest === true;
 const hasLoop = ({ nodes }: Run): boolean =>
@@ -79,7 +83,7 @@ function RunContent({ run, error, onRetry }: RunContentProps): ReactNode {
           The connection was lost. The page reconnects, and no event is missed.
         </p>
       ) : null}
-      {error === null || reader.connection === 'reconnecting' ? null : <ErrorText error={error} onRetry={onRetry} />}
+      {error === null || isSaidElsewhere(error, reader) ? null : <ErrorText error={error} onRetry={onRetry} />}
       <div className={node === undefined ? 'split' : 'split open'}>
         <div className="main">
           <Tabs

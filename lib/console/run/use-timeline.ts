@@ -74,7 +74,7 @@ async function pageOf(runId: string, isExternal: boolean, after: number, signal:
   return { into: (timeline) => timeline.put(attemptsIn(page)), cursor: Number(page.cursor), hasMore: page.hasMore };
 }
 
-export function attemptsIn({ origin, nodes, rows }: TimelinePage): readonly ShownAttempt[] {
+function attemptsIn({ origin, nodes, rows }: TimelinePage): readonly ShownAttempt[] {
   const from = Date.parse(origin);
   const at = (ms: number | null): number | undefined => (ms === null ? undefined : from + ms);
   return rows.map(([node, iteration, attempt, queued, started, ended, status, wait, eventId]) =>
