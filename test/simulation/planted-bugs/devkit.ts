@@ -188,7 +188,7 @@ const bugs: readonly DevKitBug[] = [
   },
   {
     name: 'events are read from an old fold',
-    file: 'lib/service/kinds/devkit/world-reads.ts',
+    file: 'lib/service/kinds/devkit/world.ts',
     find: 'return (await withRun(world, run, true, use)) ?? noRun;',
     replace: 'return (await withRun(world, run, false, use)) ?? noRun;',
     scenario: 'a function with an old fold',
