@@ -39,13 +39,13 @@ test('the function that signs people in reads it and its secret, and a deploymen
 });
 
 test('what the console shows of the settings has names and numbers, and no ARN or address', () => {
-  const { runtime } = synthesize(({
-	console: { oidc },
-	nodeConcurrency: 7,
-	privateDestinations: ['10.1.2.0/24'],
-	watchers: 'uncapped',
-	secrets: { acme: { live: { stripe: secretArn } } }
-}));
+  const { runtime } = synthesize({
+    console: { oidc },
+    nodeConcurrency: 7,
+    privateDestinations: ['10.1.2.0/24'],
+    watchers: 'uncapped',
+    secrets: { acme: { live: { stripe: secretArn } } },
+  });
   const version: unknown = Object(byId(runtime, 'StepwellFunctionsLibraryFunction').Properties['Environment']).Variables
     .STEPWELL_DEPLOYED;
   const deployed = storedSetting(runtime, 'deployed', version);
