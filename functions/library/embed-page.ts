@@ -71,13 +71,15 @@ function viewPage({ origins, view: { workflowName, run } }: CachedView): APIGate
       `<p class="dim">started ${time(run.createdAt)}${run.endedAt === undefined ? '' : `, ended ${time(run.endedAt)}`}</p>`,
     );
   }
-  return response(200, origins, lines.join('\n'), isOpen ? `<meta http-equiv="refresh" content="${refreshSeconds}">` : '');
+  const shown = response(200, origins, lines.join('\n'));
+  // Nothing of the page takes the focus, so loading it again interrupts no reader.
+  return isOpen ? { ...shown, headers: { ...shown.headers, refresh: String(refreshSeconds) } } : shown;
 }
 
 const time = (at: Instant): string => `<time datetime="${iso(at)}">${iso(at).slice(0, 16).replace('T', ' ')} UTC</time>`;
 
 const page = (statusCode: number, origins: readonly string[], text: string, headers: Readonly<Record<string, string>> = {}) => {
-  const made = response(statusCode, origins, `<p>${escaped(text)}</p>`, '');
+  const made = response(statusCode, origins, `<p>${escaped(text)}</p>`);
   return { ...made, headers: { ...made.headers, ...headers } };
 };
 
@@ -89,7 +91,7 @@ h1{font-size:15px;margin:0 0 4px;overflow-wrap:anywhere}p{margin:2px 0}
 .dim{color:light-dark(#566070,#a0a9b8)}.completed{color:light-dark(#0f6b39,#5fd394)}
 .failed{color:light-dark(#b3261e,#ff8f86)}.running,.queued{color:light-dark(#0b57b0,#7fb9ff)}`;
 
-function response(statusCode: number, origins: readonly string[], body: string, head: string): APIGatewayProxyResult {
+function response(statusCode: number, origins: readonly string[], body: string): APIGatewayProxyResult {
   const nonce = randomBytes(16).toString('base64url');
   const ancestors = origins.length === 0 ? "'none'" : origins.join(' ');
   return {
@@ -105,7 +107,7 @@ function response(statusCode: number, origins: readonly string[], body: string, 
       'x-robots-tag': 'noindex',
     },
     body: `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Status</title>${head}
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Status</title>
 <style nonce="${nonce}">${style}</style></head>
 <body><main>${body}</main></body></html>
 `,
