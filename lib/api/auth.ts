@@ -3,8 +3,10 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import {
   type Environment,
+  type EmbedId,
   type KeyId,
   type SessionId,
+  embedId,
   environment,
   environmentPattern,
   keyId,
@@ -103,6 +105,15 @@ export const newLink = (random: (count: number) => Uint8Array): string => secret
 export const newSession = (random: (count: number) => Uint8Array): { readonly secret: string; readonly id: SessionId } => ({
   secret: secretText('ss_', random(32)),
   id: sessionId(secretText('ses_', random(16))),
+});
+
+/** The format of the token of an embed: `se_` and 256 random bits. */
+export const embedTokenPattern = /^se_[A-Za-z0-9_-]{43}$/;
+
+/** @param random returns cryptographically random bytes */
+export const newEmbed = (random: (count: number) => Uint8Array): { readonly token: string; readonly id: EmbedId } => ({
+  token: secretText('se_', random(32)),
+  id: embedId(secretText('emb_', random(16))),
 });
 
 /** The digest under which the secret of a link or a session is stored. */

@@ -46,6 +46,12 @@ export const errorCatalogue = {
     message: 'The link is unknown, used or older than a minute, or its key is no longer valid.',
     recovery: 'Create a new link: npx stepwell open, or POST /v1/sessions/links.',
   },
+  too_many_embeds: {
+    status: 409,
+    category: 'caller',
+    message: 'The project and environment have 100 embeds.',
+    recovery: 'Revoke one: DELETE /v1/embeds/{embedId}.',
+  },
   sign_in_refused: {
     status: 401,
     category: 'key',

@@ -43,6 +43,7 @@ const tags: Readonly<Record<string, { readonly name: string; readonly descriptio
   queue: { name: 'code', description: 'What deployed code calls' },
   world: { name: 'code', description: 'What deployed code calls' },
   sessions: { name: 'sessions', description: 'Signs people in to the console' },
+  embeds: { name: 'embeds', description: 'The status of a run or workflow in pages of other sites' },
   installation: { name: 'installation', description: 'What was deployed' },
   session: { name: 'sessions', description: 'Signs people in to the console' },
   keys: { name: 'keys', description: 'API keys' },

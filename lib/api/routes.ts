@@ -5,6 +5,7 @@
 import type * as z from 'zod';
 import { lensRoutes, queryRoutes } from './definition-routes.ts';
 import { deploymentRoutes } from './deployment-routes.ts';
+import { embedRoutes } from './embed-routes.ts';
 import type { ErrorCode } from './errors.ts';
 import { auditRoutes, keyRoutes } from './key-routes.ts';
 import type { Route } from './route.ts';
@@ -31,6 +32,7 @@ export const routes = [
   ...keyRoutes,
   ...auditRoutes,
   ...sessionRoutes,
+  ...embedRoutes,
   ...queryRoutes,
   ...tagRoutes,
   ...scheduleRoutes,

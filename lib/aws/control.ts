@@ -4,7 +4,6 @@ import type { Makers } from '../base/lazy.ts';
 import { runId } from '../codec/ids.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import type { Scope } from '../engine/ids.ts';
-import type { Instant } from '../engine/time.ts';
 import type { Reservation, Reservations, ControlPorts } from '../ports/control.ts';
 import { DynamoAudit } from './audit.ts';
 import { number, text, anyString, anyInstant, stringOf, itemSchema } from './item-schema.ts';
@@ -12,6 +11,7 @@ import { DynamoKeys } from './keys.ts';
 import { DynamoRateWindows } from './rate-windows.ts';
 import type { Resources } from './resources.ts';
 import { scopeKey } from './run-keys.ts';
+import { DynamoEmbeds } from './embeds.ts';
 import { DynamoSessions } from './sessions.ts';
 import { type Key, type Table, partitionName } from './table.ts';
 
@@ -36,7 +36,7 @@ export class DynamoReservations implements Reservations {
     endpoint: string,
     key: string,
     reservation: Reservation,
-    { notBefore, expiresAt }: { readonly notBefore: Instant; readonly expiresAt: Instant },
+    { notBefore, expiresAt }: Parameters<Reservations['reserve']>[4],
   ): ReturnType<Reservations['reserve']> {
     const attributes = reservationItem.encode(reservation, expiresAt);
     const put = await this.#table.put(reservationKey(scope, endpoint, key), attributes, {
@@ -68,5 +68,6 @@ export const controlPorts = (resources: Resources): Makers<ControlPorts> => ({
   reservations: () => new DynamoReservations(resources.control),
   audit: () => new DynamoAudit(resources.control),
   rates: () => new DynamoRateWindows(resources.control),
+  embeds: () => new DynamoEmbeds(resources.control),
   sessions: () => new DynamoSessions(resources.control),
 });

@@ -28,6 +28,9 @@ const revokeKey = routeOf('revokeKey');
 const rotateKey = routeOf('rotateKey');
 const listAudit = routeOf('listAudit');
 const createSessionLink = routeOf('createSessionLink');
+const createEmbed = routeOf('createEmbed');
+const listEmbeds = routeOf('listEmbeds');
+const revokeEmbed = routeOf('revokeEmbed');
 const getInstallation = routeOf('getInstallation');
 
 type Message = Pick<RequestBody<'publishMessage'>, 'queueName' | 'message'>;
@@ -205,6 +208,20 @@ export class ControlCalls {
   /** Signs one browser in to the console, once and within a minute. It goes behind `#`, so that no server logs it: `/console/#link=…`. */
   createSessionLink(options?: CallOptions): Promise<ResponseBody<'createSessionLink'>> {
     return sendRequest(this.#config, createSessionLink, createSessionLink.responses[201].schema, {}, options);
+  }
+
+  /** Creates a page that shows the status of one run or workflow. The path contains its token. */
+  createEmbed(body: RequestBody<'createEmbed'>, options?: CallOptions): Promise<ResponseBody<'createEmbed'>> {
+    return sendRequest(this.#config, createEmbed, createEmbed.responses[201].schema, { body }, options);
+  }
+
+  /** All embeds, oldest first. */
+  listEmbeds(options?: CallOptions): Promise<ResponseBody<'listEmbeds'>> {
+    return sendRequest(this.#config, listEmbeds, listEmbeds.responses[200].schema, {}, options);
+  }
+
+  revokeEmbed(id: string, options?: CallOptions): Promise<ResponseBody<'revokeEmbed'>> {
+    return sendRequest(this.#config, revokeEmbed, revokeEmbed.responses[200].schema, { params: { embedId: id } }, options);
   }
 
   /** The version of the installation and its settings, without secrets. */

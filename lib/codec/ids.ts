@@ -29,6 +29,7 @@ export const appName = fromConstructor(z.string(), ids.appName);
 export const keyId = fromConstructor(z.string(), ids.keyId);
 export const signalId = fromConstructor(z.string(), ids.signalId);
 export const scheduleId = fromConstructor(z.string(), ids.scheduleId);
+export const embedId = fromConstructor(z.string(), ids.embedId);
 export const sessionId = fromConstructor(z.string(), ids.sessionId);
 export const connectionId = fromConstructor(z.string(), ids.connectionId);
 export const correlationId = fromConstructor(z.string(), ids.correlationId);

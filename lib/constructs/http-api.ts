@@ -52,6 +52,7 @@ const functionsByPath = {
   sessions: 'library',
   session: 'library',
   audit: 'library',
+  embeds: 'library',
   installation: 'library',
   'openapi.json': 'library',
 } as const satisfies Record<string, FunctionName>;
@@ -148,6 +149,12 @@ export class HttpApi extends Construct {
       const integration = new apigateway.LambdaIntegration(fn, { scopePermissionToMethod: false });
       const collection = v1.addResource(path);
       for (const resource of [collection, collection.addProxy({ anyMethod: false })]) resource.addMethod('ANY', integration);
+    }
+    const library = functionFor('library');
+    if (library !== undefined) {
+      const integration = new apigateway.LambdaIntegration(library, { scopePermissionToMethod: false });
+      const embed = this.restApi.root.addResource('embed');
+      for (const resource of [embed, embed.addProxy({ anyMethod: false })]) resource.addMethod('ANY', integration);
     }
     const webhooks = functionFor('webhooks');
     if (webhooks !== undefined) {

@@ -192,6 +192,8 @@ export const permissions = {
   'manage keys': { environment: ['controlTable'], records: { control: { key: 'gpu', keys: 'qp' } } },
   /** Links that sign a person in, and the sessions that they start. */
   'sign people in': { environment: ['controlTable'], records: { control: { 'session-link': 'gpu', session: 'gpud' } } },
+  /** Tokens of embeds, and their list. */
+  'manage embeds': { environment: ['controlTable'], records: { control: { embed: 'gpd', embeds: 'gqpd' } } },
   'read the audit trail': { environment: ['controlTable'], records: { control: { audit: 'q' } } },
   /** The last minute that the sweep has completed. */
   'record sweep progress': { environment: ['controlTable'], records: { control: { sweep: 'gu' } } },

@@ -20,6 +20,8 @@ export const recordKinds = {
     ticket: 'a ticket to watch a run',
     'session-link': 'a link that signs a person in, once',
     session: 'the session of a signed-in person',
+    embed: 'a token that shows the status of a run or workflow in other pages',
+    embeds: "a project's embeds",
     rate: 'request counts of an API key, by minute',
     setting: 'versions of a large setting of the installation',
     'reader-lease': 'the stream that holds the lease of a named reader',

@@ -30,6 +30,7 @@ export type SignalId = Brand<string, 'SignalId'>;
 export type ScheduleId = Brand<string, 'ScheduleId'>;
 /** A signed-in person's session. It is no secret: audit entries name it. */
 export type SessionId = Brand<string, 'SessionId'>;
+export type EmbedId = Brand<string, 'EmbedId'>;
 /** An open WebSocket connection, as API Gateway names it. */
 export type ConnectionId = Brand<string, 'ConnectionId'>;
 /** Identifies the writer of a commit: one per attempt at a commit number, unchanged over retries of the put. */
@@ -60,6 +61,7 @@ export const deploymentIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 export const appNamePattern = /^(?:@[A-Za-z0-9~_-][A-Za-z0-9._~-]{0,211}\/)?[A-Za-z0-9~_-][A-Za-z0-9._~-]{0,213}$/;
 export const keyIdPattern = /^[0-9A-Za-z]{8,32}$/;
 export const signalIdPattern = /^[A-Za-z0-9_.:-]{1,128}$/;
+export const embedIdPattern = /^emb_[A-Za-z0-9_-]{22}$/;
 const sessionIdPattern = /^ses_[A-Za-z0-9_-]{22}$/;
 /** Base64 with padding, as API Gateway creates it. */
 const connectionIdPattern = /^[A-Za-z0-9+/=_-]{1,128}$/;
@@ -101,6 +103,7 @@ export const deploymentId = patternId<DeploymentId>('a deployment id', deploymen
 export const appName = patternId<AppName>('a name of an app', appNamePattern);
 export const keyId = patternId<KeyId>('a key id', keyIdPattern);
 export const scheduleId = patternId<ScheduleId>('a schedule id', scheduleIdPattern);
+export const embedId = patternId<EmbedId>('an embed id', embedIdPattern);
 export const sessionId = patternId<SessionId>('a session id', sessionIdPattern);
 export const connectionId = patternId<ConnectionId>('a connection id', connectionIdPattern);
 export const signalId = patternId<SignalId>('a signal id', signalIdPattern);

@@ -18,6 +18,7 @@ import type {
 } from '../ports/control.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
+import { MemoryEmbeds } from './embeds.ts';
 import { MemorySessions } from './sessions.ts';
 
 /** Idempotency reservations and rate windows in memory. */
@@ -164,4 +165,5 @@ export const memoryControl = () => ({
   audit: new MemoryAudit(),
   rates: new MemoryRateWindows(),
   sessions: new MemorySessions(),
+  embeds: new MemoryEmbeds(),
 });

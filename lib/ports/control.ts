@@ -1,7 +1,8 @@
 /** Control-plane records of access: API keys, idempotency reservations, the audit trail, rate windows. */
-import type { Environment, KeyId, ProjectId, RunId, Scope, SessionId } from '../engine/ids.ts';
+import type { EmbedId, Environment, KeyId, ProjectId, RunId, Scope, SessionId } from '../engine/ids.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
+import type { Embeds } from './embeds.ts';
 import type { SessionIdentity, Sessions } from './sessions.ts';
 
 export const keyScopes = [
@@ -137,9 +138,9 @@ export interface Audit {
 
 /**
  * Requests that are counted apart from the others of a key: those of the World of the Workflow DevKit, because a run sends several for
- * each step; those of one session; and those of all sessions of the key together.
+ * each step; those of one session; those of all sessions of the key together; and the views of one embed.
  */
-export type RateLane = 'world' | 'sessions' | `session:${SessionId}`;
+export type RateLane = 'world' | 'sessions' | `session:${SessionId}` | `embed:${EmbedId}`;
 
 export interface RateWindows {
   /**
@@ -155,4 +156,5 @@ export interface ControlPorts {
   readonly audit: Audit;
   readonly rates: RateWindows;
   readonly sessions: Sessions;
+  readonly embeds: Embeds;
 }

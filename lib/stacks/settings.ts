@@ -1,7 +1,6 @@
 /** The settings of the app, read from the CDK context: `cdk deploy -c stepwell:retentionDays=60`. */
 import { defined } from '../base/defined.ts';
-import type { Environment } from 'aws-cdk-lib';
-import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { type Environment, aws_logs } from 'aws-cdk-lib';
 import * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
 import { consoleSetting } from '../api/schemas/console-setting.ts';
@@ -57,7 +56,7 @@ const productSchema = z.object({
   reservesWatchers: booleanSetting.exactOptional(),
   watchedRuns: count.exactOptional(),
   nodeQueue: z.enum(['fifo', 'standard']).exactOptional(),
-  logRetention: count.pipe(z.enum(RetentionDays)).exactOptional(),
+  logRetention: count.pipe(z.enum(aws_logs.RetentionDays)).exactOptional(),
   requestsPerSecond: count.exactOptional(),
   requestBurst: count.exactOptional(),
   setsAccountLogRole: booleanSetting.exactOptional(),

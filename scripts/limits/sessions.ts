@@ -1,5 +1,6 @@
 /** Limits of the sessions of people who signed in to the console. */
-import { keySessionsRateLimit, sessionRateLimit } from '../../lib/service/access/rate-limiter.ts';
+import { maxEmbeds } from '../../lib/service/access/embeds.ts';
+import { embedRateLimit, keySessionsRateLimit, sessionRateLimit } from '../../lib/service/access/rate-limiter.ts';
 import {
   sessionIdleTime,
   sessionLifetime,
@@ -46,6 +47,20 @@ export const sessions: LimitSection = {
       per: 'installation',
       atLimit: 'the synthesis stops',
       definedIn: ['lib/api/schemas/console-setting.ts'],
+    },
+    {
+      name: 'Embeds',
+      value: count(maxEmbeds),
+      per: 'project and environment',
+      atLimit: '`too_many_embeds` (409)',
+      definedIn: ['lib/service/access/embeds.ts'],
+    },
+    {
+      name: 'Views of an embed',
+      value: phrase`${count(embedRateLimit)} a minute; a function shows one view for some seconds`,
+      per: 'embed',
+      atLimit: 'the page says so (429), and shows the status again in a minute',
+      definedIn: ['lib/service/access/rate-limiter.ts'],
     },
     {
       name: 'Last use of a session',

@@ -99,6 +99,9 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   revokeKey: (client) => client.revokeKey('12345678'),
   rotateKey: (client) => client.rotateKey('12345678'),
   createSessionLink: (client) => client.createSessionLink(),
+  createEmbed: (client) => client.createEmbed({ runId, origins: ['https://a.example'], expiresInSeconds: 60 }),
+  listEmbeds: (client) => client.listEmbeds(),
+  revokeEmbed: (client) => client.revokeEmbed('emb_0123456789012345678901'),
   getInstallation: (client) => client.getInstallation(),
   listAudit: (client) => client.listAudit(),
 };

@@ -29,6 +29,8 @@ const isIdempotent: Readonly<Record<ClientMutation, boolean>> = {
   publishVersion: false,
   createTicket: false,
   createSessionLink: false,
+  createEmbed: false,
+  revokeEmbed: false,
   createQuery: false,
   publishQueryVersion: false,
   createLens: false,

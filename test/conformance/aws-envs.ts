@@ -28,6 +28,7 @@ import { DynamoRunIndex } from '../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import { noMetrics } from '../../lib/aws/metrics.ts';
 import { DynamoSchedules } from '../../lib/aws/schedules.ts';
+import { DynamoEmbeds } from '../../lib/aws/embeds.ts';
 import { DynamoSessions } from '../../lib/aws/sessions.ts';
 import { DynamoStreams, DynamoReaderLeases, DynamoTickets } from '../../lib/aws/watching.ts';
 import { SystemIds } from '../../lib/aws/system.ts';
@@ -125,6 +126,7 @@ export const startAwsEnvs = async (implementation = usualTables): Promise<AwsEnv
         metrics: noMetrics,
         tickets: new DynamoTickets(control),
         sessions: new DynamoSessions(control),
+        embeds: new DynamoEmbeds(control),
         readerLeases: new DynamoReaderLeases(control),
         deletions: new DynamoDeletions(control),
         drafts: new DynamoDrafts(control),

@@ -20,6 +20,7 @@ import { DynamoExternalLogs } from '../../lib/aws/external-logs.ts';
 import { DynamoExternalRuns } from '../../lib/aws/external-runs.ts';
 import { DynamoSockets } from '../../lib/aws/sockets.ts';
 import { DynamoStoredSettings } from '../../lib/aws/stored-settings.ts';
+import { DynamoEmbeds } from '../../lib/aws/embeds.ts';
 import { DynamoSessions } from '../../lib/aws/sessions.ts';
 import { DynamoStreams, DynamoReaderLeases, DynamoTickets } from '../../lib/aws/watching.ts';
 import { allOf } from '../../lib/aws/table.ts';
@@ -42,6 +43,7 @@ import { socketsSuite } from './sockets.suite.ts';
 import { storedSettingsSuite } from './stored-settings.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { readerLeasesSuite } from './reader-leases.suite.ts';
+import { embedsSuite } from './embeds.suite.ts';
 import { sessionsSuite } from './sessions.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
 import { versionsSuite } from './versions.suite.ts';
@@ -113,6 +115,7 @@ for (const { name, start } of dynamoImplementations) {
     socketsSuite({ name, open: async () => ({ port: new DynamoSockets(await createControlTable(client)), close }) });
 
     readerLeasesSuite({ name, open: async () => ({ port: new DynamoReaderLeases(await createControlTable(client)), close }) });
+    embedsSuite({ name, open: async () => ({ port: new DynamoEmbeds(await createControlTable(client)), close }) });
     sessionsSuite({ name, open: async () => ({ port: new DynamoSessions(await createControlTable(client)), close }) });
 
     ticketsSuite({ name, open: async () => ({ port: new DynamoTickets(await createControlTable(client)), close }) });

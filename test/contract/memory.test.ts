@@ -33,6 +33,7 @@ import { socketsSuite } from './sockets.suite.ts';
 import { storedSettingsSuite } from './stored-settings.suite.ts';
 import { streamsSuite } from './streams.suite.ts';
 import { readerLeasesSuite } from './reader-leases.suite.ts';
+import { embedsSuite } from './embeds.suite.ts';
 import { sessionsSuite } from './sessions.suite.ts';
 import { ticketsSuite } from './tickets.suite.ts';
 import { watchesSuite } from './watches.suite.ts';
@@ -94,6 +95,7 @@ watchesSuite({
   },
 });
 ticketsSuite({ name, open: open(({ tickets }) => tickets) });
+embedsSuite({ name, open: open(({ embeds }) => embeds) });
 sessionsSuite({ name, open: open(({ sessions }) => sessions) });
 readerLeasesSuite({ name, open: open(({ readerLeases }) => readerLeases) });
 artifactsSuite({

@@ -14,6 +14,7 @@ import type { RedeemedCode } from '../../lib/ports/identity-provider.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { maxCopiedValues } from '../../lib/service/kinds/code/rerun-code-run.ts';
 import { packedDeployment } from '../artifact/packed.ts';
+import { overrideMethods } from '../service/override-methods.ts';
 import { functionCommand } from '../service/scripted-programs.ts';
 import { driveCode, failingAt, shippedCode, startCode } from './code-api.ts';
 import { type Answered, type CallOptions, type Http, formOf, http, instantGraph, openGraph, started } from './http.ts';
@@ -94,6 +95,20 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
   link_invalid: () => {
     const body = { link: `sl_${'x'.repeat(43)}` };
     return http().call('POST', '/v1/sessions/exchange', { body, headers: { 'Sec-Fetch-Site': 'same-origin' } });
+  },
+  too_many_embeds: async () => {
+    const api = http((world) => ({
+      embeds: overrideMethods(world.embeds, {
+        list: async (scope) => {
+          const [first] = await world.embeds.list(scope);
+          return first === undefined ? [] : Array.from({ length: 100 }, () => first);
+        },
+      }),
+    }));
+    const key = await api.key(['admin']);
+    const body = { workflowName: 'flow', origins: ['https://a.example'] };
+    await api.call('POST', '/v1/embeds', { key, body });
+    return api.call('POST', '/v1/embeds', { key, body });
   },
   sign_in_refused: () => signInWith({ kind: 'refused', why: 'token_nonce' }),
   not_granted: () => signInWith({ kind: 'verified', claims: { sub: 'ada', groups: ['guests'] } }),

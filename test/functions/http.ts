@@ -180,7 +180,7 @@ const functionOf = (
   if (path.startsWith('/v1/webhooks')) return 'webhooks';
   if (/^\/v1\/(world|queue)/.test(path)) return 'world';
   if (/^\/v1\/(deployments|apps)/.test(path)) return 'deployments';
-  if (/^\/v1\/(lenses|queries|schedules|keys|sessions?|audit|installation|openapi\.json)/.test(path)) return 'library';
+  if (/^\/v1\/(lenses|queries|schedules|keys|sessions?|audit|embeds|installation|openapi\.json)/.test(path)) return 'library';
   return method === 'GET' && /^\/v1\/runs\/[^/]+\/events$/.test(path) ? 'events' : 'api';
 };
 

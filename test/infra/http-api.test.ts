@@ -41,6 +41,8 @@ test('no resource hides routes of the API: each one accepts every method', () =>
     '/console/{proxy+}',
     '/devkit',
     '/devkit/{proxy+}',
+    '/embed',
+    '/embed/{proxy+}',
     '/v1',
     '/v1/apps',
     '/v1/apps/{proxy+}',
@@ -48,6 +50,8 @@ test('no resource hides routes of the API: each one accepts every method', () =>
     '/v1/audit/{proxy+}',
     '/v1/deployments',
     '/v1/deployments/{proxy+}',
+    '/v1/embeds',
+    '/v1/embeds/{proxy+}',
     '/v1/installation',
     '/v1/installation/{proxy+}',
     '/v1/keys',
@@ -94,9 +98,16 @@ test('no resource hides routes of the API: each one accepts every method', () =>
       sessions: 'Library',
       audit: 'Library',
       installation: 'Library',
+      embeds: 'Library',
       'openapi.json': 'Library',
     };
-    const ofPrefix = path.startsWith('/devkit') ? 'Webhooks' : path.startsWith('/console') ? 'Console' : undefined;
+    const ofPrefix = path.startsWith('/devkit')
+      ? 'Webhooks'
+      : path.startsWith('/console')
+        ? 'Console'
+        : path.startsWith('/embed')
+          ? 'Library'
+          : undefined;
     const name = path.endsWith('/stop') ? 'TestRuns' : (ofPrefix ?? names[own] ?? 'Api');
     const any = routes.find((route) => route.path === path && route.method === 'ANY');
     const { id } = byId(runtime, `StepwellFunctions${name}Function`);

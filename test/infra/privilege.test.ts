@@ -132,6 +132,8 @@ describe('in any recorded state', () => {
       idempotency: ['api', 'test-runs', 'worker', 'webhooks', 'world'],
       slots: ['worker'],
       session: ['library'],
+      embed: ['library'],
+      embeds: ['library'],
     };
     for (const { table, kind } of kinds) expect(may('d', `${table}: ${kind}`), kind).toEqual(owners[kind] ?? []);
   });

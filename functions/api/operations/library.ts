@@ -5,6 +5,7 @@ import { jsonObject } from '../../../lib/api/schemas/parts.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
 import type { Operations, Served } from '../operation.ts';
 import { auditOperations } from './audit.ts';
+import { embedOperations } from './embeds.ts';
 import { keyOperations } from './keys.ts';
 import { lensOperations } from './lenses.ts';
 import { type InstallationTools, installationOperations } from './installation.ts';
@@ -27,6 +28,7 @@ const libraryOperations: Operations<'library', LibraryTools> = {
   ...keyOperations,
   ...auditOperations,
   ...sessionOperations,
+  ...embedOperations,
   ...installationOperations,
 
   async getOpenApi(_tools) {

@@ -22,7 +22,7 @@ function originProblem(text: string): string | undefined {
   return undefined;
 }
 
-const origin = z.string().superRefine((text, context) => {
+export const origin = z.string().superRefine((text, context) => {
   const problem = originProblem(text);
   if (problem !== undefined) context.addIssue(`${JSON.stringify(text.slice(0, 100))} ${problem}`);
 });

@@ -11,6 +11,7 @@ const stringMatching = (pattern: RegExp, what: string) => z.string().regex(patte
 export const projectId = stringMatching(ids.projectIdPattern, 'a project id').transform(ids.projectId);
 export const environment = stringMatching(ids.environmentPattern, 'an environment').transform(ids.environment);
 export const keyId = stringMatching(ids.keyIdPattern, 'a key id').transform(ids.keyId);
+export const embedId = stringMatching(ids.embedIdPattern, 'an embed id').transform(ids.embedId);
 export const signalId = stringMatching(ids.signalIdPattern, 'a signal id').transform(ids.signalId);
 export const scheduleId = stringMatching(ids.scheduleIdPattern, 'a schedule id').transform(ids.scheduleId);
 export const runId = stringMatching(ids.runIdPattern, 'a run id').transform(ids.runId);

@@ -33,6 +33,7 @@ const AuditPage = lazy(() => import('../access/audit-page.tsx').then(({ AuditPag
 const SettingsPage = lazy(() =>
   import('../access/settings-page.tsx').then(({ SettingsPage: component }) => ({ default: component })),
 );
+const EmbedsPage = lazy(() => import('../access/embeds-page.tsx').then(({ EmbedsPage: component }) => ({ default: component })));
 
 interface Page {
   /** segments of the address below the console; `*` is a name or an id */
@@ -65,6 +66,7 @@ export const pages: readonly Page[] = [
   { path: 'queries/*', title: 'Query', open: (name) => <QueryPage key={name} name={name} /> },
   { path: 'keys', title: 'Keys', link: 'menu', letter: 'k', open: () => <KeysPage /> },
   { path: 'audit', title: 'Audit trail', link: 'menu', letter: 't', open: () => <AuditPage /> },
+  { path: 'widgets', title: 'Widgets', link: 'menu', letter: 'o', open: () => <EmbedsPage /> },
   { path: 'settings', title: 'Settings', link: 'menu', letter: 'e', open: () => <SettingsPage /> },
 ];
 

@@ -3,7 +3,7 @@
  * costs one write per ten requests. Unused leased requests are lost to other functions: a key may be limited slightly early, but
  * never exceeds its limit.
  */
-import type { KeyId, SessionId } from '../../engine/ids.ts';
+import type { EmbedId, KeyId, SessionId } from '../../engine/ids.ts';
 import { type DurationMs, type Instant, after, between, instant, minutes } from '../../engine/time.ts';
 import type { ApiKey, RateLane } from '../../ports/control.ts';
 import type { Deps } from '../deps.ts';
@@ -15,6 +15,8 @@ export const defaultWorldRateLimit = 6_000;
 export const sessionRateLimit = 600;
 /** Requests of all sessions of a key together: a key can create many. */
 export const keySessionsRateLimit = 6_000;
+/** Views of one embed: a function shows one view for some seconds, so this is many visitors. */
+export const embedRateLimit = 300;
 const windowMs = minutes(1);
 const maxLease = 10;
 /** Leases that one warm function caches. */
@@ -64,6 +66,11 @@ export class RateLimiter {
     if (own.kind === 'rate_limited') return own;
     const all = await this.#take(keyId, keySessionsRateLimit, 'sessions');
     return all.kind === 'rate_limited' ? all : own;
+  }
+
+  /** Takes one view from the window of the embed. */
+  takeForEmbed(keyId: KeyId, embed: EmbedId): Promise<RateDecision> {
+    return this.#take(keyId, embedRateLimit, `embed:${embed}`);
   }
 
   async #take(keyId: KeyId, limit: number, lane: RateLane | undefined): Promise<RateDecision> {

@@ -187,6 +187,10 @@ async function statusesOf(deps: Pick<Deps, 'log'>, heads: readonly Head[]): Prom
   return new Map([...heads.map((head) => [head, head.projection.status] as const), ...statuses]);
 }
 
+/** The status of one run, which its list shows. */
+export const statusOf = async (deps: Pick<Deps, 'log'>, head: Head): Promise<RunStatus> =>
+  (await statusesOf(deps, [head])).get(head) ?? head.projection.status;
+
 function statusAfter({ commit, projection: { status, asOf } }: Head, newest: Commit | undefined): RunStatus {
   const isRunning = asOf > 1 || newest !== undefined || commit.events.some(isStart);
   return endIn((newest ?? commit).events) ?? (isRunning ? 'running' : status);

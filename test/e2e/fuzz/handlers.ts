@@ -33,6 +33,7 @@ import { DynamoRunIndex } from '../../../lib/aws/run-index.ts';
 import { DynamoRunLog } from '../../../lib/aws/run-log.ts';
 import { SystemClock, SystemIds } from '../../../lib/aws/system.ts';
 import { DynamoSchedules } from '../../../lib/aws/schedules.ts';
+import { DynamoEmbeds } from '../../../lib/aws/embeds.ts';
 import { DynamoSessions } from '../../../lib/aws/sessions.ts';
 import { DynamoStreams, DynamoReaderLeases, DynamoTickets } from '../../../lib/aws/watching.ts';
 import { compile } from '../../../lib/engine/graph/compile.ts';
@@ -104,6 +105,7 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     registeredApps: new DynamoRegisteredApps(control),
     tickets: new DynamoTickets(control),
     sessions: new DynamoSessions(control),
+    embeds: new DynamoEmbeds(control),
     readerLeases: new DynamoReaderLeases(control),
     audit: new DynamoAudit(control),
     rates: new DynamoRateWindows(control),
