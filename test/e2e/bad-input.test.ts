@@ -107,6 +107,20 @@ describe('refused requests', () => {
       const cookie = { cookie: `stepwell_${port}=ss_${'x'.repeat(43)}`, 'sec-fetch-site': 'same-origin' };
       return fetchWithoutKey('GET', '/v1/runs', cookie);
     },
+    sign_in_refused: () => {
+      const answer = {
+        code: 'of no provider',
+        verifier: 'v'.repeat(43),
+        nonce: 'n'.repeat(22),
+        redirectUri: `${cloud.url}/console/oidc`,
+      };
+      return fetchWithoutKey('POST', '/v1/sessions/provider', { 'sec-fetch-site': 'same-origin' }, answer);
+    },
+    too_many_embeds: async () => {
+      const embed = { workflowName: 'order-total', origins: ['https://shop.example'] };
+      for (let made = 0; made < 100; made += 1) await cloud.call('POST', '/v1/embeds', embed);
+      return cloud.call('POST', '/v1/embeds', embed);
+    },
     link_invalid: () =>
       fetchWithoutKey('POST', '/v1/sessions/exchange', { 'sec-fetch-site': 'same-origin' }, { link: `sl_${'x'.repeat(43)}` }),
     cross_origin: () => fetchWithoutKey('DELETE', '/v1/session'),
@@ -145,7 +159,8 @@ describe('refused requests', () => {
     query_not_found: () => cloud.call('GET', '/v1/queries/unknown'),
     draft_not_found: () => cloud.call('GET', '/v1/workflows/not-published/draft'),
     draft_conflict: () => cloud.call('POST', '/v1/workflows/not-published/draft', { definition: {}, revision: 7, basedOn: null }),
-    version_conflict: () => cloud.call('POST', '/v1/workflows', { ...orderTotal, basedOn: null }),
+    version_conflict: () =>
+      cloud.call('POST', '/v1/workflows', { ...orderTotal, options: { deadlineSeconds: 60 }, basedOn: null }),
     workflow_exists: () => cloud.call('POST', '/v1/workflows', orderTotal),
     workflow_not_found: () => cloud.call('GET', '/v1/workflows/not-published'),
     workflow_archived: async () => {
@@ -383,8 +398,8 @@ describe('refused requests', () => {
     ]);
   });
 
-  test('the requests cover every code below 500, except for those of the web ACL and of 26,000 events', () => {
-    const others: readonly ErrorCode[] = ['request_blocked', 'event_limit'];
+  test('the requests cover every code below 500, except for those of the web ACL, of an identity provider and of 26,000 events', () => {
+    const others: readonly ErrorCode[] = ['request_blocked', 'event_limit', 'not_granted'];
     const known = errorCodes.filter((code) => errorCatalogue[code].status < 500 && !others.includes(code));
     expect(Object.keys(asked).toSorted()).toEqual(known.toSorted());
   });

@@ -224,5 +224,6 @@ test.each([
 ])('no application can register %s for its messages, and it learns what allows it', async (baseUrl) => {
   const { status, body } = await local.call('POST', '/v1/world/apps', { baseUrl });
   const wayOut = baseUrl.includes('93.') ? /must begin with https/ : /privateDestinations.*stepwell start --allow-localhost/;
-  expect([status, body]).toMatchObject([400, { code: 'invalid_request', message: expect.stringMatching(wayOut) }]);
+  const errors = [{ pointer: '/baseUrl', message: expect.stringMatching(wayOut) }];
+  expect([status, body]).toMatchObject([400, { code: 'invalid_request', errors }]);
 });

@@ -12,7 +12,10 @@ import { overrideMethods } from '../service/override-methods.ts';
 import { type CallOptions, type Http, formOf, http, openGraph, started, textIn } from './http.ts';
 
 const all: readonly Route[] = routes;
-const mutating = all.filter(({ action, scope }) => action !== undefined && scope !== null);
+/** Those that only a session may call are in sessions.test.ts and provider-sign-in.test.ts. */
+const mutating = all.filter(
+  ({ action, scope, credential }) => action !== undefined && scope !== null && credential !== 'session',
+);
 const reading = all.filter(({ action, scope, credential }) => action === undefined && scope !== null && credential !== 'session');
 const entriesOf = (api: Http) => [...api.world.audit.entries.values()];
 const unknown = {
@@ -141,6 +144,11 @@ describe('what was done', () => {
     'runs.wake': async (_api, _key, runId) => ['POST', `/v1/runs/${runId}/wake`],
     'tickets.create': async (_api, _key, runId) => ['POST', `/v1/runs/${runId}/tickets`],
     'sessions.link': async () => ['POST', '/v1/sessions/links'],
+    'embeds.create': async () => ['POST', '/v1/embeds', { body: { workflowName: 'flow', origins: ['https://shop.example'] } }],
+    'embeds.revoke': async (api, key) => {
+      const body = { workflowName: 'flow', origins: ['https://shop.example'] };
+      return ['DELETE', `/v1/embeds/${textIn(await api.call('POST', '/v1/embeds', { key, body }), 'embedId')}`];
+    },
     'schedules.create': async () => ['POST', '/v1/schedules', { body: nightly }],
     'schedules.update': async (api, key) => {
       await api.call('POST', '/v1/schedules', { key, body: nightly });
