@@ -1,6 +1,6 @@
 /** The settings of the app, read from the CDK context: `cdk deploy -c stepwell:retentionDays=60`. */
 import { defined } from '../base/defined.ts';
-import { type Environment, aws_logs } from 'aws-cdk-lib';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
 import { consoleSetting } from '../api/schemas/console-setting.ts';
@@ -56,7 +56,7 @@ const productSchema = z.object({
   reservesWatchers: booleanSetting.exactOptional(),
   watchedRuns: count.exactOptional(),
   nodeQueue: z.enum(['fifo', 'standard']).exactOptional(),
-  logRetention: count.pipe(z.enum(aws_logs.RetentionDays)).exactOptional(),
+  logRetention: count.pipe(z.enum(RetentionDays)).exactOptional(),
   requestsPerSecond: count.exactOptional(),
   requestBurst: count.exactOptional(),
   setsAccountLogRole: booleanSetting.exactOptional(),
@@ -147,7 +147,7 @@ export const productSettings = ({ preset, ...settings }: Settings): ProductSetti
   productSchema.parse({ ...(preset === undefined ? {} : presets[preset]), ...settings });
 
 /** Target environment. Without account and region, the stacks are environment-agnostic and the synthesis needs no credentials. */
-export const environmentOf = ({ account, region }: Settings): Environment =>
+export const environmentOf = ({ account, region }: Settings): { readonly account?: string; readonly region?: string } =>
   defined({
     account,
     region,

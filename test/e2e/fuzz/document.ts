@@ -33,7 +33,8 @@ const schema: z.ZodType<Schema> = z.lazy(() =>
     allOf: z.array(schema).optional(),
     properties: z.record(z.string(), schema).optional(),
     required: z.array(z.string()).optional(),
-    items: schema.optional(),
+    // Only responses have tuples, which take no item beyond their own.
+    items: z.union([schema, z.literal(false).transform(() => undefined)]).optional(),
     pattern: z.string().optional(),
     format: z.string().optional(),
     minimum: z.number().optional(),
