@@ -23,6 +23,9 @@ const threads = Math.min(8, Math.max(2, availableParallelism()));
 /** Below this share of successes the requests reach too little of the product. */
 const leastGood = 0.3;
 
+/** They need code of the Workflow DevKit that answers, and an identity provider: test/devkit, test/functions/provider-sign-in.test.ts. */
+const needMore = ['checkDeploymentHealth', 'signInWithProvider'];
+
 const replay = (of: number): string =>
   `replay: STEPWELL_FUZZ_SEED=${of} STEPWELL_FUZZ_REQUESTS=${count} STEPWELL_FUZZ_HTTP_REQUESTS=${overHttp} STEPWELL_TEST_TIER=deep npx vitest run test/e2e/fuzz.deep.test.ts`;
 
@@ -33,7 +36,7 @@ describe('random requests', () => {
     const { violations, succeeded, neverSucceeded } = await campaign(door, seed, count);
     expect(violations.slice(0, 10), `${violations.length} of ${count}; ${replay(seed)}`).toEqual([]);
     expect(succeeded).toBeGreaterThan(leastGood);
-    expect(neverSucceeded, 'operations that were never answered well').toEqual([]);
+    expect(neverSucceeded.toSorted(), 'operations that were never answered well').toEqual(needMore);
   });
 
   test(`${overHttp} requests over HTTP, seed ${httpSeed}`, async () => {

@@ -40,7 +40,13 @@ const graph = (minutes?: number) => ({
 
 const query = { kind: 'http', connection: 'https://orders.example.com/v1', request: { path: '/orders' } };
 
-const made = z.looseObject({ runId: z.string().optional(), keyId: z.string().optional(), cursor: z.string().nullish() });
+const made = z.looseObject({
+  runId: z.string().optional(),
+  keyId: z.string().optional(),
+  embedId: z.string().optional(),
+  cursor: z.string().nullish(),
+});
+const embedOf = (workflowName: string) => ({ workflowName, origins: ['https://shop.example'] });
 
 const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
   let asked = 0;
@@ -60,7 +66,7 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
   const names = numbers.map((at) => `flow-${at}`);
   // They have no schedules, so they can be deleted.
   const spare = numbers.slice(0, pieces / 4).map((at) => `spare-${at}`);
-  const [runs, keys, deployments, cursors, schedules]: string[][] = [[], [], [], [], []];
+  const [runs, keys, deployments, cursors, schedules, embeds]: string[][] = [[], [], [], [], [], []];
   for (const at of numbers) {
     const name = names[at] ?? '';
     await send('POST', '/v1/workflows', JSON.stringify({ name, ...graph(at % 2 === 0 ? 60 : undefined) }));
@@ -71,6 +77,7 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
     const scheduleId = `every-${at}`;
     await send('POST', '/v1/schedules', JSON.stringify({ scheduleId, workflowName: name, rate: '7 days' }));
     schedules?.push(scheduleId);
+    embeds?.push((await send('POST', '/v1/embeds', JSON.stringify(embedOf(name)))).embedId ?? '');
     keys?.push((await send('POST', '/v1/keys', JSON.stringify({ scopes: ['runs:read'] }))).keyId ?? '');
   }
   for (const name of spare) await send('POST', '/v1/workflows', JSON.stringify({ name, ...graph() }));
@@ -106,6 +113,8 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
     rerunOf: runs ?? [],
     keyId: keys ?? [],
     scheduleId: schedules ?? [],
+    embedId: embeds ?? [],
+    nodeId: ['start', 'sleep', 'end'],
     deploymentId: deployments ?? [],
     cursor: cursors ?? [],
     codeRun: codeRuns,
@@ -172,6 +181,7 @@ const bodiesFor = (known: ExistingIds, apiKey: string): RequestBodies => {
   const names = fc.constantFrom(...(known['name'] ?? []));
   return {
     ...worldBodies(known['worldRun'] ?? []),
+    createEmbed: names.map(embedOf),
     createSession: fc.constant({ key: apiKey }),
     raiseSession: fc.constant({ key: apiKey }),
     exchangeSessionLink: fc.constant({ link: newLink }),
