@@ -202,7 +202,14 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const signals = new SignalChecker(isCalm);
   const places = new SlotChecker(limits.maxConcurrentRuns);
   const budgets = new BudgetChecker(limits.budget);
-  const effects = new EffectChecker(poison === 0 && !isCrashStorm && hasOnlyMessageFaults(rates));
+  // A fixed workload and replaced workings may end processes themselves.
+  const endsNoProcess =
+    poison === 0 &&
+    !isCrashStorm &&
+    (options.crashPoints ?? []).length === 0 &&
+    options.workload === undefined &&
+    options.workings === undefined;
+  const effects = new EffectChecker(endsNoProcess && hasOnlyMessageFaults(rates));
   const outcomes = new OutcomeChecker(options.cancelsCalled);
   const folds = new FoldChecker();
   const failedItems = new FailedItemsChecker();
