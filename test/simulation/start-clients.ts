@@ -175,7 +175,7 @@ export class StartClients {
     const { prng, time } = this.#parts.around;
     this.#parts.functions.invoke('api', async (decider) => {
       // Without a draw, so that the seeds stay the same.
-      const answer = await wakeRun(decider, address, time.now % 3 === 0 ? { retries: true } : {});
+      const answer = await wakeRun(decider, address, time.now % 8 === 0 ? { retries: true } : {});
       if (answer.kind === 'woken') this.woken += answer.nodeIds.length;
     });
     if (prng.isLucky(0.3)) time.in(prng.whole(0, 600_000), () => this.#wake(address));
