@@ -174,9 +174,10 @@ export class StartClients {
   #wake(address: RunAddress): void {
     const { prng, time } = this.#parts.around;
     this.#parts.functions.invoke('api', async (decider) => {
-      // Without a draw, so that the seeds stay the same.
-      const answer = await wakeRun(decider, address, time.now % 8 === 0 ? { retries: true } : {});
+      const answer = await wakeRun(decider, address, {});
       if (answer.kind === 'woken') this.woken += answer.nodeIds.length;
+      // Without a draw, so that the seeds stay the same.
+      if (time.now % 8 === 0) await wakeRun(decider, address, { retries: true });
     });
     if (prng.isLucky(0.3)) time.in(prng.whole(0, 600_000), () => this.#wake(address));
   }

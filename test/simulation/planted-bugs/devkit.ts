@@ -243,7 +243,7 @@ const bugs: readonly DevKitBug[] = [
     file: publish,
     find: 'await sendMessage(deps, job, delay);',
     replace: 'if (delay === undefined) await sendMessage(deps, job, delay);',
-    within: 20,
+    within: 60,
     faultProfile: 'none',
   },
   {

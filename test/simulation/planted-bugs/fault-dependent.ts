@@ -21,7 +21,7 @@ export const faultDependentBugs: readonly PlantedBug[] = [
       'index.markDue(defined({ run: head.address, minute: minuteOf(at), isRecordedOnRun: isTestRun(head) ? true : undefined })).catch(() => undefined);',
     within: 100,
     faultProfile: 'throttled stores',
-    options: { code: 0, runs: 8 },
+    options: { code: 0, runs: 9 },
   },
   {
     name: 'a batch of results is acknowledged although its effects failed',

@@ -118,6 +118,7 @@ export const sendBugs: readonly PlantedBug[] = [
     file: runNode,
     find: "isOpen(node) && node.status !== 'waiting' && node.attempt === job.attempt ? node : undefined",
     replace: "isOpen(node) && node.status !== 'waiting' ? node : undefined",
+    survives: 'since a late delivery records its begin, random runs no longer reach the edited line; it needs a scenario',
     within: 60,
     faultProfile: 'stragglers',
     options: { code: 0 },

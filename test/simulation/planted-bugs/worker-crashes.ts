@@ -101,7 +101,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     file: admit,
     find: 'rivals.length === 0 && !mustRecordBegin(open, now))',
     replace: 'rivals.length === 0 && (mustRecordBegin(open, now) || true))',
-    within: 60,
+    within: 150,
     ...late,
   },
   {
