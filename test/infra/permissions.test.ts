@@ -110,11 +110,13 @@ test('the code function’s role reads no secret and invokes only the function o
   expect(actionsOn(grants, 'StepwellFunctionsCodeRole', /WorldFunction/)).toEqual(['lambda:InvokeFunction']);
 });
 
-test('only the API, the World and the sweep list runs', () => {
+// The library shows the newest run of a workflow in other pages.
+test('only the API, the library, the World and the sweep list runs', () => {
   const listing = grants.filter(({ Resource }) => Resource.some((resource) => resource.includes('/index/')));
   const indexes = ({ Resource }: (typeof grants)[number]) => Resource.map((resource) => resource.replace(/.*\/index\//, ''));
   expect(listing.map((grant) => [grant.role.replace(/^StepwellFunctions|Role.*/g, ''), indexes(grant)])).toEqual([
     ['Api', ['byProject', 'byState']],
+    ['Library', ['byProject', 'byState']],
     ['Sweep', ['byProject']],
     ['World', ['byProject', 'byState']],
   ]);
