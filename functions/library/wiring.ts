@@ -13,7 +13,7 @@ import { SecretCache } from '../../lib/service/access/secret-cache.ts';
 import { storedSetting } from '../settings-wiring.ts';
 import type { InstallationTools } from '../api/operations/installation.ts';
 
-/** The setting is read when somebody signs in. One provider lives as long as the function, with what it has discovered. */
+/** The function reads the setting at the first sign-in. It keeps one provider, with the discovered endpoints and keys, as long as it lives. */
 export function signInOf(clock: Pick<Clock, 'now'>): () => Promise<ProviderSignIn | undefined> {
   const setting = storedSetting('console', consoleSetting);
   let made: ProviderSignIn | undefined;

@@ -157,7 +157,7 @@ export function parseSettings(
   };
 }
 
-/** Settings that are on or off, whatever they contain. */
+/** Settings of which the page shows only whether they are set. */
 const switchesOf = (props: SettingProps, moderation: string): Readonly<Record<string, boolean>> => ({
   allowLocalhost: props.allowLocalhost === true,
   console: props.console?.oidc !== undefined,

@@ -93,7 +93,7 @@ test('an answer works once: back and reload do not send it again', async () => {
   await other.page.context().close();
 });
 
-test('a person without a grant is told so, and the audit trail of the installation has the reason', async () => {
+test('the page says that a person has no grant, and the audit trail of the installation has the reason', async () => {
   const other = await watchedPage(browser);
   idp.person = { sub: 'eve', groups: ['guests'] };
   await other.page.goto(`${cloud.url}/console/`);

@@ -81,7 +81,7 @@ describe('the form', () => {
     expect(changesIn(form, limited)).toEqual({ cron: stored.cron, timeZone: 'UTC', version: null, endAt: null });
   });
 
-  test('a time that stays the same is not sent, whatever the time zone of the browser', () => {
+  test('a time that stays the same is not sent, in any time zone of the browser', () => {
     const limited = { ...stored, startAt: '2027-01-01T10:30:00.000Z' };
     expect(changesIn(formOf(limited), limited)).toEqual({});
     expect(newScheduleIn(formOf(limited))).toMatchObject({ startAt: '2027-01-01T10:30:00.000Z' });

@@ -124,7 +124,7 @@ test('keys of applications are created in their secrets once, with their scopes 
   expect(JSON.stringify(here.logged)).not.toContain(text);
 });
 
-test('grants of an identity provider get keys that nobody can present, and lose them when they are removed', async () => {
+test('grants of an identity provider get keys without a secret, and a removed grant loses its key', async () => {
   const here = installation();
   const grant = { keyId: 'platformteam', projectId: 'default', environment: 'production', scopes: ['runs:read'] };
   const change = async (now: readonly object[], old: readonly object[]) => {

@@ -168,7 +168,7 @@ function Row({
       </td>
       <td className="by">
         {actor === undefined ? (
-          <span className="dim">nobody known</span>
+          <span className="dim">unknown</span>
         ) : (
           <Link to={`/audit?actor=${encodeURIComponent(actor)}`} title={actor}>
             <bdi>{actor}</bdi>

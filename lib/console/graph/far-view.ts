@@ -1,4 +1,4 @@
-/** What of a graph is in view, and whether it is drawn instead of being made of elements. */
+/** The part of a graph that is in view, and whether a canvas draws it instead of elements. */
 
 export interface FarNode {
   readonly id: string;
@@ -23,7 +23,7 @@ export const toneNames = ['good', 'bad', 'wait', 'live', 'dim', 'taken', 'idle',
 
 /** More elements than these in view cost more than a frame. */
 const maxElements = 150;
-/** Below this zoom nobody reads the nodes. Few nodes stay elements, which keyboards and screen readers reach. */
+/** Below this zoom the text of a node is too small to read. A small number of nodes stays elements, which keyboards and screen readers reach. */
 const small = { zoom: 0.45, elements: 30 } as const;
 
 interface Viewport {

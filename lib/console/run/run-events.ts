@@ -35,7 +35,7 @@ export interface RunEvents {
 const flushMs = 100;
 const pageSize = 200;
 const pagesAtOnce = 3;
-/** A page that nobody looks at ends its stream: the browser opens six connections to a server at most. */
+/** A hidden page ends its stream: the browser opens six connections to a server at most. */
 const hiddenMs = 30_000;
 const maxReopenMs = 15_000;
 
