@@ -20,7 +20,7 @@ const maxBytes = 1_048_576;
  * the World and has its own HTTP client for registered applications.
  */
 const exceptions: Partial<Record<FunctionName, number>> = {
-  library: 1_245_184,
+  library: 1_179_648,
   worker: 2_359_296,
   code: 2_097_152,
 };

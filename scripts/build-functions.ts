@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writ
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
 import { type BuildOptions, type Plugin, build as bundle } from 'esbuild';
 import { bundleThreadFile, programThreadFile } from '../lib/bundles/thread-start.ts';
 import { type FunctionName, functionNames } from '../lib/contract/environment.ts';
@@ -101,7 +102,23 @@ const schemasWithoutEffects: Plugin = {
   },
 };
 
+/** Only the OpenAPI document has the examples. Compressed, they are about a quarter as long. */
+const compressedExamples: Plugin = {
+  name: 'compressed-examples',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]lib[\\/]api[\\/]examples\.json$/ }, ({ path }) => {
+      const text = JSON.stringify(JSON.parse(readFileSync(path, 'utf8')));
+      return {
+        contents: `import { brotliDecompressSync } from 'node:zlib';
+          export default JSON.parse(brotliDecompressSync(Buffer.from('${brotliCompressSync(text).toString('base64')}', 'base64')));`,
+        loader: 'js',
+      };
+    });
+  },
+};
+
 const pluginsOfFunctions = [
+  compressedExamples,
   englishOnly,
   environmentCredentials,
   environmentRegion,
