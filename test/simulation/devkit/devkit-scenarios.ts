@@ -5,6 +5,7 @@ import { type RunAddress, eventId } from '../../../lib/engine/ids.ts';
 import { inline } from '../../../lib/engine/json.ts';
 import { after, minutes, seconds } from '../../../lib/engine/time.ts';
 import { sweepRuns } from '../../../lib/service/execution/sweep-runs.ts';
+import { publishDevKitMessage } from '../../../lib/service/kinds/devkit/publish-devkit-message.ts';
 import { readChunks, writeStream } from '../../../lib/service/kinds/devkit/streams.ts';
 import { overrideMethods } from '../../service/override-methods.ts';
 import { runInvariant } from '../violation.ts';
@@ -204,6 +205,24 @@ async function messagesThatAreLost(): Promise<void> {
   runInvariant(5, resends >= leastResends, `${resends} messages were sent to a run in ${sweepMinutes} minutes`);
 }
 
+const delaySeconds = 30;
+
+/** @throws a violation where a message with a delay is not queued, or comes before its time */
+async function aMessageWithADelay(): Promise<void> {
+  const world = await ScriptedWorld.create();
+  const by = world.caller();
+  const run = await world.start(by);
+  const head = await world.deps.log.head(run);
+  if (head?.kind !== 'devkit') throw new Error('the run has no head');
+  const queued = (): number =>
+    world.memory.jobs.takeDue().filter((job) => job.kind === 'devkit' && job.run.runId === run.runId).length;
+  const message = { scope: run, queueName: '__wkf_workflow_order', message: { runId: run.runId }, delay: seconds(delaySeconds) };
+  must(5, (await publishDevKitMessage(by, message, head)).kind, 'answered', 'a message with a delay');
+  runInvariant(5, queued() === 0, 'a message with a delay came before its time');
+  world.memory.clock.advance(seconds(delaySeconds));
+  runInvariant(5, queued() === 1, 'a message with a delay did not come at its time');
+}
+
 export const devKitScenarios = {
   'two lazy starts of a step': twoLazyStarts,
   'a step that starts after the end of its run': aStepThatStartsAfterTheEnd,
@@ -216,4 +235,5 @@ export const devKitScenarios = {
   'a claim without its event': aClaimWithoutItsEvent,
   'two writers of a stream': twoWritersOfAStream,
   'messages of the DevKit that are lost': messagesThatAreLost,
+  'a message of the DevKit with a delay': aMessageWithADelay,
 } as const;

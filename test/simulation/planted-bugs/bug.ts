@@ -29,8 +29,6 @@ export interface PlantedBug extends Edit {
   readonly scenario?: ScenarioName;
   /** runs of the Workflow DevKit, instead of graph and code runs */
   readonly kind?: 'devkit';
-  /** why the simulation does not detect it at present; docs/PROOF.md counts it as not caught */
-  readonly survives?: string;
   /** the search takes too long for the tests: only the command runs it */
   readonly isSlow?: true;
 }

@@ -243,8 +243,8 @@ const bugs: readonly DevKitBug[] = [
     file: publish,
     find: 'await sendMessage(deps, job, delay);',
     replace: 'if (delay === undefined) await sendMessage(deps, job, delay);',
-    within: 60,
-    faultProfile: 'none',
+    within: 1,
+    scenario: 'a message of the DevKit with a delay',
   },
   {
     name: 'a message of a start does not create its run',

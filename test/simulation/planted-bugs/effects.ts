@@ -23,9 +23,9 @@ export const effectBugs: readonly PlantedBug[] = [
     file: 'lib/service/kinds/graph/run-node.ts',
     find: 'const isWanted = openNodeOf(fold, first.open) !== undefined;',
     replace: 'const isWanted = true;',
-    survives: 'since a late delivery records its begin, random runs no longer reach the edited line; it needs a scenario',
     within: 100,
-    options: { runs: 12, code: 0, isCrashStorm: true },
+    faultProfile: 'frozen processes',
+    options: { runs: 12, code: 0 },
   },
   {
     name: 'each rollback runs twice at the same time',

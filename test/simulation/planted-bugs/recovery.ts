@@ -160,9 +160,16 @@ export const recoveryBugs: readonly PlantedBug[] = [
     file: silence,
     find: 'if (latestHeartbeat !== undefined)\n    for (const key of open.keys())',
     replace: 'if (latestHeartbeat !== undefined && open.size < 0) for (const key of open.keys())',
-    survives: 'since a late delivery records its begin, random runs no longer reach the edited line; it needs a scenario',
     within: 60,
     faultProfile: 'none',
     options: { runs: 8 },
+    // A task that is sent again yields to the task of its run that a worker executes.
+    and: [
+      {
+        file: 'lib/service/kinds/code/run-workflow-task.ts',
+        find: 'const rivals = dueWorkflowTasksBeside(fold.state, openNode, deps.clock.now());',
+        replace: 'const rivals: readonly OpenNode[] = [];',
+      },
+    ],
   },
 ];

@@ -118,10 +118,17 @@ export const sendBugs: readonly PlantedBug[] = [
     file: runNode,
     find: "isOpen(node) && node.status !== 'waiting' && node.attempt === job.attempt ? node : undefined",
     replace: "isOpen(node) && node.status !== 'waiting' ? node : undefined",
-    survives: 'since a late delivery records its begin, random runs no longer reach the edited line; it needs a scenario',
     within: 60,
     faultProfile: 'stragglers',
     options: { code: 0 },
+    // The job of an earlier attempt is also a job of an earlier commit, which the worker refuses.
+    and: [
+      {
+        file: runNode,
+        find: 'const open = found?.dispatchedIn === job.commit ? found : undefined;',
+        replace: 'const open = found;',
+      },
+    ],
   },
   {
     name: 'a worker drops the jobs that it has to run itself',

@@ -101,8 +101,9 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     file: admit,
     find: 'rivals.length === 0 && !mustRecordBegin(open, now))',
     replace: 'rivals.length === 0 && (mustRecordBegin(open, now) || true))',
-    within: 150,
-    ...late,
+    within: 60,
+    faultProfile: 'late messages',
+    options: { runs: 8 },
   },
   {
     name: 'two copies of a delayed message both begin its attempt',
