@@ -31,7 +31,9 @@ test('a widget is created, framed by its origin alone, and revoked', async () =>
   const { page } = signedIn.watched;
   const [allowed, refused] = [await site(), await site()];
   await signedIn.local.call('POST', '/v1/workflows', nap);
-  await signedIn.local.call('POST', '/v1/runs', { workflowName: nap.name, input: {} }, { 'idempotency-key': 'one' });
+  const order = { workflowName: nap.name, input: {} };
+  const started = await signedIn.local.call('POST', '/v1/runs', order, { 'idempotency-key': 'one' });
+  const { runId } = z.object({ runId: z.string() }).parse(started.body);
   await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('link', { name: 'Widgets', exact: true }).click();
   await page.getByRole('heading', { name: 'No widget exists' }).waitFor();
@@ -55,8 +57,12 @@ test('a widget is created, framed by its origin alone, and revoked', async () =>
   const framed = await watchedPage(signedIn.browser);
   await framed.page.goto(allowed);
   await framed.page.frameLocator('iframe').getByRole('heading', { name: nap.name }).waitFor();
-  const text = (await framed.page.frameLocator('iframe').getByRole('main').textContent()) ?? '';
-  expect(text).toMatch(/(running|queued|pending)\s*started \d{4}-/);
+  const main = framed.page.frameLocator('iframe').getByRole('main');
+  // The page loads itself again every ten seconds, and a function shows one view for five.
+  // A run that has only started to sleep stays pending.
+  await expect.poll(() => main.textContent(), { timeout: 30_000 }).toMatch(/pending\s*started \d{4}-/);
+  expect((await signedIn.local.call('POST', `/v1/runs/${runId}/cancel`, {})).status).toBeLessThan(300);
+  await expect.poll(() => main.textContent(), { timeout: 30_000 }).toMatch(/cancelled\s*started .*, ended \d{4}-/);
   expect(framed.complaints).toEqual([]);
   const other = await watchedPage(signedIn.browser);
   await other.page.goto(refused);
