@@ -23,8 +23,8 @@ const threads = Math.min(8, Math.max(2, availableParallelism()));
 /** Below this share of successes the requests reach too little of the product. */
 const leastGood = 0.3;
 
-/** They need code of the Workflow DevKit that answers, and an identity provider: test/devkit, test/functions/provider-sign-in.test.ts. */
-const needMore = ['checkDeploymentHealth', 'signInWithProvider'];
+/** It needs an identity provider: test/functions/provider-sign-in.test.ts. */
+const needMore = ['signInWithProvider'];
 
 const replay = (of: number): string =>
   `replay: STEPWELL_FUZZ_SEED=${of} STEPWELL_FUZZ_REQUESTS=${count} STEPWELL_FUZZ_HTTP_REQUESTS=${overHttp} STEPWELL_TEST_TIER=deep npx vitest run test/e2e/fuzz.deep.test.ts`;

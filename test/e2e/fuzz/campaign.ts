@@ -97,7 +97,7 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
     const body = JSON.stringify({ workflowName: 'shipped', deploymentId: 'dep_1', availableAt });
     codeRuns.push((await send('POST', '/v1/runs', body)).runId ?? '');
   }
-  const worldRuns = await furnishWorld(send);
+  const { app, runs: worldRuns } = await furnishWorld(send);
   const cookies: string[] = [];
   for (let session = 0; session < pieces; session += 1) {
     const { headers } = await request('POST', '/v1/sessions', JSON.stringify({ key: door.apiKey }));
@@ -119,6 +119,8 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
     cursor: cursors ?? [],
     codeRun: codeRuns,
     worldRun: worldRuns,
+    // Nothing is at its address, so a check of its health takes the whole time limit, and says so.
+    'checkDeploymentHealth.deploymentId': [app, ...(deployments ?? [])],
     'getWorldRun.runId': worldRuns,
     'getWorldHookByToken.token': worldRuns.map(tokenOf),
     hookId: ['hook_1'],
@@ -139,7 +141,9 @@ const hookOf = (runId: string) => ({
 });
 
 /** Runs of the Workflow DevKit, each with a step and a hook. */
-async function furnishWorld(send: (method: string, target: string, body: string) => Promise<object>): Promise<string[]> {
+async function furnishWorld(
+  send: (method: string, target: string, body: string) => Promise<object>,
+): Promise<{ readonly app: string; readonly runs: readonly string[] }> {
   const app = z.object({ deploymentId: z.string() });
   const { deploymentId } = app.parse(await send('POST', '/v1/world/apps', JSON.stringify(application)));
   const eventData = { deploymentId, workflowName: 'workflow//./a//b', input: bytes };
@@ -147,7 +151,7 @@ async function furnishWorld(send: (method: string, target: string, body: string)
   for (const runId of runs)
     for (const data of [{ eventType: 'run_created', specVersion: 5, eventData }, firstStep, hookOf(runId)])
       await send('POST', '/v1/world/events/create', JSON.stringify({ runId, data }));
-  return runs;
+  return { app: deploymentId, runs };
 }
 
 const worldBodies = (runIds: readonly string[]): RequestBodies => {
