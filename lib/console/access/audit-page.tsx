@@ -4,6 +4,7 @@ import { defined } from '../../base/defined.ts';
 import { type AuditEntry, api } from '../api.ts';
 import { JsonTree } from '../primitives/json-tree.tsx';
 import { Pages, usePages } from '../primitives/pages.tsx';
+import { TextFilter, TimeFilter, sinceOf } from '../primitives/search-filters.tsx';
 import { Ago } from '../primitives/time.tsx';
 import { Link, setSearch, useSearch } from '../router.tsx';
 import { AdminGate } from './admin-gate.tsx';
@@ -20,20 +21,18 @@ export const AuditPage = (): ReactNode => (
   </section>
 );
 
-const hourMs = 3_600_000;
-
 /** A person is `oidc:<name>`, a key `key:<id>` or its id. */
 const actorOf = (text: string) => (text.startsWith('oidc:') ? { subject: text } : { keyId: text.replace(/^key:/, '') });
 
 function filtersIn(search: URLSearchParams) {
   const given = (name: string): string | undefined => search.get(name) ?? undefined;
-  const [actor, hours] = [given('actor'), Number(given('hours'))];
+  const actor = given('actor');
   return defined({
     action: given('action'),
     result: given('result'),
     runId: given('run'),
     ...(actor === undefined ? {} : actorOf(actor)),
-    since: hours > 0 ? new Date(Date.now() - hours * hourMs).toISOString() : undefined,
+    since: sinceOf(search, Date.now()),
   });
 }
 
@@ -53,37 +52,19 @@ function Entries(): ReactNode {
   );
 }
 
-const spans = [
-  ['', 'any time'],
-  ['1', 'last hour'],
-  ['24', 'last day'],
-  ['168', 'last week'],
-  ['720', 'last 30 days'],
-] as const;
-
 function Filters({ actions }: { readonly actions: readonly string[] }): ReactNode {
   const search = useSearch();
   const known = useId();
   return (
     <form className="filters" role="search" aria-label="Filter the entries" onSubmit={(event) => event.preventDefault()}>
-      <TextFilter name="actor" label="Actor" placeholder="Id of a key, or oidc:name" />
-      <TextFilter name="action" label="Action" placeholder="Action, such as runs.cancel" list={known} />
+      <TextFilter className="grow" name="actor" label="Actor" placeholder="Id of a key, or oidc:name" />
+      <TextFilter className="grow" name="action" label="Action" placeholder="Action, such as runs.cancel" list={known} />
       <datalist id={known}>
         {actions.map((action) => (
           <option key={action} value={action} />
         ))}
       </datalist>
-      <select
-        aria-label="Time"
-        value={search.get('hours') ?? ''}
-        onChange={(event) => setSearch({ hours: event.currentTarget.value })}
-      >
-        {spans.map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
+      <TimeFilter label="Time" />
       <label className="check">
         <input
           type="checkbox"
@@ -98,34 +79,6 @@ function Filters({ actions }: { readonly actions: readonly string[] }): ReactNod
         </button>
       )}
     </form>
-  );
-}
-
-interface TextFilterProps {
-  readonly name: 'actor' | 'action';
-  readonly label: string;
-  readonly placeholder: string;
-  readonly list?: string;
-}
-
-/** It applies when the field is left, or with Enter: each letter would be a request. */
-function TextFilter({ name, label, placeholder, list }: TextFilterProps): ReactNode {
-  const value = useSearch().get(name) ?? '';
-  const apply = (text: string): void => setSearch({ [name]: text.trim() });
-  return (
-    <input
-      key={value}
-      className="grow"
-      type="search"
-      aria-label={label}
-      placeholder={placeholder}
-      defaultValue={value}
-      {...(list === undefined ? {} : { list })}
-      onBlur={(event) => apply(event.currentTarget.value)}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') apply(event.currentTarget.value);
-      }}
-    />
   );
 }
 

@@ -1,10 +1,9 @@
 /** The lenses by name, with their latest versions. */
 import type { ReactNode } from 'react';
-import { type LensSummary, api } from '../api.ts';
+import { api } from '../api.ts';
 import { NameFilter, useNameFilter } from '../primitives/name-filter.tsx';
 import { Pages, usePages } from '../primitives/pages.tsx';
-import { Ago } from '../primitives/time.tsx';
-import { Link } from '../router.tsx';
+import { PublishedTable } from '../primitives/published-table.tsx';
 
 export function LensList(): ReactNode {
   const { isArchived, query: filter, matches } = useNameFilter();
@@ -22,7 +21,7 @@ export function LensList(): ReactNode {
       </div>
       <NameFilter />
       <Pages list={list} empty={<Empty />} more="More lenses">
-        {(rows) => <Table rows={rows.filter(({ name }) => matches(name))} />}
+        {(rows) => <PublishedTable rows={rows.filter(({ name }) => matches(name))} path="/lenses" one="lens" many="lenses" />}
       </Pages>
     </section>
   );
@@ -37,42 +36,3 @@ const Empty = (): ReactNode => (
     </pre>
   </div>
 );
-
-const Table = ({ rows }: { readonly rows: readonly LensSummary[] }): ReactNode =>
-  rows.length === 0 ? (
-    <p className="none dim">
-      No lens matches. <Link to="/lenses">Show all lenses</Link>
-    </p>
-  ) : (
-    <table className="rows stack">
-      <thead>
-        <tr>
-          <th scope="col">Lens</th>
-          <th scope="col" className="version">
-            Version
-          </th>
-          <th scope="col" className="when">
-            Published
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(({ name, latestVersion, updatedAt, archivedAt }) => (
-          <tr key={name}>
-            <td>
-              <Link to={`/lenses/${encodeURIComponent(name)}`} className="name">
-                <bdi>{name}</bdi>
-              </Link>
-              {archivedAt === undefined ? null : <span className="dim small"> archived</span>}
-            </td>
-            <td className="version" data-label="Version">
-              v{latestVersion}
-            </td>
-            <td className="when" data-label="Published">
-              <Ago at={updatedAt} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );

@@ -1,10 +1,9 @@
 /** The stored queries by name, with their kinds and latest versions. */
 import type { ReactNode } from 'react';
-import { type QuerySummary, api } from '../api.ts';
+import { api } from '../api.ts';
 import { NameFilter, useNameFilter } from '../primitives/name-filter.tsx';
 import { Pages, usePages } from '../primitives/pages.tsx';
-import { Ago } from '../primitives/time.tsx';
-import { Link } from '../router.tsx';
+import { PublishedTable } from '../primitives/published-table.tsx';
 
 export function QueryList(): ReactNode {
   const { isArchived, query: filter, matches } = useNameFilter();
@@ -20,7 +19,15 @@ export function QueryList(): ReactNode {
       </div>
       <NameFilter />
       <Pages list={list} empty={<Empty />} more="More queries">
-        {(rows) => <Table rows={rows.filter(({ name }) => matches(name))} />}
+        {(rows) => (
+          <PublishedTable
+            rows={rows.filter(({ name }) => matches(name))}
+            path="/queries"
+            one="query"
+            many="queries"
+            column={{ title: 'Kind', of: ({ kind }) => kind }}
+          />
+        )}
       </Pages>
     </section>
   );
@@ -41,48 +48,3 @@ const Empty = (): ReactNode => (
     <pre tabIndex={0}>{`${JSON.stringify(example, undefined, 2)}\n\nnpx stepwell queries publish query.json`}</pre>
   </div>
 );
-
-const Table = ({ rows }: { readonly rows: readonly QuerySummary[] }): ReactNode =>
-  rows.length === 0 ? (
-    <p className="none dim">
-      No query matches. <Link to="/queries">Show all queries</Link>
-    </p>
-  ) : (
-    <table className="rows stack">
-      <thead>
-        <tr>
-          <th scope="col">Query</th>
-          <th scope="col" className="version">
-            Kind
-          </th>
-          <th scope="col" className="version">
-            Version
-          </th>
-          <th scope="col" className="when">
-            Published
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(({ name, kind, latestVersion, updatedAt, archivedAt }) => (
-          <tr key={name}>
-            <td>
-              <Link to={`/queries/${encodeURIComponent(name)}`} className="name">
-                <bdi>{name}</bdi>
-              </Link>
-              {archivedAt === undefined ? null : <span className="dim small"> archived</span>}
-            </td>
-            <td className="version" data-label="Kind">
-              {kind}
-            </td>
-            <td className="version" data-label="Version">
-              v{latestVersion}
-            </td>
-            <td className="when" data-label="Published">
-              <Ago at={updatedAt} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );

@@ -1,5 +1,6 @@
 /** The filters of the list of runs. They are in the address, so that a filtered list can be shared. */
 import type { ReactNode } from 'react';
+import { TextFilter, TimeFilter } from '../primitives/search-filters.tsx';
 import { setSearch, useSearch } from '../router.tsx';
 
 type Option = readonly [value: string, text: string];
@@ -14,16 +15,8 @@ const states: readonly Option[] = [
   ['status=cancelled', 'Cancelled'],
 ];
 
-const spans: readonly Option[] = [
-  ['', 'any time'],
-  ['1', 'last hour'],
-  ['24', 'last day'],
-  ['168', 'last week'],
-];
-
 export function Filters(): ReactNode {
   const search = useSearch();
-  const workflow = search.get('workflow') ?? '';
   const chosen =
     ['status', 'attention'].flatMap((name) => (search.get(name) === null ? [] : [`${name}=${search.get(name)}`]))[0] ?? '';
   const choose = (value: string): void => {
@@ -39,29 +32,8 @@ export function Filters(): ReactNode {
           </button>
         ))}
       </div>
-      <input
-        key={workflow}
-        className="grow"
-        type="search"
-        aria-label="Workflow"
-        placeholder="Name of the workflow"
-        defaultValue={workflow}
-        onBlur={(event) => setSearch({ workflow: event.currentTarget.value.trim() })}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter') setSearch({ workflow: event.currentTarget.value.trim() });
-        }}
-      />
-      <select
-        aria-label="Created"
-        value={search.get('hours') ?? ''}
-        onChange={(event) => setSearch({ hours: event.currentTarget.value })}
-      >
-        {spans.map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
+      <TextFilter className="grow" name="workflow" label="Workflow" placeholder="Name of the workflow" />
+      <TimeFilter label="Created" />
       <label className="check">
         <input
           type="checkbox"
@@ -93,16 +65,7 @@ const OriginFilters = ({ search }: { readonly search: URLSearchParams }): ReactN
         {origins.map(([name, text]) => (
           <label key={name}>
             {text}
-            <input
-              key={search.get(name) ?? ''}
-              type="search"
-              spellCheck={false}
-              defaultValue={search.get(name) ?? ''}
-              onBlur={(event) => setSearch({ [name]: event.currentTarget.value.trim() })}
-              onKeyDown={(event) => {
-                if (event.key === 'Enter') setSearch({ [name]: event.currentTarget.value.trim() });
-              }}
-            />
+            <TextFilter name={name} />
           </label>
         ))}
       </div>

@@ -2,17 +2,12 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { defined } from '../../base/defined.ts';
 import { type RunPage, api } from '../api.ts';
+import { sinceOf } from '../primitives/search-filters.tsx';
 
 const pollMs = 3_000;
 const pageSize = 50;
-const hourMs = 3_600_000;
 
 const textOf = (search: URLSearchParams, name: string): string | undefined => search.get(name) ?? undefined;
-
-const createdAfter = (hours: string | undefined): string | undefined => {
-  const count = Number(hours);
-  return hours === undefined || Number.isNaN(count) ? undefined : new Date(Date.now() - count * hourMs).toISOString();
-};
 
 export function useRuns(search: URLSearchParams) {
   const given = (name: string): string | undefined => textOf(search, name);
@@ -33,7 +28,10 @@ export function useRuns(search: URLSearchParams) {
     queryKey: ['runs', filters, hours],
     initialPageParam: first,
     queryFn: ({ pageParam, signal }: { pageParam: string | undefined; signal: AbortSignal }) =>
-      api.runs({ ...filters, ...defined({ cursor: pageParam, createdAfter: createdAfter(hours) }), limit: pageSize }, signal),
+      api.runs(
+        { ...filters, ...defined({ cursor: pageParam, createdAfter: sinceOf(search, Date.now()) }), limit: pageSize },
+        signal,
+      ),
     getNextPageParam: ({ cursor }: RunPage) => cursor ?? undefined,
     placeholderData: keepPreviousData,
     refetchInterval: pollMs,
