@@ -79,7 +79,7 @@ export class DevKitApp {
       // An artifact never changes, so its id names one build.
       capabilities: { hookResumeDedup: true, deploymentAffinity: true },
       processExitTriggersQueueRedelivery: true,
-      deploymentId: () => deploymentId,
+      deploymentId: async () => deploymentId,
       queueNamespace: () => process.env['WORKFLOW_QUEUE_NAMESPACE'] || undefined,
       runtimeDeadline: () => {
         const endsAt = this.#current.getStore()?.endsAt;
