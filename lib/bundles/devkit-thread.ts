@@ -60,7 +60,7 @@ export class DevKitApp {
   answer({ call, result }: WorldAnswered): void {
     const settle = this.#calls.get(call);
     this.#calls.delete(call);
-    settle?.(result.kind === 'answered' ? { kind: 'answered', value: decodeTagged(result.value) } : result);
+    settle?.(result.kind === 'answered' ? { kind: 'answered', value: decodeTagged(JSON.parse(result.json)) } : result);
   }
 
   #transport(): WorldTransport {
