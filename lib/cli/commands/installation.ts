@@ -1,0 +1,9 @@
+/** Declares `stepwell catalogue`. */
+import type { Register } from '../command.ts';
+
+export const registerInstallation: Register = (program, createHandler) => {
+  program
+    .command('catalogue')
+    .description('list the names of the secrets, models and databases that workflows of the project can use')
+    .action(createHandler(async () => (await import('../actions/installation.ts')).showCatalogue));
+};
