@@ -64,6 +64,14 @@ describe('start', () => {
       deadlineAt: '2026-01-03T00:00:00.000Z',
     });
   });
+  test('of a version starts that one, and an unknown version exits with 1', async () => {
+    await publish('flow', instantGraph());
+    await environment.api.call('POST', '/v1/workflows/flow/versions', { key, body: instantGraph() });
+    const { out } = await admin.type('runs', 'start', 'flow', '--workflow-version', '1');
+    expect(dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runResponse).workflowVersion).toBe(1);
+    const unknown = await admin.type('--json', 'runs', 'start', 'flow', '--workflow-version', '3');
+    expect([unknown.exitCode, errorIn(unknown).message]).toEqual([1, expect.stringContaining('flow has no version 3.')]);
+  });
   test('of an unknown workflow exits with 1', async () => {
     const answer = await admin.type('--json', 'runs', 'start', 'nowhere');
     expect([answer.exitCode, errorIn(answer)['status']]).toEqual([1, 409]);

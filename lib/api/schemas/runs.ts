@@ -30,6 +30,11 @@ export const startRunBody = z
     input: json.exactOptional(),
     runId: runId.exactOptional(),
     deploymentId: deploymentId.exactOptional(),
+    version: z
+      .int()
+      .min(1)
+      .exactOptional()
+      .meta({ description: 'a version of a published graph; absent: the latest one. Excludes deploymentId' }),
     specVersion: z.int().default(1),
     availableAt: timestampInput.exactOptional(),
     deadlineAt: timestampInput.exactOptional(),

@@ -42,6 +42,7 @@ const startRunOptions = z.object({
   contentKey: z.boolean().default(false),
   runId: runId.optional(),
   deployment: deploymentId.optional(),
+  workflowVersion: integerBetween(1, Number.MAX_SAFE_INTEGER).optional(),
   availableAt: timestamp.optional(),
   deadlineAt: timestamp.optional(),
 });
@@ -49,13 +50,16 @@ const startRunOptions = z.object({
 export const startRun: Action = async (commandLine, context) => {
   const name = parseArgument(commandLine, 0, 'workflow', anyWorkflowName);
   const options = parseOptions(commandLine, startRunOptions);
-  const { idempotencyKey: requestedKey, contentKey, availableAt, deadlineAt, deployment } = options;
+  const { idempotencyKey: requestedKey, contentKey, runId: id, availableAt, deadlineAt, deployment, workflowVersion } = options;
   if (contentKey && requestedKey !== undefined) throw usageError('--content-key and --idempotency-key exclude each other.');
   const input = readInput(context.cwd, options);
   const client = await context.client();
   const key = contentKey ? client.contentKey(name, input ?? {}) : requestedKey;
   const started = await client.trigger(
-    { workflowName: name, ...omitUndefined({ input, runId: options.runId, deploymentId: deployment, availableAt, deadlineAt }) },
+    {
+      workflowName: name,
+      ...omitUndefined({ input, runId: id, deploymentId: deployment, version: workflowVersion, availableAt, deadlineAt }),
+    },
     { signal: context.signal, ...omitUndefined({ idempotencyKey: key }) },
   );
   context.log(`Started. Watch it: stepwell runs watch ${started.runId}`);

@@ -34,6 +34,7 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
     .option('--content-key', 'the same workflow and input start the same run, for one day')
     .option('--run-id <id>', 'use this run id')
     .option('--deployment <id>', 'code workflows: use this deployment instead of the active one')
+    .option('--workflow-version <n>', 'graphs: start this version instead of the latest one')
     .option('--available-at <time>', 'do not start before this time')
     .option('--deadline-at <time>', 'the run fails if it has not ended by this time')
     .action(createHandler(async () => (await import('../actions/runs.ts')).startRun));
