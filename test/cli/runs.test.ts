@@ -88,6 +88,14 @@ describe('list', () => {
     expect(await list('--all')).toMatchObject({ hasMore: false, items: { length: 105 } });
     expect((await admin.type('runs', 'list', '--limit', '1')).out).toContain('More rows exist: use --limit <n> or --all.');
   });
+  test('with the signals for which runs wait', async () => {
+    const wait = { id: 'wait', type: 'signal', config: { name: 'paid', correlation: 'order-7' } };
+    const nodes = [{ id: 'start', type: 'start' }, wait, { ...wait, id: 'again' }];
+    const edges = ['wait', 'again'].map((target) => ({ source: 'start', target }));
+    await started(environment.api, key, { name: 'order', graph: { nodes, edges } });
+    expect((await admin.type('runs', 'list', '--waits')).out).toContain('waits for paid/order-7 and 1 more');
+    expect((await admin.type('runs', 'list')).out).not.toContain('paid');
+  });
   test('by filters', async () => {
     await started(environment.api, key, { name: 'one', graph: instantGraph() });
     await started(environment.api, key, { name: 'two', graph: openGraph });

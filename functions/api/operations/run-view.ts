@@ -6,7 +6,7 @@ import { firstAttempt, topLevel } from '../../../lib/engine/ids.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import { type Head, type RunStatus, isTestRun } from '../../../lib/engine/log/head.ts';
 import { callerOf, rerunFrom, rerunOf, scheduleOf } from '../../../lib/engine/log/lineage.ts';
-import { type NodeState, type WaitingNode, iterationCountsOf } from '../../../lib/engine/log/node-state.ts';
+import { type NodeState, type SignalWait, type WaitingNode, iterationCountsOf } from '../../../lib/engine/log/node-state.ts';
 import { between, iso } from '../../../lib/engine/time.ts';
 import {
   type FailedNode,
@@ -19,6 +19,7 @@ import type { RunEstimate } from '../../../lib/service/runs/estimate-run.ts';
 import { runKinds } from '../../../lib/service/kinds/run-kinds.ts';
 import { kindOf } from '../../../lib/service/decider.ts';
 import type { ListedRun } from '../../../lib/service/runs/list-runs.ts';
+import type { RunWaits } from '../../../lib/service/runs/read-waits.ts';
 import { times } from '../operation.ts';
 
 type Run = ResponseOf<'getRun'>['body'];
@@ -77,6 +78,22 @@ export const runSummaryOf = ({ head, status }: Extract<ListedRun, { head: unknow
     error: hasProjectedEnd && projection.error !== undefined ? failureOf(projection.error) : undefined,
   });
 };
+
+/** Empty if the waits were not asked for, or the run has none. */
+export const waitsOf = (found: RunWaits | undefined): Pick<RunSummary, 'waits' | 'waitsOmitted'> =>
+  found === undefined || found.waits.length === 0
+    ? {}
+    : defined({
+        waits: found.waits.map((wait) =>
+          defined({
+            nodeId: wait.nodeId,
+            iteration: wait.iteration === topLevel ? undefined : wait.iteration,
+            since: iso(wait.dispatchedAt),
+            ...waitingForOf(wait),
+          }),
+        ),
+        waitsOmitted: found.omitted === 0 ? undefined : found.omitted,
+      });
 
 export const runOf = ({
   head,
@@ -168,12 +185,18 @@ const stateOf = (state: NodeState) => {
   }
 };
 
+const waitingForOf = ({ name, correlation, expiresAt }: SignalWait) => ({
+  signal: name,
+  correlation,
+  ...times({ until: expiresAt }),
+});
+
 function waitOf(state: WaitingNode) {
   switch (state.for) {
     case 'time':
       return { wakeAt: iso(state.wakeAt) };
     case 'signal':
-      return { waitingFor: { signal: state.name, correlation: state.correlation, ...times({ until: state.expiresAt }) } };
+      return { waitingFor: waitingForOf(state) };
     case 'child':
       return { childRunId: state.childRunId, ...times({ wakeAt: state.expiresAt }) };
     case 'iterations':

@@ -91,6 +91,7 @@ const listRunsOptions = z.object({
   calledBy: z.string().min(1).optional(),
   workflowVersion: z.string().min(1).optional(),
   children: z.boolean().default(false),
+  waits: z.boolean().default(false),
 });
 
 export const runTable = (context: CommandContext, runs: readonly RunSummary[]): string =>
@@ -103,9 +104,16 @@ export const runTable = (context: CommandContext, runs: readonly RunSummary[]): 
       formatRunWorkflow(run),
       run.createdAt,
       run.completedAt ?? '',
-      run.error === undefined ? '' : `${run.error.code}: ${run.error.message}`,
+      run.error === undefined ? formatWaits(run) : `${run.error.code}: ${run.error.message}`,
     ]),
   );
+
+/** With `--waits`: the first signal for which the run waits, and the number of the others. */
+const formatWaits = ({ waits: [first, ...others] = [], waitsOmitted = 0 }: RunSummary): string => {
+  if (first === undefined) return '';
+  const more = others.length + waitsOmitted;
+  return `waits for ${first.signal}/${first.correlation}${more === 0 ? '' : ` and ${more} more`}`;
+};
 
 export const listRuns: Action = async (commandLine, context) => {
   const options = parseOptions(commandLine, listRunsOptions);
@@ -123,6 +131,7 @@ export const listRuns: Action = async (commandLine, context) => {
     rerunOf,
     ...origin,
     includeChildren: options.children ? ('true' as const) : undefined,
+    includeWaits: options.waits ? ('true' as const) : undefined,
   });
   const found = await readRows(options, (page) =>
     client.listRuns({ ...page, ...toRunQuery(options), ...more }, { signal: context.signal }),

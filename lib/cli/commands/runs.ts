@@ -48,6 +48,7 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
     .option('--called-by <runId>', 'only runs that this run called')
     .option('--workflow-version <version>', 'only runs of this version of their workflow')
     .option('--children', 'include runs that another run called')
+    .option('--waits', 'show the signals for which open runs wait')
     .option('--limit <n>', 'maximum number of rows', '25')
     .option('--all', 'list all rows')
     .action(createHandler(async () => (await import('../actions/runs.ts')).listRuns));
