@@ -1,4 +1,4 @@
-/** `stepwell catalogue`: what the installation offers to workflows. */
+/** `stepwell catalogue`: what the installation offers to workflows; `stepwell installation`: its settings. */
 import type { Action } from '../command.ts';
 import { formatTable } from '../format.ts';
 
@@ -15,4 +15,17 @@ export const showCatalogue: Action = async (_commandLine, context) => {
       ? 'The installation offers no names to this project.'
       : formatTable(context, ['kind', 'name', 'template'], rows);
   return { data: { secrets, models, databases }, text };
+};
+
+export const showInstallation: Action = async (_commandLine, context) => {
+  const client = await context.client();
+  const installation = await client.getInstallation({ signal: context.signal });
+  const { version, region, limits, features, names } = installation;
+  const rows = [
+    ...Object.entries(limits).map(([name, value]) => [name, value === null ? 'no limit' : String(value)]),
+    ...Object.entries(features).map(([name, isOn]) => [name, isOn ? 'on' : 'off']),
+    ...Object.entries(names).map(([name, values]) => [name, values.join(', ')]),
+  ].toSorted(([one = ''], [other = '']) => one.localeCompare(other));
+  const table = formatTable(context, ['setting', 'value'], rows);
+  return { data: installation, text: `Stepwell ${version} in ${region}\n\n${table}` };
 };

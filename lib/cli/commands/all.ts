@@ -4,6 +4,7 @@ import type { CreateHandler, Register } from '../command.ts';
 import { registerClock, registerDeployments, registerProject, registerWorker } from './code.ts';
 import { registerDefinitions } from './definitions.ts';
 import { registerDiagnostics, registerOwnership } from './diagnostics.ts';
+import { registerEmbeds } from './embeds.ts';
 import { registerInstallation } from './installation.ts';
 import { registerKeys, registerProfiles } from './keys.ts';
 import { registerHooks, registerRuns, registerSignals } from './runs.ts';
@@ -23,6 +24,7 @@ const registers: readonly Register[] = [
   registerDiagnostics,
   registerOwnership,
   registerKeys,
+  registerEmbeds,
   registerProfiles,
 ];
 
