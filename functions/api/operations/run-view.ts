@@ -19,7 +19,6 @@ import type { RunEstimate } from '../../../lib/service/runs/estimate-run.ts';
 import { runKinds } from '../../../lib/service/kinds/run-kinds.ts';
 import { kindOf } from '../../../lib/service/decider.ts';
 import type { ListedRun } from '../../../lib/service/runs/list-runs.ts';
-import type { RunWaits } from '../../../lib/service/runs/read-waits.ts';
 import { times } from '../operation.ts';
 
 type Run = ResponseOf<'getRun'>['body'];
@@ -78,22 +77,6 @@ export const runSummaryOf = ({ head, status }: Extract<ListedRun, { head: unknow
     error: hasProjectedEnd && projection.error !== undefined ? failureOf(projection.error) : undefined,
   });
 };
-
-/** Empty if the waits were not asked for, or the run has none. */
-export const waitsOf = (found: RunWaits | undefined): Pick<RunSummary, 'waits' | 'waitsOmitted'> =>
-  found === undefined || found.waits.length === 0
-    ? {}
-    : defined({
-        waits: found.waits.map((wait) =>
-          defined({
-            nodeId: wait.nodeId,
-            iteration: wait.iteration === topLevel ? undefined : wait.iteration,
-            since: iso(wait.dispatchedAt),
-            ...waitingForOf(wait),
-          }),
-        ),
-        waitsOmitted: found.omitted === 0 ? undefined : found.omitted,
-      });
 
 export const runOf = ({
   head,
@@ -185,7 +168,7 @@ const stateOf = (state: NodeState) => {
   }
 };
 
-const waitingForOf = ({ name, correlation, expiresAt }: SignalWait) => ({
+export const waitingForOf = ({ name, correlation, expiresAt }: SignalWait) => ({
   signal: name,
   correlation,
   ...times({ until: expiresAt }),
