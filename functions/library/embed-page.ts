@@ -110,7 +110,7 @@ body{margin:0;padding:12px 16px;background:light-dark(#fff,#181c23);color:light-
 h1{font-size:15px;margin:0 0 4px;overflow-wrap:anywhere}p{margin:2px 0}
 .dim{color:light-dark(#566070,#a0a9b8)}.completed{color:light-dark(#0f6b39,#5fd394)}
 .failed{color:light-dark(#b3261e,#ff8f86)}.running,.queued{color:light-dark(#0b57b0,#7fb9ff)}
-@media(max-height:120px){h1{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}}`;
+@media(max-height:140px){h1{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}}`;
 
 function response(statusCode: number, origins: readonly string[], body: string): APIGatewayProxyResult {
   const nonce = randomBytes(16).toString('base64url');
