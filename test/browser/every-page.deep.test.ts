@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { type Installation, everyAddress, everyPageIsListed, populate } from './every-page.ts';
+import { type Installation, everyAddress, everyPageIsListed, getAdmin, openAddress, populate } from './every-page.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 import { isReachable } from './signed-in.ts';
 
@@ -23,11 +23,7 @@ let made: Installation;
 beforeAll(async () => {
   signedIn = await signIn();
   made = await populate(signedIn, hostile);
-  // The pages of keys and of the trail need admin.
-  await signedIn.watched.page.goto(`${signedIn.local.url}/console/keys`);
-  await signedIn.watched.page.getByLabel('An API key with admin').fill(signedIn.local.apiKey);
-  await signedIn.watched.page.getByRole('button', { name: 'Get admin for 15 minutes' }).click();
-  await signedIn.watched.page.getByRole('table').waitFor();
+  await getAdmin(signedIn);
 }, 240_000);
 afterAll(() => signedIn.close());
 
@@ -81,12 +77,6 @@ const inspection = `(() => {
   };
 })()`;
 
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(`${signedIn.local.url}/console/${path}`);
-  await page.getByRole('heading', { level: 1 }).first().waitFor();
-  await page.locator('[aria-busy]').first().waitFor({ state: 'detached' });
-}
-
 const faultsIn = async (page: Page): Promise<readonly unknown[]> => {
   const { ran, polluted, inserted, overflow, reordered, wide } = found.parse(await page.evaluate(inspection));
   const said = signedIn.watched.complaints.splice(0);
@@ -102,7 +92,7 @@ test.each(widths)('%d pixels wide, no page runs, inserts, reorders or overflows 
   const faults: Record<string, unknown> = {};
   const silent: string[] = [];
   for (const path of everyAddress(made)) {
-    await open(page, path);
+    await openAddress(signedIn, path);
     const own = await faultsIn(page);
     if (own.length > 0) faults[path] = own;
     const text = (await page.locator('main').textContent()) ?? '';
@@ -128,9 +118,30 @@ test('what only a deployment writes is text too', async () => {
   });
   for (const width of widths) {
     await page.setViewportSize({ width, height: 800 });
-    await open(page, 'settings');
+    await openAddress(signedIn, 'settings');
     await page.getByText(markup).first().waitFor();
     expect(await faultsIn(page), 'settings').toEqual([]);
   }
   await page.unrouteAll();
+});
+
+test('on a phone what is opened fits too: the filters, the cost, and the sign-in over an ended session', async () => {
+  const { page } = signedIn.watched;
+  await page.setViewportSize({ width: 320, height: 800 });
+  await openAddress(signedIn, 'runs');
+  await page.getByText('More filters').click();
+  await page.getByLabel('Correlation id').fill('W'.repeat(120));
+  expect(await faultsIn(page), 'filters').toEqual([]);
+  await isReachable(page, 'phone-filters');
+  await openAddress(signedIn, `runs/${made.failed}`);
+  await page.getByText(/^≈ \$/).click();
+  await page.getByRole('row').filter({ hasText: 'write units' }).waitFor();
+  expect(await faultsIn(page), 'cost').toEqual([]);
+  await isReachable(page, 'phone-cost');
+  await page.evaluate("fetch('v1/session', { method: 'DELETE' }).then(({ status }) => status)");
+  await page.getByRole('button', { name: 'Run again…' }).click();
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+  expect(await faultsIn(page), 'ended session').toEqual([]);
+  await isReachable(page, 'phone-session-ended');
 });

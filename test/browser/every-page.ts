@@ -31,6 +31,15 @@ export interface Installation {
   readonly devKit: string;
 }
 
+/** Content of ordinary length. */
+export const plainContent: Content = {
+  name: 'order-total',
+  text: 'Sum up the lines of the order',
+  devKitName: 'processOrder',
+  input: '{"lines":[1,2]}',
+  code: 'return { total: 3 }',
+};
+
 const encode = encodeURIComponent;
 
 /** The addresses of each row of `lib/console/shell/pages.tsx`. A page that is missing here fails `everyPageIsListed`. */
@@ -190,4 +199,19 @@ export async function populate({ local }: Pick<SignedIn, 'local'>, content: Cont
       interval: 250,
     });
   return { content, completed, failed, waiting, devKit };
+}
+
+/** The pages of keys and of the trail need admin. */
+export async function getAdmin({ local, watched: { page } }: SignedIn): Promise<void> {
+  await page.goto(`${local.url}/console/keys`);
+  await page.getByLabel('An API key with admin').fill(local.apiKey);
+  await page.getByRole('button', { name: 'Get admin for 15 minutes' }).click();
+  await page.getByRole('table').waitFor();
+}
+
+/** Opens an address and waits for its content. */
+export async function openAddress({ local, watched: { page } }: SignedIn, path: string): Promise<void> {
+  await page.goto(`${local.url}/console/${path}`);
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
+  await page.locator('[aria-busy]').first().waitFor({ state: 'detached' });
 }
