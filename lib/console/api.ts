@@ -233,6 +233,8 @@ export const api = {
     ask(`runs/${segment(runId)}/cancel`, { method: 'POST', body: reason === '' ? {} : { reason } }),
   rerun: (runId: string, body: RequestBody<'rerunRun'>, idempotencyKey: string): Promise<{ readonly runId: string }> =>
     ask(`runs/${segment(runId)}/rerun`, { method: 'POST', body, idempotencyKey }),
+  resume: (body: RequestBody<'resumeRun'>, idempotencyKey: string): Promise<unknown> =>
+    ask('runs/resume', { method: 'POST', body, idempotencyKey }),
   wake: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
     ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds } }),
   retryNow: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
