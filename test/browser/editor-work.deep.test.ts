@@ -119,6 +119,7 @@ test('an edge gets another target by keyboard and by pointer, each undone in one
     .focus();
   await page.keyboard.press('Enter');
   const target = page.getByRole('combobox', { name: 'To', exact: true });
+  await target.waitFor();
   await isReachable(page, 'editor-edge');
   await target.focus();
   await page.keyboard.type('end');

@@ -135,6 +135,7 @@ test('a query is published in the page: what the server refuses is shown at its 
   await dialog.getByRole('button', { name: 'Publish' }).click();
   await dialog.getByText('/parameters/0/name').waitFor();
   expect(await field(/^Parameters/).getAttribute('aria-invalid')).toBe('true');
+  await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('parameters');
   await isReachable(page, 'query-publish-refused');
   await field(/^Parameters/).fill('[{"name": "customer", "type": "string", "required": true}]');
   await dialog.getByRole('button', { name: 'Publish' }).click();

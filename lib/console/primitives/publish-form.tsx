@@ -1,5 +1,5 @@
 /** A form that publishes something with versions. The server checks it; each of its errors is shown at the field of its pointer. */
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { ApiError, type ErrorDetail } from '../api.ts';
 import { Dialog } from './dialog.tsx';
@@ -26,10 +26,13 @@ interface PublishFormProps {
 
 export function PublishForm({ title, fields, first, onPublish, onClose }: PublishFormProps): ReactNode {
   const [errors, setErrors] = useState<readonly ErrorDetail[]>([]);
+  const form = useRef<HTMLDivElement>(null);
+  // The first of them may be out of view.
+  useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [errors]);
   const isOf = (key: string, { pointer }: ErrorDetail): boolean => pointer === `/${key}` || pointer.startsWith(`/${key}/`);
-  const publish = async (form: FormData): Promise<void> => {
+  const publish = async (filled: FormData): Promise<void> => {
     setErrors([]);
-    const { body, notJson } = bodyOf(fields, form);
+    const { body, notJson } = bodyOf(fields, filled);
     if (notJson.length > 0) {
       setErrors(notJson);
       throw new Error('Correct what is marked.');
@@ -45,9 +48,11 @@ export function PublishForm({ title, fields, first, onPublish, onClose }: Publis
   };
   return (
     <Dialog title={title} action="Publish" isWide onConfirm={publish} onClose={onClose}>
-      {fields.map((field) => (
-        <Field key={field.key} field={field} first={first[field.key]} errors={errors.filter((each) => isOf(field.key, each))} />
-      ))}
+      <div ref={form}>
+        {fields.map((field) => (
+          <Field key={field.key} field={field} first={first[field.key]} errors={errors.filter((each) => isOf(field.key, each))} />
+        ))}
+      </div>
     </Dialog>
   );
 }
