@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import { embedTokenPattern, secretDigest } from '../../lib/api/auth.ts';
+import { devKitNamePattern } from '../../lib/engine/ids.ts';
 import { type Instant, iso, seconds } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { type EmbedView, findEmbed, viewEmbed } from '../../lib/service/access/embeds.ts';
@@ -20,26 +21,38 @@ export const isEmbedPage = ({ path }: Pick<APIGatewayProxyEvent, 'path'>): boole
 
 interface CachedView {
   readonly readAt: Instant;
+  readonly expiresAt: Instant;
   readonly origins: readonly string[];
   readonly view: EmbedView;
 }
 
+type FoundView =
+  | { readonly kind: 'view'; readonly cached: CachedView }
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'rate_limited'; readonly origins: readonly string[] };
+
+/** When a frame loads itself again that could not show its view, in seconds. Without this, one flood would stop it until the page around it is loaded. */
+const retrySeconds = { rate_limited: 60, unavailable: 10 } as const;
+/** Of a text that is the same for every token. */
+const everyAncestor = ['*'] as const;
+
 export function embedPage({ decider: { deps }, rates, logger }: Pick<CommonTools, 'decider' | 'rates' | 'logger'>) {
   const cached = new Map<string, CachedView>();
 
-  const read = async (digest: string): Promise<CachedView | 'not_found' | 'rate_limited'> => {
+  const read = async (digest: string): Promise<FoundView> => {
     const known = cached.get(digest);
     const now = deps.clock.now();
-    if (known !== undefined && now - known.readAt < viewTtlMs) return known;
+    if (known !== undefined && now - known.readAt < viewTtlMs && now < known.expiresAt) return { kind: 'view', cached: known };
     cached.delete(digest);
     const embed = await findEmbed(deps, digest);
-    if (embed === undefined) return 'not_found';
-    if ((await rates.takeForEmbed(embed.keyId, embed.id)).kind === 'rate_limited') return 'rate_limited';
-    const fresh = { readAt: now, origins: embed.origins, view: await viewEmbed(deps, embed) };
+    if (embed === undefined) return { kind: 'not_found' };
+    const { keyId, id, origins, expiresAt } = embed;
+    if ((await rates.takeForEmbed(keyId, id)).kind === 'rate_limited') return { kind: 'rate_limited', origins };
+    const fresh = { readAt: now, expiresAt, origins, view: await viewEmbed(deps, embed) };
     cached.set(digest, fresh);
     const oldest = cached.keys().next();
     if (cached.size > maxCachedViews && oldest.done !== true) cached.delete(oldest.value);
-    return fresh;
+    return { kind: 'view', cached: fresh };
   };
 
   return async (event: Pick<APIGatewayProxyEvent, 'path' | 'httpMethod' | 'headers'>): Promise<APIGatewayProxyResult> => {
@@ -48,22 +61,22 @@ export function embedPage({ decider: { deps }, rates, logger }: Pick<CommonTools
     if (deps.settings.requiresHttps && proto !== 'https') return page(400, [], 'This page needs HTTPS.');
     const token = event.path.slice(pathPrefix.length);
     try {
-      const found = embedTokenPattern.test(token) ? await read(secretDigest(token)) : 'not_found';
-      if (found === 'not_found') return page(404, [], 'This status is no longer shared.');
-      if (found === 'rate_limited')
-        return page(429, [], 'Too many views. It appears again in a minute.', { 'retry-after': '60' });
-      return viewPage(found);
+      const found = embedTokenPattern.test(token) ? await read(secretDigest(token)) : ({ kind: 'not_found' } as const);
+      if (found.kind === 'not_found') return page(404, [], 'This status is no longer shared.');
+      if (found.kind === 'rate_limited')
+        return page(429, found.origins, 'Too many views. It appears again in a minute.', retryIn(retrySeconds.rate_limited));
+      return viewPage(found.cached);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       logger.warn('the page of an embed is unavailable', { error });
-      return page(503, [], 'The status cannot be read now.', { 'retry-after': '10' });
+      return page(503, everyAncestor, 'The status cannot be read now.', retryIn(retrySeconds.unavailable));
     }
   };
 }
 
 function viewPage({ origins, view: { workflowName, run } }: CachedView): APIGatewayProxyResult {
   const isOpen = run === undefined || !['completed', 'failed', 'cancelled'].includes(run.status);
-  const lines = [`<h1>${escaped(workflowName)}</h1>`];
+  const lines = [`<h1>${escaped(shownName(workflowName))}</h1>`];
   if (run === undefined) lines.push('<p>has no run</p>');
   else {
     lines.push(`<p class="${escaped(run.status)}">${escaped(run.status.replaceAll('_', ' '))}</p>`);
@@ -76,20 +89,28 @@ function viewPage({ origins, view: { workflowName, run } }: CachedView): APIGate
   return isOpen ? { ...shown, headers: { ...shown.headers, refresh: String(refreshSeconds) } } : shown;
 }
 
+/** The name of a DevKit workflow begins with the path of its module, which is not for readers outside. */
+const shownName = (name: string): string =>
+  devKitNamePattern.test(name) ? name.slice(name.lastIndexOf('//') + 2) || 'workflow' : name;
+
 const time = (at: Instant): string => `<time datetime="${iso(at)}">${iso(at).slice(0, 16).replace('T', ' ')} UTC</time>`;
 
+const retryIn = (count: number) => ({ 'retry-after': String(count), refresh: String(count) });
+
 const page = (statusCode: number, origins: readonly string[], text: string, headers: Readonly<Record<string, string>> = {}) => {
-  const made = response(statusCode, origins, `<p>${escaped(text)}</p>`);
+  const made = response(statusCode, origins, `<h1>${escaped(text)}</h1>`);
   return { ...made, headers: { ...made.headers, ...headers } };
 };
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (letter) => `&#${letter.codePointAt(0)};`);
 
+/** In the frame that the console gives out, a long name keeps one line, so that the status stays in view. */
 const style = `:root{color-scheme:light dark;font:14px/1.4 system-ui,sans-serif}
 body{margin:0;padding:12px 16px;background:light-dark(#fff,#181c23);color:light-dark(#171b22,#e9ecf1)}
 h1{font-size:15px;margin:0 0 4px;overflow-wrap:anywhere}p{margin:2px 0}
 .dim{color:light-dark(#566070,#a0a9b8)}.completed{color:light-dark(#0f6b39,#5fd394)}
-.failed{color:light-dark(#b3261e,#ff8f86)}.running,.queued{color:light-dark(#0b57b0,#7fb9ff)}`;
+.failed{color:light-dark(#b3261e,#ff8f86)}.running,.queued{color:light-dark(#0b57b0,#7fb9ff)}
+@media(max-height:140px){h1{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}}`;
 
 function response(statusCode: number, origins: readonly string[], body: string): APIGatewayProxyResult {
   const nonce = randomBytes(16).toString('base64url');

@@ -76,11 +76,14 @@ export const workflowVersion: z.ZodType<WorkflowVersion> = exactly<WorkflowVersi
   z.strictObject({ ...graphFields, version: z.int().min(1) }),
 );
 
+const pinnedOutput = exactly<PinnedOutput>()(z.strictObject({ output: jsonValue, handle: z.string().exactOptional() }));
+
 /** A draft as it is stored under its name and revision. */
 export const draftContent = exactly<Omit<Draft, 'name' | 'revision'>>()(
   z.strictObject({
     basedOn: z.int().nullable(),
     definition: jsonObject,
+    pinned: z.record(z.string(), pinnedOutput).readonly().exactOptional(),
     updatedAt: instant,
     updatedBy: z.string(),
   }),
@@ -94,7 +97,6 @@ export interface UnsavedGraph {
   readonly startIdempotencyKey: string;
 }
 
-const pinnedOutput = exactly<PinnedOutput>()(z.strictObject({ output: jsonValue, handle: z.string().exactOptional() }));
 const unsavedGraph = exactly<UnsavedGraph>()(
   z.strictObject({
     definition: exactly<WorkflowDefinition>()(z.strictObject(graphFields)),

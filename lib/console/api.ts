@@ -96,6 +96,13 @@ export class ApiError extends Error {
     this.errors = body.errors ?? [];
     this.current = body.current ?? {};
   }
+
+  /** The same error with some of its errors only: the others are shown elsewhere. */
+  withErrors(errors: readonly ErrorDetail[]): ApiError {
+    const { status, code, message, current } = this;
+    const { required, recovery, correlationId } = this;
+    return new ApiError(status, { code, message, errors, current, ...defined({ required, recovery, correlationId }) });
+  }
 }
 
 type Query = Readonly<Record<string, string | number | undefined>>;
@@ -235,6 +242,8 @@ export const api = {
     ask(`runs/${segment(runId)}/cancel`, { method: 'POST', body: reason === '' ? {} : { reason } }),
   rerun: (runId: string, body: RequestBody<'rerunRun'>, idempotencyKey: string): Promise<{ readonly runId: string }> =>
     ask(`runs/${segment(runId)}/rerun`, { method: 'POST', body, idempotencyKey }),
+  resume: (body: RequestBody<'resumeRun'>, idempotencyKey: string): Promise<unknown> =>
+    ask('runs/resume', { method: 'POST', body, idempotencyKey }),
   wake: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
     ask(`runs/${segment(runId)}/wake`, { method: 'POST', body: { nodeIds } }),
   retryNow: (runId: string, nodeIds: readonly string[]): Promise<unknown> =>
@@ -262,6 +271,13 @@ export const api = {
   /** @param version undefined: the latest one */
   lens: (name: string, version: number | undefined, signal: AbortSignal): Promise<Lens> =>
     ask(`lenses/${segment(name)}`, { query: { version }, signal }),
+  /** @param body a form that the server checks */
+  createLens: (body: unknown): Promise<ResponseBody<'createLens'>> => ask('lenses', { method: 'POST', body }),
+  publishLens: (name: string, body: unknown): Promise<ResponseBody<'publishLens'>> =>
+    ask(`lenses/${segment(name)}/versions`, { method: 'POST', body }),
+  createQuery: (body: unknown): Promise<ResponseBody<'createQuery'>> => ask('queries', { method: 'POST', body }),
+  publishQuery: (name: string, body: unknown): Promise<ResponseBody<'publishQueryVersion'>> =>
+    ask(`queries/${segment(name)}/versions`, { method: 'POST', body }),
   queries: (query: Query, signal: AbortSignal): Promise<QueryPage> => ask('queries', { query, signal }),
   /** @param version undefined: the latest one */
   query: (name: string, version: number | undefined, signal: AbortSignal): Promise<StoredQuery> =>

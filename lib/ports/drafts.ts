@@ -1,5 +1,6 @@
 /** The port of drafts: definitions that an author edits. A draft need not be valid, and its workflow need not have a version. */
 import type { Scope, WorkflowName } from '../engine/ids.ts';
+import type { PinnedOutputs } from '../engine/graph/pinned-outputs.ts';
 import type { JsonObject } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
 
@@ -10,6 +11,8 @@ export interface Draft {
   /** the version that its author started from; null: the workflow had none */
   readonly basedOn: number | null;
   readonly definition: JsonObject;
+  /** outputs of nodes that do not run in its tests; absent: none, also in drafts of versions before */
+  readonly pinned?: PinnedOutputs;
   readonly updatedAt: Instant;
   /** who saved it: `key:<keyId>`, or the subject of a session */
   readonly updatedBy: string;

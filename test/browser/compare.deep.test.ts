@@ -1,6 +1,8 @@
 /** Two runs beside each other, and work on several runs at once, of which one request fails. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
+import { programPath } from '../../lib/ports/programs.ts';
+import { packedDeployment } from '../artifact/packed.ts';
 import { type SignedIn, signIn, signInWithScopes } from './sign-in.ts';
 import { isReachable } from './signed-in.ts';
 import { nap } from './workflows.ts';
@@ -188,6 +190,56 @@ test('several runs start again, each once, also when a response is lost', async 
   await expect.poll(() => page.getByText('sleeps and wakes in').count()).toBe(3);
   const { body } = await signedIn.local.call('GET', `/v1/runs?workflowName=${nap.name}`);
   expect(z.object({ data: z.array(z.unknown()) }).parse(body).data).toHaveLength(9);
+});
+
+/** Charges in two steps. The second version of the code gives a discount in a step between. */
+const charging = (discount: string) =>
+  `export const workflows = [{ [Symbol.for('stepwell.workflow')]: 1, spec: { name: 'charge-card' }, fn: async ({ input, step }) => {
+    const price = await step.run({ name: 'price' }, () => input.quantity * 10);
+    ${discount}
+    await step.run({ name: 'charge', retryPolicy: { maximumAttempts: 1 } }, () => {
+      if (price > 50) throw new Error('the card was declined');
+      return { charged: price };
+    });
+  } }];`;
+
+async function deploy(id: string, code: string): Promise<void> {
+  const { manifest, archive } = await packedDeployment(id, {
+    workflows: ['charge-card'],
+    files: { [programPath]: code },
+    change: { runtime: 'code' },
+  });
+  const form = new FormData();
+  form.append('manifest', JSON.stringify(manifest));
+  form.append('artifact', new Blob([Buffer.from(archive)], { type: 'application/gzip' }), 'artifact.tgz');
+  const headers = { authorization: `Bearer ${signedIn.local.apiKey}` };
+  const answer = await fetch(`${signedIn.local.url}/v1/deployments`, { method: 'POST', headers, body: form });
+  expect(answer.status, await answer.text()).toBe(201);
+  await call(`/v1/deployments/${id}/activate`, {});
+}
+
+test('two runs of code are compared: input, steps and outputs, and no definition', async () => {
+  const { page } = signedIn.watched;
+  const ended = async (quantity: number, status: string): Promise<string> => {
+    const runId = await start('charge-card', { quantity }, `charge ${quantity}`);
+    await expect
+      .poll(async () => (await signedIn.local.call('GET', `/v1/runs/${runId}`)).body, { timeout: 60_000 })
+      .toMatchObject({ status });
+    return runId;
+  };
+  await deploy('charges-1', charging(''));
+  const good = await ended(3, 'completed');
+  await deploy('charges-2', charging("await step.run({ name: 'discount' }, () => 0.1);"));
+  const bad = await ended(6, 'failed');
+  await page.goto(`${signedIn.local.url}/console/compare?a=${good}&b=${bad}`);
+  await page.getByRole('region', { name: 'Input' }).getByText('/quantity').waitFor();
+  const nodes = page.getByRole('region', { name: 'Nodes' });
+  const row = (name: string) => nodes.getByRole('row').filter({ hasText: name });
+  await row('charge').getByText('the card was declined').waitFor();
+  expect(await row('discount').textContent()).toContain('not reached');
+  await nodes.getByRole('button', { name: 'Outputs of price: different' }).click();
+  await nodes.getByText('60').first().waitFor();
+  await isReachable(page, 'compare-code');
 });
 
 test('the comparison fits 320 pixels', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { preparedFolder } from '../e2e/local-start.ts';
-import { type SignedIn, signIn, typeOver } from './sign-in.ts';
+import { type SignedIn, signIn, signInWithScopes, typeOver } from './sign-in.ts';
 import { isReachable } from './signed-in.ts';
 
 let signedIn: SignedIn;
@@ -75,6 +75,78 @@ test('a test runs the draft with a pinned output, and shows each node', async ()
       timeout: 30_000,
     })
     .toContain('"data":[]');
+});
+
+test('a pin is part of the draft, so the next visit of any browser has it', async () => {
+  const { page } = signedIn.watched;
+  await page.getByText('draft saved').waitFor();
+  const draft = async () => (await signedIn.local.call('GET', '/v1/workflows/quote/draft')).body;
+  await expect.poll(draft).toMatchObject({ pinned: { price: { output: 7 } } });
+  const other = await signInWithScopes(signedIn, ['runs:read', 'workflows:read', 'workflows:write']);
+  await other.page.goto(`${signedIn.local.url}/console/workflows/quote/edit`);
+  await other.page.getByRole('group', { name: 'price, javascript' }).click();
+  const pin = other.page.getByRole('complementary', { name: 'Node price' }).getByRole('textbox', { name: 'Pinned output' });
+  expect(await pin.inputValue()).toBe('7');
+  await pin.fill('8');
+  await expect.poll(draft).toMatchObject({ pinned: { price: { output: 8 } }, updatedBy: expect.stringContaining('key:') });
+  await isReachable(other.page, 'editor-pin-kept');
+  await other.page.context().close();
+  // This page has read the revision before. Its next change is a conflict, for pins too.
+  await panel('price').getByRole('textbox', { name: 'Pinned output' }).fill('9');
+  await page.getByText('another author saved a draft').waitFor();
+  await page.getByRole('button', { name: 'Choose…' }).click();
+  await page.getByRole('button', { name: 'Take the saved draft' }).click();
+  await node('price').click();
+  await expect.poll(() => panel('price').getByRole('textbox', { name: 'Pinned output' }).inputValue()).toBe('8');
+  await page.getByRole('button', { name: 'Remove the pin' }).click();
+  await expect.poll(async () => JSON.stringify(await draft())).toContain('"pinned":{}');
+});
+
+test('an edge gets another target by keyboard and by pointer, each undone in one step', async () => {
+  const { page } = signedIn.watched;
+  await edit('quote');
+  const edges = async () => {
+    await page.getByText('draft saved').waitFor();
+    const { body } = await signedIn.local.call('GET', '/v1/workflows/quote/draft');
+    const shape = z.looseObject({
+      definition: z.looseObject({ edges: z.array(z.looseObject({ source: z.string(), target: z.string() })) }),
+    });
+    return shape.parse(body).definition.edges.map(({ source, target }) => `${source} ${target}`);
+  };
+  const whole = ['start price', 'price tax', 'tax end'];
+  const moved = ['start price', 'price end', 'tax end'];
+  expect(await edges()).toEqual(whole);
+  await page.getByRole('button', { name: 'Outline' }).click();
+  const ofPrice = page.getByRole('list', { name: 'Edges of price' });
+  await ofPrice
+    .getByRole('button', { name: /output.*tax/ })
+    .first()
+    .focus();
+  await page.keyboard.press('Enter');
+  const target = page.getByRole('combobox', { name: 'To', exact: true });
+  await target.waitFor();
+  await isReachable(page, 'editor-edge');
+  await target.focus();
+  await page.keyboard.type('end');
+  await expect.poll(edges).toEqual(moved);
+  await page.getByRole('heading', { name: 'Edge' }).click();
+  await page.keyboard.press('Control+z');
+  await expect.poll(edges).toEqual(whole);
+
+  await page.getByRole('button', { name: 'Canvas' }).click();
+  const end = page.getByRole('group', { name: 'end, end' });
+  await end.waitFor();
+  const anchor = page.locator('[data-testid="rf__edge-1"] .react-flow__edgeupdater-target');
+  const [from, to] = [await anchor.boundingBox(), await end.locator('.react-flow__handle.target').boundingBox()];
+  if (from === null || to === null) throw new Error('the edge has no end that one can drag');
+  await page.mouse.move(from.x + from.width / 2, from.y + from.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(to.x - 30, to.y, { steps: 8 });
+  await page.mouse.move(to.x + to.width / 2, to.y + to.height / 2, { steps: 4 });
+  await page.mouse.up();
+  await expect.poll(edges).toEqual(moved);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await expect.poll(edges).toEqual(whole);
 });
 
 test('a script completes the names that earlier nodes write', async () => {

@@ -111,6 +111,46 @@ test('a lens that does not exist, and a failed list, say so', async () => {
   await page.getByRole('link', { name: 'summary' }).waitFor();
 });
 
+test('a lens is published in the page: what the server refuses is shown at its field, then its next version too', async () => {
+  const { page } = signedIn.watched;
+  await page.goto(`${signedIn.local.url}/console/lenses`);
+  await page.getByRole('button', { name: 'New lens…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New lens' });
+  const field = (name: string) => dialog.getByRole('textbox', { name, exact: true });
+  await field('Name').fill('no spaces allowed');
+  await field('Template').fill('Greet [[name]].');
+  await field('Contract of the input, as JSON').fill('{"fields": ');
+  await dialog.getByRole('button', { name: 'Publish' }).click();
+  await dialog.getByText('The text is not JSON').waitFor();
+  expect(await field('Contract of the input, as JSON').getAttribute('aria-invalid')).toBe('true');
+  await field('Contract of the input, as JSON').fill('{"fields": {"name": {"type": "text"}}}');
+  await dialog.getByRole('button', { name: 'Publish' }).click();
+  await dialog.getByText('must be a lens name').waitFor();
+  // Each error describes its own field, by its pointer.
+  const described =
+    "document.getElementById(document.querySelector('dialog [name=name]').getAttribute('aria-describedby')).textContent";
+  expect(await page.evaluate(described)).toContain('/name');
+  expect(await field('Contract of the input, as JSON').getAttribute('aria-invalid')).toBe('true');
+  expect(await field('Template').getAttribute('aria-invalid')).toBe('false');
+  await isReachable(page, 'lens-publish-refused');
+  await field('Name').fill('greeting');
+  await field('Contract of the input, as JSON').fill('{"fields": {"name": {"type": "string"}}}');
+  await dialog.getByRole('button', { name: 'Publish' }).click();
+  await page.getByRole('heading', { name: 'greeting v1' }).waitFor();
+  await page.getByRole('button', { name: 'New version…' }).click();
+  const next = page.getByRole('dialog', { name: 'Publish v2 of greeting' });
+  expect(await next.getByRole('textbox', { name: 'Template' }).inputValue()).toBe('Greet [[name]].');
+  await next.getByRole('textbox', { name: 'Template' }).fill('Greet [[name]] kindly.');
+  await next.getByRole('button', { name: 'Publish' }).click();
+  await page.getByRole('heading', { name: 'greeting v2' }).waitFor();
+  const stored = await signedIn.local.call('GET', '/v1/lenses/greeting');
+  expect(stored.body).toMatchObject({
+    version: 2,
+    template: 'Greet [[name]] kindly.',
+    input: { fields: { name: { type: 'string' } } },
+  });
+});
+
 test('a person who may not read or try lenses sees which scope is missing', async () => {
   const reader = await signInWithScopes(signedIn, ['runs:read']);
   await reader.page.goto(`${signedIn.local.url}/console/lenses`);

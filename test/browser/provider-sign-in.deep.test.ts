@@ -116,6 +116,44 @@ test('the provider’s refusal is shown', async () => {
   await other.page.context().close();
 });
 
+test('a person gets admin by a new sign-in at the provider, as the same person with that right, and comes back to the page', async () => {
+  const { page, complaints } = await watchedPage(browser);
+  page.setDefaultTimeout(20_000);
+  const status = () => page.evaluate("fetch('v1/keys').then(({ status }) => status)");
+  const again = async (person: TestProvider['person']): Promise<void> => {
+    idp.person = person;
+    await page.getByRole('button', { name: 'Sign in again with 127.0.0.1' }).click();
+    await page.getByRole('link', { name: `Continue as ${person.sub}` }).click();
+    await page.waitForURL(`${cloud.url}/console/keys`);
+  };
+  idp.person = { sub: 'ada', groups: ['platform'] };
+  await page.goto(`${cloud.url}/console/keys`);
+  await page.getByRole('button', { name: 'Sign in with 127.0.0.1' }).click();
+  await page.getByRole('link', { name: 'Continue as ada' }).click();
+  // Signing in alone gives no admin.
+  await page.getByRole('heading', { name: 'This page needs the right admin' }).waitFor();
+  expect(await status()).toBe(403);
+  await isReachable(page, 'admin-by-provider');
+
+  await again({ sub: 'bob', groups: ['platform'] });
+  await page.getByRole('alert').waitFor();
+  await isReachable(page, 'admin-other-person');
+  expect(await status()).toBe(403);
+  await again({ sub: 'ada', groups: ['support'] });
+  await page.getByRole('alert').waitFor();
+  expect(await status()).toBe(403);
+
+  await again({ sub: 'ada', groups: ['platform'] });
+  await page.getByRole('table').waitFor();
+  await page.getByText('for 14 m').waitFor();
+  expect(await status()).toBe(200);
+  expect(await audited()).toContainEqual(
+    expect.objectContaining({ action: 'sessions.raise', session: expect.objectContaining({ subject: 'oidc:ada' }) }),
+  );
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
 test('no script failed, and no page broke its policy', () => {
   expect(watched.complaints).toEqual([]);
 });

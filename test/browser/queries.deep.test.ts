@@ -122,6 +122,39 @@ test('a statement that the database rejects shows its error', async () => {
   await isReachable(page, 'query-failed');
 });
 
+test('a query is published in the page: what the server refuses is shown at its field, then its next version too', async () => {
+  const { page } = signedIn.watched;
+  await page.goto(`${signedIn.local.url}/console/queries`);
+  await page.getByRole('button', { name: 'New query…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New query' });
+  const field = (name: RegExp) => dialog.getByRole('textbox', { name });
+  await field(/^Name/).fill('order-count');
+  await field(/^Connection/).fill('orders-db');
+  await field(/^Statement/).fill('select count(*)::int as orders from orders where customer = :customer');
+  await field(/^Parameters/).fill('[{"name": "not a name", "type": "string"}]');
+  await dialog.getByRole('button', { name: 'Publish' }).click();
+  await dialog.getByText('/parameters/0/name').waitFor();
+  expect(await field(/^Parameters/).getAttribute('aria-invalid')).toBe('true');
+  await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('parameters');
+  await isReachable(page, 'query-publish-refused');
+  await field(/^Parameters/).fill('[{"name": "customer", "type": "string", "required": true}]');
+  await dialog.getByRole('button', { name: 'Publish' }).click();
+  await page.getByRole('heading', { name: 'order-count v1' }).waitFor();
+  await page.getByRole('textbox', { name: 'customer' }).fill('ann');
+  await page.getByRole('button', { name: 'Run it' }).click();
+  await expect.poll(() => rows().nth(1).textContent()).toBe('130');
+  await page.getByRole('button', { name: 'New version…' }).click();
+  const next = page.getByRole('dialog', { name: 'Publish v2 of order-count' });
+  await next.getByRole('textbox', { name: 'Description' }).fill('How many orders a customer has');
+  await next.getByRole('button', { name: 'Publish' }).click();
+  await page.getByRole('heading', { name: 'order-count v2' }).waitFor();
+  const { body } = await signedIn.local.call('GET', '/v1/queries/order-count');
+  expect(body).toMatchObject({
+    version: 2,
+    query: { description: 'How many orders a customer has', readOnly: true, parameters: [{ name: 'customer' }] },
+  });
+});
+
 test('a failed list can be tried again, and a query that does not exist says so', async () => {
   const { page } = signedIn.watched;
   await page.goto(`${signedIn.local.url}/console/queries/none`);

@@ -1,13 +1,17 @@
 /** The page of a run: iterations of a loop, the way to a root cause, live events, and what a node saw. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { LocalStart } from '../e2e/local-start.ts';
+import { type LocalStart, preparedFolder } from '../e2e/local-start.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 import { isReachable } from './signed-in.ts';
+import { approval, nap, recovering } from './workflows.ts';
 
+const directory = preparedFolder();
 let signedIn: SignedIn;
 beforeAll(async () => {
-  signedIn = await signIn();
+  signedIn = await signIn(directory);
 });
 afterAll(() => signedIn.close());
 
@@ -129,6 +133,85 @@ test('the graph of a test run is shown, which no version has', async () => {
   const { runId } = runShape.parse(tested.body);
   await page.goto(`${local.url}/console/runs/${runId}`);
   await page.getByRole('group', { name: /^Each line, loop/ }).waitFor();
+});
+
+test('an open run is resumed from its page with a reason and a payload, once, also when a response is lost', async () => {
+  const { local, watched } = signedIn;
+  const { page } = watched;
+  const runId = await start(local, nap, {});
+  await page.goto(`${local.url}/console/runs/${runId}`);
+  await page.getByText('sleeps and wakes in').first().waitFor();
+  await page.getByRole('button', { name: 'Resume…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Resume this run?' });
+  await dialog.getByRole('textbox', { name: 'Reason' }).fill('paid early');
+  await dialog.getByRole('textbox', { name: 'Payload, as JSON' }).fill('{"amount": ');
+  await dialog.getByRole('button', { name: 'Resume it' }).click();
+  await dialog.getByText('The text is not JSON').waitFor();
+  await isReachable(page, 'run-resume');
+  await dialog.getByRole('textbox', { name: 'Payload, as JSON' }).fill('{"amount": 135}');
+  await page.route('**/v1/runs/resume', async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await dialog.getByRole('button', { name: 'Resume it' }).click();
+  await dialog.getByText('The service did not respond.').waitFor();
+  await page.unroute('**/v1/runs/resume');
+  await page.locator('.pill', { hasText: 'completed' }).waitFor();
+  const { body } = await local.call('GET', `/v1/runs/${runId}/events`);
+  const events = z.object({ data: z.array(z.looseObject({ type: z.string() })) }).parse(body).data;
+  const resumed = events.filter(({ type }) => type === 'run.resumed');
+  expect(resumed).toHaveLength(1);
+  expect(JSON.stringify(resumed)).toMatch(/paid early.*135/);
+  await dialog.getByRole('button', { name: 'Back' }).click();
+  expect(await page.getByRole('button', { name: 'Resume…' }).count()).toBe(0);
+});
+
+test('the attention page has what the sweep found: on which signal a run waits, and when one tries again', async () => {
+  const { local, watched } = signedIn;
+  const { page } = watched;
+  await start(local, approval, { orderId: 'order-41' });
+  await start(local, recovering, {});
+  const { clock } = z
+    .object({ clock: z.object({ url: z.string(), token: z.string() }) })
+    .parse(JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8')));
+  // The sweep comes once a minute, to runs that have been open for some. The next attempt is due in ten.
+  const advanced = await fetch(`${clock.url}/`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${clock.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ advanceMs: 8 * 60_000 }),
+  });
+  expect(advanced.status).toBe(200);
+  await page.goto(`${local.url}/console/attention`);
+  const waiting = page.getByRole('region', { name: 'Waiting' });
+  await waiting.getByText('waits for the signal order-approved/order-41').waitFor({ timeout: 150_000 });
+  const retrying = page.getByRole('region', { name: 'Trying again' });
+  await retrying.getByText('Charge the card failed, and is tried again in').waitFor({ timeout: 150_000 });
+  await isReachable(page, 'attention-swept');
+});
+
+test('the list, the page and its events say the same of a run', async () => {
+  const { local, watched } = signedIn;
+  const { page } = watched;
+  const listed = z.object({ data: z.array(z.looseObject({ runId: z.string(), status: z.string() })) });
+  const ended = ['completed', 'failed', 'cancelled'];
+  const slept = await start(local, nap, { of: 'one truth' });
+  expect((await local.call('POST', `/v1/runs/${slept}/cancel`, {})).status).toBe(200);
+  const { data } = listed.parse((await local.call('GET', '/v1/runs?includeChildren=true')).body);
+  const statuses = new Set(data.map(({ status }) => status));
+  for (const status of [...ended, 'running']) expect([...statuses]).toContain(status);
+  for (const { runId, status } of data) {
+    await page.goto(`${local.url}/console/runs/${runId}`);
+    // An open run says more than that: it waits, sleeps or tries again.
+    const word = ended.includes(status) ? new RegExp(status) : /running|waiting|sleeping|retrying/;
+    await page.locator('.page-head .pill', { hasText: word }).waitFor();
+    const newest = await local.call('GET', `/v1/runs/${runId}/events?limit=1000`);
+    const event = z
+      .object({ data: z.array(z.looseObject({ type: z.string() })) })
+      .parse(newest.body)
+      .data.at(-1);
+    const end = /^run\.(completed|failed|cancelled)$/.exec(event?.type ?? '')?.[1];
+    expect([runId, end]).toEqual([runId, ended.includes(status) ? status : undefined]);
+  }
 });
 
 test('no script failed, and no page broke its policy', () => {

@@ -18,9 +18,13 @@ const defined = (text: string | undefined): string => {
   return text;
 };
 
-/** Signs in by the link that `npm start` prints. @param directory the state of the cloud, for example with secrets */
-export async function signIn(directory = preparedFolder()): Promise<SignedIn> {
-  const [local, browser] = await Promise.all([startLocal(directory, npmStart), launchBrowser()]);
+/**
+ * Signs in by the link that `npm start` prints.
+ * @param directory the state of the cloud, for example with secrets
+ * @param settings replace those of the tests
+ */
+export async function signIn(directory = preparedFolder(), settings: Readonly<Record<string, string>> = {}): Promise<SignedIn> {
+  const [local, browser] = await Promise.all([startLocal(directory, npmStart, settings), launchBrowser()]);
   const watched = await watchedPage(browser);
   watched.page.setDefaultTimeout(20_000);
   const link = await vi.waitFor(() => defined(/Console (\S+#link=\S+)/.exec(local.printed())?.[1]), { timeout: 20_000 });

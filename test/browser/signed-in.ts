@@ -13,7 +13,7 @@ const violationsShape = z.array(
 export interface WatchedPage {
   readonly page: Page;
   /** what the console of the browser and the policy of the page complained about */
-  readonly complaints: readonly string[];
+  readonly complaints: string[];
 }
 
 /** A page in its own context, which records errors of scripts and violations of the Content-Security-Policy. */

@@ -30,6 +30,42 @@ const order = documentOf(
 const edgesOf = ({ definition }: typeof order) =>
   definition.edges.map(({ source, target, sourceHandle }) => [source, sourceHandle ?? 'output', target].join(' '));
 
+describe('an edge that is moved', () => {
+  const moved = (index: number, source: string, target: string, handle = 'output') =>
+    commands.reconnect(order, index, { source, handle, target });
+
+  test('leads to its new target, and keeps what it carries and its place in the list', () => {
+    const next = commands.reconnect(commands.addNode(order, 'javascript'), 1, {
+      source: 'price',
+      handle: 'error',
+      target: 'script',
+    });
+    expect(edgesOf(next)).toEqual(['start output price', 'price error script']);
+    expect(next.definition.edges[1]).toMatchObject({ targetParamLabel: 'text' });
+    expect(moved(1, 'price', 'say', 'error').definition.edges[1]?.sourceHandle).toBe('error');
+    expect(edgesOf(moved(1, 'start', 'say'))).toEqual(['start output price', 'start output say']);
+  });
+
+  test('is one step of undo', () => {
+    const history = edited(historyOf(order), moved(1, 'start', 'say'));
+    expect(undone(history).present).toBe(order);
+    expect(edgesOf(redone(undone(history)).present)).toContain('start output say');
+  });
+
+  test('stays where it is for a node that does not exist, its own source, or an edge that exists', () => {
+    for (const [source, target] of [
+      ['price', 'none'],
+      ['none', 'say'],
+      ['price', 'price'],
+      ['price', 'say'],
+    ] as const)
+      expect(moved(1, source, target)).toBe(order);
+    expect(moved(7, 'start', 'say')).toBe(order);
+    const twice = commands.connect(order, 'start', 'output', 'say');
+    expect(commands.reconnect(twice, 0, { source: 'start', handle: 'output', target: 'say' })).toBe(twice);
+  });
+});
+
 describe('nodes', () => {
   test('a new node has a free id, writes its output under it, and is connected behind the chosen handle', () => {
     const once = commands.addNode(order, 'javascript', { source: 'price', handle: 'error' });

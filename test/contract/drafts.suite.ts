@@ -33,7 +33,8 @@ export const draftsSuite = ({ name: implementation, open }: Subject<Drafts>) =>
       expect(await drafts.save(scope, draft(1))).toBeUndefined();
       expect(await drafts.read(scope, name)).toEqual({ revision: 1, draft: draft(1) });
       const code = Array.from({ length: 5_000 }, (_, index) => `line ${index}`).join('\n');
-      const large = draft(2, { basedOn: 7, definition: { code }, updatedAt: after(noon, minutes(1)), updatedBy: 'ada' });
+      const pinned = { price: { output: { total: [1, null] }, handle: 'error' }, tax: { output: null } };
+      const large = draft(2, { pinned, basedOn: 7, definition: { code }, updatedAt: after(noon, minutes(1)), updatedBy: 'ada' });
       expect(await drafts.save(scope, large)).toBeUndefined();
       expect(await drafts.read(scope, name)).toEqual({ revision: 2, draft: large });
     });

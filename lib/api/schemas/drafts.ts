@@ -1,6 +1,7 @@
 /** Schemas for drafts of workflows. */
 import * as z from 'zod';
 import { jsonObject, utcTimestamp } from './parts.ts';
+import { pinnedOutputs } from './run-control.ts';
 
 const basedOn = z
   .int()
@@ -8,11 +9,16 @@ const basedOn = z
   .nullable()
   .meta({ description: 'the version that the author started from; null: the workflow had none' });
 
+const pinned = pinnedOutputs
+  .exactOptional()
+  .meta({ description: 'outputs of nodes that do not run in its tests, by id; absent: none' });
+
 export const saveDraftBody = z
   .strictObject({
     definition: jsonObject.meta({ description: 'stored as it is; it need not be valid' }),
     revision: z.int().min(0).meta({ description: 'the revision that this change replaces; 0: there is no draft' }),
     basedOn,
+    pinned,
   })
   .meta({ id: 'SaveDraft' });
 
@@ -22,6 +28,7 @@ export const draftResponse = z
     revision: z.int().meta({ description: 'counts the changes of the draft; a deletion counts too' }),
     basedOn: z.int().nullable(),
     definition: jsonObject,
+    pinned,
     updatedAt: utcTimestamp,
     updatedBy: z.string().meta({ description: 'key:<keyId>, or the subject of a session' }),
   })

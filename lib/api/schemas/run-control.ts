@@ -77,12 +77,15 @@ const pinnedOutput = z
   })
   .meta({ id: 'PinnedOutput' });
 
+/** By the ids of nodes. */
+export const pinnedOutputs = z.record(z.string(), pinnedOutput);
+
 export const testWorkflowBody = z
   .strictObject({
     name: workflowName.exactOptional(),
     ...graph,
     input: json.exactOptional(),
-    pinned: z.record(z.string(), pinnedOutput).default({}).meta({ description: 'nodes that do not run, by id' }),
+    pinned: pinnedOutputs.default({}).meta({ description: 'nodes that do not run, by id' }),
   })
   .meta({ id: 'TestWorkflow' });
 export const testedResponse = z.strictObject({ runId: z.string(), isTest: z.literal(true) });

@@ -197,7 +197,7 @@ const CreateEmbed = ({ onCreated, onClose }: CreateEmbedProps): ReactNode => (
 /** Everybody who can see the page that contains it can read its address. */
 function Snippet({ created, onClose }: { readonly created: CreatedEmbed; readonly onClose: () => void }): ReactNode {
   const address = new URL(created.path, document.baseURI).href;
-  const text = `<iframe src="${address}" title="Status" width="320" height="96" style="border:0"></iframe>`;
+  const text = `<iframe src="${address}" title="Status" width="320" height="120" style="border:0"></iframe>`;
   return (
     <Dialog title="Paste this into your page" action="I have stored it" onClose={onClose} onConfirm={async () => onClose()}>
       <p className="notice wait">

@@ -2,6 +2,7 @@
 import { type DragEvent, type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import {
   Background,
+  type Connection,
   Controls,
   type Edge,
   type EdgeChange,
@@ -45,7 +46,7 @@ export function Canvas({ editor, results }: CanvasProps): ReactNode {
   const far = useFar(farNodes, frame, flow);
   useReveal(flow, frame, nodes);
   const edges = useMemo(() => drawnEdges(document), [document]);
-  const { onNodesChange, onEdgesChange, drop } = changesOf(editor, { nodes, setNodes, flow });
+  const { onNodesChange, onEdgesChange, connect, reconnect, drop } = changesOf(editor, { nodes, setNodes, flow });
   return (
     <div className="canvas" ref={frame} onDrop={drop} onDragOver={(event) => event.preventDefault()}>
       <ReactFlow
@@ -59,9 +60,8 @@ export function Canvas({ editor, results }: CanvasProps): ReactNode {
         nodeTypes={nodeTypes}
         onNodesChange={onNodesChange}
         onEdgesChange={onEdgesChange}
-        onConnect={({ source, sourceHandle, target }) =>
-          run((each) => commands.connect(each, source, sourceHandle ?? 'output', target))
-        }
+        onConnect={connect}
+        onReconnect={reconnect}
         isValidConnection={({ source, target }) => source !== target}
         onPaneClick={(event) => {
           const id = far.isFar ? far.nodeAt(event) : undefined;
@@ -117,6 +117,10 @@ function changesOf({ run }: Editor, { nodes, setNodes, flow }: Drawn) {
     for (const change of changes)
       if (change.type === 'select' && change.selected) run((each) => commands.selectEdge(each, Number(change.id)));
   };
+  const connect = ({ source, sourceHandle, target }: Connection): void =>
+    run((each) => commands.connect(each, source, sourceHandle ?? 'output', target));
+  const reconnect = ({ id }: Edge, { source, sourceHandle, target }: Connection): void =>
+    run((each) => commands.reconnect(each, Number(id), { source, handle: sourceHandle ?? 'output', target }));
   const drop = (event: DragEvent): void => {
     const type = event.dataTransfer.getData(dragType);
     if (type === '' || flow.current === undefined) return;
@@ -125,7 +129,7 @@ function changesOf({ run }: Editor, { nodes, setNodes, flow }: Drawn) {
     const others = new Map(nodes.map(({ id, position }) => [id, position]));
     run((each) => commands.addNode(commands.moveNodes(each, others), type, undefined, at));
   };
-  return { onNodesChange, onEdgesChange, drop };
+  return { onNodesChange, onEdgesChange, connect, reconnect, drop };
 }
 
 const farNodeOf = ({ id, position, selected, data }: EditorNodeShape): FarNode => ({

@@ -146,6 +146,33 @@ export function connect(document: EditorDocument, source: string, handle: string
   return exists ? document : withEdges(document, [...definition.edges, edge]);
 }
 
+/** Moves the ends of an edge, which keeps what it carries. Nothing changes where the same edge exists already. */
+export function reconnect(
+  document: EditorDocument,
+  index: number,
+  { source, handle, target }: Connection & { readonly target: string },
+): EditorDocument {
+  const { definition } = document;
+  const edge = definition.edges[index];
+  const [from, to] = [nodeIn(definition, source), nodeIn(definition, target)];
+  if (edge === undefined || from === undefined || to === undefined || from === to) return document;
+  const { sourceHandle: _former, ...carried } = edge;
+  const moved: EdgeDefinition = {
+    ...carried,
+    source: from.id,
+    target: to.id,
+    ...defined({ sourceHandle: handle === mainHandle ? undefined : handle }),
+  };
+  const exists = definition.edges.some(
+    (each) =>
+      each.source === source &&
+      each.target === target &&
+      effectiveHandle(each) === effectiveHandle(moved) &&
+      each.targetParamLabel === moved.targetParamLabel,
+  );
+  return exists ? document : editEdge(document, index, moved);
+}
+
 export const editEdge = (document: EditorDocument, index: number, edge: EdgeDefinition): EditorDocument =>
   withEdges(
     document,

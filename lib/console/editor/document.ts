@@ -15,12 +15,15 @@ export interface EditorDocument {
   readonly pins: PinnedOutputs;
 }
 
+/** What a draft stores. */
+export type Edited = Pick<EditorDocument, 'definition' | 'pins'>;
+
 export const nothingSelected: Selection = { nodes: [], edge: undefined };
 
-export const documentOf = (definition: WorkflowDefinition): EditorDocument => ({
+export const documentOf = (definition: WorkflowDefinition, pins: PinnedOutputs = {}): EditorDocument => ({
   definition,
   selection: nothingSelected,
-  pins: {},
+  pins,
 });
 
 export const emptyDefinition = (name: WorkflowName): WorkflowDefinition => ({ name, nodes: [], edges: [], options: {} });

@@ -19,7 +19,8 @@ interface EdgePanelProps {
 
 type EdgeChange = { readonly [Key in keyof EdgeDefinition]?: EdgeDefinition[Key] | undefined };
 
-export function EdgePanel({ editor: { document, findings, run }, edge, index }: EdgePanelProps): ReactNode {
+export function EdgePanel({ editor, edge, index }: EdgePanelProps): ReactNode {
+  const { document, findings, run } = editor;
   const { definition } = document;
   const source = nodeIn(definition, edge.source);
   const handles = source === undefined ? [] : handlesOf(source, definition.edges);
@@ -48,6 +49,7 @@ export function EdgePanel({ editor: { document, findings, run }, edge, index }: 
       </p>
       <FieldFindings id="edge-findings" findings={findings.filter((each) => each.edge === index)} />
       <div className="fields">
+        <Ends editor={editor} index={index} edge={edge} />
         <Choice
           label="Taken when the source ends by"
           value={edge.sourceHandle ?? mainHandle}
@@ -74,6 +76,42 @@ export function EdgePanel({ editor: { document, findings, run }, edge, index }: 
         />
         <Condition condition={edge.condition} onChange={(condition) => set({ condition })} />
       </div>
+    </>
+  );
+}
+
+interface EndsProps {
+  readonly editor: Editor;
+  readonly index: number;
+  readonly edge: EdgeDefinition;
+}
+
+/** What a pointer does by dragging an end. */
+function Ends({ editor: { document, run }, index, edge }: EndsProps): ReactNode {
+  const { nodes } = document.definition;
+  /** A source without the handle leaves by its first one. */
+  const move = (ends: { readonly source?: string; readonly target?: string }): void =>
+    run((each) => {
+      const to = { source: edge.source, target: edge.target, ...ends };
+      const from = each.definition.nodes.find(({ id }) => id === to.source);
+      const known = from === undefined ? [] : handlesOf(from, each.definition.edges);
+      const kept = edge.sourceHandle ?? mainHandle;
+      return commands.reconnect(each, index, { ...to, handle: known.includes(kept) ? kept : (known[0] ?? mainHandle) });
+    });
+  return (
+    <>
+      <Choice
+        label="From"
+        value={edge.source}
+        options={nodes.map(({ id }) => id)}
+        onChange={(value) => move({ source: value })}
+      />
+      <Choice
+        label="To"
+        value={edge.target}
+        options={nodes.flatMap(({ id, type }) => (type === 'start' ? [] : [id]))}
+        onChange={(value) => move({ target: value })}
+      />
     </>
   );
 }

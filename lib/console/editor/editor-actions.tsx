@@ -119,8 +119,9 @@ function usePublish(
       onOpen({ kind: 'merge', newest: result.newest, note });
       return;
     }
-    if (definition !== editor.document.definition) editor.open({ ...documentOf(definition), pins: editor.document.pins });
-    draft.rebase({ definition, basedOn: result.version, revision: 0, savedAt: undefined });
+    const { pins } = editor.document;
+    if (definition !== editor.document.definition) editor.open(documentOf(definition, pins));
+    draft.rebase({ definition, pins, basedOn: result.version, revision: 0, savedAt: undefined });
     onPublished(result.version);
     await Promise.all([
       queries.invalidateQueries({ queryKey: ['workflow', definition.name] }),

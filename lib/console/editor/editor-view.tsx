@@ -25,8 +25,8 @@ interface EditorViewProps {
 export function EditorView({ name, stored, copyKey }: EditorViewProps): ReactNode {
   // Read before the first change writes it.
   const [copy] = useState(() => readCopy(copyKey, name));
-  const editor = useEditor(documentOf(stored.definition));
-  const draft = useDraft(editor.document.definition, stored, copyKey);
+  const editor = useEditor(documentOf(stored.definition, stored.pins));
+  const draft = useDraft(editor.document, stored, copyKey);
   const test = useTestRun();
   const [mode, setMode] = useState<EditorMode>('Canvas');
   const [refused, setRefused] = useState<unknown>();
@@ -37,7 +37,7 @@ export function EditorView({ name, stored, copyKey }: EditorViewProps): ReactNod
   useKeys(current, useCallback(setRefused, []));
   const takeSaved = async (): Promise<void> => {
     const saved = await loadStored(name, new AbortController().signal);
-    editor.open(documentOf(saved.definition));
+    editor.open(documentOf(saved.definition, saved.pins));
     draft.rebase(saved);
   };
   return (

@@ -1,5 +1,6 @@
 /** What the server has of a workflow when its editor opens: its draft, or its latest version, or nothing. */
 import type { WorkflowDefinition } from '../../engine/graph/definition.ts';
+import type { PinnedOutputs } from '../../engine/graph/pinned-outputs.ts';
 import type { WorkflowName } from '../../engine/ids.ts';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { ApiError, api } from '../api.ts';
@@ -8,6 +9,8 @@ import { readDefinition } from './read-definition.ts';
 
 export interface Stored {
   readonly definition: WorkflowDefinition;
+  /** of the draft: the outputs that its tests pin */
+  readonly pins: PinnedOutputs;
   /** the version that the definition comes from; null: the workflow had none */
   readonly basedOn: number | null;
   /** of the draft; 0: there is none */
@@ -41,12 +44,13 @@ async function found<Found>(request: Promise<Found>): Promise<Found | undefined>
 export async function loadStored(name: WorkflowName, signal: AbortSignal): Promise<Stored> {
   const draft = await found(api.draft(name, signal));
   if (draft !== undefined) {
-    const { basedOn, revision, updatedAt } = draft;
-    return { definition: readDefinition(name, draft.definition), basedOn, revision, savedAt: updatedAt };
+    const { basedOn, revision, updatedAt, pinned: pins = {} } = draft;
+    return { definition: readDefinition(name, draft.definition), pins, basedOn, revision, savedAt: updatedAt };
   }
   const workflow = await found(api.workflow(name, undefined, signal));
-  if (workflow === undefined) return { definition: emptyDefinition(name), basedOn: null, revision: 0, savedAt: undefined };
-  return { definition: definitionOf(name, workflow), basedOn: workflow.version, revision: 0, savedAt: undefined };
+  if (workflow === undefined)
+    return { definition: emptyDefinition(name), pins: {}, basedOn: null, revision: 0, savedAt: undefined };
+  return { definition: definitionOf(name, workflow), pins: {}, basedOn: workflow.version, revision: 0, savedAt: undefined };
 }
 
 /** The definition of a version; null: the empty one that a new workflow begins with. */

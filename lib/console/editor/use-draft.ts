@@ -3,8 +3,8 @@
  * page has read. A copy stays in the browser until the server has it.
  */
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { WorkflowDefinition } from '../../engine/graph/definition.ts';
 import { ApiError, type CurrentState, api } from '../api.ts';
+import type { Edited } from './document.ts';
 import { removeCopy, writeCopy } from './local-copy.ts';
 import { definitionJson } from './read-definition.ts';
 import type { Stored } from './stored.ts';
@@ -24,33 +24,33 @@ export interface DraftSaving {
   /** saves over the revision that another author has saved */
   readonly overwrite: () => void;
   /** what is edited now is the base: a version that was published, or a draft that was loaded */
-  readonly rebase: (base: Pick<Stored, 'definition' | 'basedOn' | 'revision' | 'savedAt'>) => void;
+  readonly rebase: (base: Stored) => void;
 }
 
 const saveMs = 1_000;
 const retryMs = 5_000;
 
-export function useDraft(definition: WorkflowDefinition, stored: Stored, key: string): DraftSaving {
+export function useDraft({ definition, pins }: Edited, stored: Stored, key: string): DraftSaving {
   const [base, setBase] = useState({ basedOn: stored.basedOn, revision: stored.revision });
   const [state, setState] = useState<DraftState>({ kind: 'saved', at: stored.savedAt });
   const [retries, setRetries] = useState(0);
-  const saved = useRef(stored.definition);
+  const saved = useRef<Edited>(stored);
   const savedAt = useRef(stored.savedAt);
   const isSaving = useRef(false);
   const isBlocked = state.kind === 'conflict';
   useEffect(() => {
-    if (definition === saved.current) {
+    if (definition === saved.current.definition && pins === saved.current.pins) {
       setState((before) => (before.kind === 'unsaved' ? { kind: 'saved', at: savedAt.current } : before));
       return undefined;
     }
-    writeCopy(key, definition);
+    writeCopy(key, { definition, pins });
     setState((before) => (before.kind === 'saved' ? { kind: 'unsaved' } : before));
     if (isBlocked || isSaving.current) return undefined;
     const save = async (): Promise<void> => {
       isSaving.current = true;
       try {
-        const draft = await api.saveDraft(definition.name, { ...base, definition: definitionJson(definition) });
-        saved.current = definition;
+        const draft = await api.saveDraft(definition.name, { ...base, definition: definitionJson(definition), pinned: pins });
+        saved.current = { definition, pins };
         savedAt.current = draft.updatedAt;
         removeCopy(key);
         setBase((before) => ({ ...before, revision: draft.revision }));
@@ -66,10 +66,10 @@ export function useDraft(definition: WorkflowDefinition, stored: Stored, key: st
     const timer = setTimeout(() => void save(), saveMs);
     return () => clearTimeout(timer);
     // A saved revision, an overwritten conflict and a passed pause each lead to the next save, if something is unsaved.
-  }, [definition, base, retries, isBlocked, key]);
+  }, [definition, pins, base, retries, isBlocked, key]);
   const rebase = useCallback<DraftSaving['rebase']>(
     (next) => {
-      saved.current = next.definition;
+      saved.current = next;
       savedAt.current = next.savedAt;
       removeCopy(key);
       setBase({ basedOn: next.basedOn, revision: next.revision });

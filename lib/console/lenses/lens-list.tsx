@@ -4,9 +4,12 @@ import { api } from '../api.ts';
 import { NameFilter, useNameFilter } from '../primitives/name-filter.tsx';
 import { Pages, usePages } from '../primitives/pages.tsx';
 import { PublishedTable } from '../primitives/published-table.tsx';
+import { setSearch, useSearch } from '../router.tsx';
+import { PublishLens } from './publish-lens.tsx';
 
 export function LensList(): ReactNode {
   const { isArchived, query: filter, matches } = useNameFilter();
+  const isCreating = useSearch().get('new') === 'true';
   const list = usePages({
     key: ['lenses', isArchived],
     read: (query, signal) => api.lenses({ ...query, ...filter }, signal),
@@ -18,11 +21,17 @@ export function LensList(): ReactNode {
         <span className="dim small">
           Prompt templates with contracts, in versions. A lens node renders one and calls a model.
         </span>
+        <span className="actions end">
+          <button type="button" className="primary" onClick={() => setSearch({ new: 'true' })}>
+            New lens…
+          </button>
+        </span>
       </div>
       <NameFilter />
       <Pages list={list} empty={<Empty />} more="More lenses">
         {(rows) => <PublishedTable rows={rows.filter(({ name }) => matches(name))} path="/lenses" one="lens" many="lenses" />}
       </Pages>
+      {isCreating ? <PublishLens onClose={() => setSearch({ new: undefined })} /> : null}
     </section>
   );
 }

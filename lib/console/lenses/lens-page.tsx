@@ -8,6 +8,7 @@ import { Loading } from '../primitives/loading.tsx';
 import { Ago } from '../primitives/time.tsx';
 import { VersionChoice, versionIn } from '../primitives/version-choice.tsx';
 import { Link, useSearch } from '../router.tsx';
+import { PublishLens } from './publish-lens.tsx';
 import { Prompt } from './prompt.tsx';
 import { TryLens } from './try-lens.tsx';
 
@@ -36,6 +37,7 @@ export function LensPage({ name }: { readonly name: string }): ReactNode {
 }
 
 function Content({ lens }: { readonly lens: Lens }): ReactNode {
+  const [isPublishing, setPublishing] = useState(false);
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   return (
     <>
@@ -45,6 +47,12 @@ function Content({ lens }: { readonly lens: Lens }): ReactNode {
         </h1>
         {lens.archivedAt === undefined ? null : <span className="pill wait small">archived</span>}
         <VersionChoice version={lens.version} latest={lens.latestVersion} />
+        <span className="actions end">
+          <button type="button" onClick={() => setPublishing(true)}>
+            New version…
+          </button>
+        </span>
+        {isPublishing ? <PublishLens lens={lens} onClose={() => setPublishing(false)} /> : null}
       </div>
       {lens.description === undefined ? null : (
         <p>

@@ -30,9 +30,9 @@ export function Prompt({ lens, values }: PromptProps): ReactNode {
       <pre className="prompt" tabIndex={0} aria-label="Template">
         {parseTemplate(lens.template).parts.map((part, index) =>
           'text' in part ? (
-            part.text
-          ) : (
             // A label can occur twice, and the parts of one template never move.
+            <bdi key={index}>{part.text}</bdi>
+          ) : (
             <mark key={index}>{`[[${part.placeholder.label}${part.placeholder.isOptional ? '!' : ''}]]`}</mark>
           ),
         )}

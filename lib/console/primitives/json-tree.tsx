@@ -62,7 +62,7 @@ function Leaf({ value }: { readonly value: unknown }): ReactNode {
   if (isWhole || quoted.length <= maxShownText) return <span className="value string">{quoted}</span>;
   return (
     <>
-      <span className="value string">{quoted.slice(0, maxShownText)}…</span>{' '}
+      <span className="value string">{`${quoted.slice(0, maxShownText)}…`}</span>{' '}
       <button type="button" className="more" onClick={() => setWhole(true)}>
         all {quoted.length} characters
       </button>

@@ -4,9 +4,12 @@ import { api } from '../api.ts';
 import { NameFilter, useNameFilter } from '../primitives/name-filter.tsx';
 import { Pages, usePages } from '../primitives/pages.tsx';
 import { PublishedTable } from '../primitives/published-table.tsx';
+import { setSearch, useSearch } from '../router.tsx';
+import { PublishQuery } from './publish-query.tsx';
 
 export function QueryList(): ReactNode {
   const { isArchived, query: filter, matches } = useNameFilter();
+  const isCreating = useSearch().get('new') === 'true';
   const list = usePages({
     key: ['queries', isArchived],
     read: (query, signal) => api.queries({ ...query, ...filter }, signal),
@@ -16,6 +19,11 @@ export function QueryList(): ReactNode {
       <div className="page-head">
         <h1 id="queries-title">Queries</h1>
         <span className="dim small">SQL and HTTP requests with parameters, in versions. A dataQuery node runs one.</span>
+        <span className="actions end">
+          <button type="button" className="primary" onClick={() => setSearch({ new: 'true' })}>
+            New query…
+          </button>
+        </span>
       </div>
       <NameFilter />
       <Pages list={list} empty={<Empty />} more="More queries">
@@ -29,6 +37,7 @@ export function QueryList(): ReactNode {
           />
         )}
       </Pages>
+      {isCreating ? <PublishQuery onClose={() => setSearch({ new: undefined })} /> : null}
     </section>
   );
 }

@@ -1,5 +1,5 @@
 /** One stored query: what it asks, a form with its parameters, and the result of a run. */
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import type { JsonValue } from '../../engine/json.ts';
 import { type StoredQuery, api } from '../api.ts';
@@ -9,6 +9,7 @@ import { Loading } from '../primitives/loading.tsx';
 import { Ago } from '../primitives/time.tsx';
 import { VersionChoice, versionIn } from '../primitives/version-choice.tsx';
 import { Link, useSearch } from '../router.tsx';
+import { PublishQuery } from './publish-query.tsx';
 import { RunQuery } from './run-query.tsx';
 
 export function QueryPage({ name }: { readonly name: string }): ReactNode {
@@ -37,7 +38,8 @@ export function QueryPage({ name }: { readonly name: string }): ReactNode {
 
 const text = (value: JsonValue | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
 
-const Content = ({ stored }: { readonly stored: StoredQuery }): ReactNode => {
+function Content({ stored }: { readonly stored: StoredQuery }): ReactNode {
+  const [isPublishing, setPublishing] = useState(false);
   const { name, version, latestVersion, kind, query, archivedAt, updatedAt } = stored;
   const description = text(query['description']);
   return (
@@ -48,6 +50,12 @@ const Content = ({ stored }: { readonly stored: StoredQuery }): ReactNode => {
         </h1>
         {archivedAt === undefined ? null : <span className="pill wait small">archived</span>}
         <VersionChoice version={version} latest={latestVersion} />
+        <span className="actions end">
+          <button type="button" onClick={() => setPublishing(true)}>
+            New version…
+          </button>
+        </span>
+        {isPublishing ? <PublishQuery query={stored} onClose={() => setPublishing(false)} /> : null}
       </div>
       {description === undefined ? null : (
         <p>
@@ -86,4 +94,4 @@ const Content = ({ stored }: { readonly stored: StoredQuery }): ReactNode => {
       <RunQuery stored={stored} />
     </>
   );
-};
+}

@@ -1,19 +1,18 @@
 /** The head of a run's page: its state and times, why it is open or failed, what a person can do about it, and its relatives. */
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { Run } from '../api.ts';
 import { CopyButton } from '../primitives/copy-button.tsx';
 import { durationText } from '../primitives/duration.ts';
 import { Shape, Status, toneOf } from '../primitives/status.tsx';
 import { Ago, useNow } from '../primitives/time.tsx';
 import { Link, setSearch, useSearch } from '../router.tsx';
-import { CancelDialog } from '../runs/cancel-dialog.tsx';
 import { isOpenRun } from '../runs/open-run.ts';
 import { explain, stateOf } from '../runs/why.ts';
 import { CauseLine } from './cause-line.tsx';
 import { Lineage } from './lineage.tsx';
 import { NodeActions } from './node-actions.tsx';
+import { RunActions } from './run-actions.tsx';
 import { RunCost } from './run-cost.tsx';
-import { RerunDialog } from './rerun-dialog.tsx';
 
 export function RunHead({ run }: { readonly run: Run }): ReactNode {
   const now = useNow();
@@ -95,30 +94,5 @@ function Reason({ run, now }: { readonly run: Run; readonly now: number }): Reac
         </span>
       )}
     </div>
-  );
-}
-
-function RunActions({ run }: { readonly run: Run }): ReactNode {
-  const [open, setOpen] = useState<'cancel' | 'rerun' | undefined>();
-  const close = (): void => setOpen(undefined);
-  if (run.isExternal === true)
-    return (
-      <span className="dim actions end">
-        A program with the package openworkflow executes this run, cancels it and runs it again.
-      </span>
-    );
-  return (
-    <span className="actions end">
-      <button type="button" onClick={() => setOpen('rerun')}>
-        Run again…
-      </button>
-      {isOpenRun(run) ? (
-        <button type="button" className="danger" onClick={() => setOpen('cancel')}>
-          Cancel…
-        </button>
-      ) : null}
-      {open === 'rerun' ? <RerunDialog run={run} onClose={close} /> : null}
-      {open === 'cancel' ? <CancelDialog runIds={[run.runId]} onClose={close} /> : null}
-    </span>
   );
 }

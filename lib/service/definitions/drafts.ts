@@ -4,6 +4,7 @@
  */
 import { isSameJson } from '../../engine/compare.ts';
 import type { Finding } from '../../engine/graph/definition.ts';
+import type { JsonObject } from '../../engine/json.ts';
 import type { Scope, WorkflowName } from '../../engine/ids.ts';
 import type { Draft } from '../../ports/drafts.ts';
 import type { Deps } from '../deps.ts';
@@ -28,7 +29,8 @@ export type SaveDraftResult =
 
 /** Saves the draft. A repeated request finds the draft that it saved, and succeeds. */
 export async function saveDraft(deps: Needs, scope: Scope, change: DraftChange): Promise<SaveDraftResult> {
-  const findings = checkStoredSize(change.definition);
+  const { definition, pinned } = change;
+  const findings = checkStoredSize(pinned === undefined ? definition : { definition, pinned });
   if (findings.length > 0) return { kind: 'definition_invalid', findings };
   const [summary, state] = await Promise.all([deps.workflows.summary(scope, change.name), deps.drafts.read(scope, change.name)]);
   if (summary?.deletingSince !== undefined) return { kind: 'workflow_deleting' };
@@ -43,7 +45,12 @@ const repeatedOrConflict = (change: DraftChange, current: Draft | undefined): Sa
     ? { kind: 'saved', draft: current }
     : { kind: 'draft_conflict', current };
 
-const contentOf = ({ definition, basedOn, updatedBy }: DraftChange) => ({ definition, basedOn, updatedBy });
+const contentOf = ({ definition, basedOn, updatedBy, pinned = {} }: DraftChange): JsonObject => ({
+  definition,
+  basedOn,
+  updatedBy,
+  pinned: Object.fromEntries(Object.entries(pinned).map(([id, pin]) => [id, { ...pin }])),
+});
 
 export async function getDraft({ drafts }: Pick<Deps, 'drafts'>, scope: Scope, name: WorkflowName): Promise<Draft | undefined> {
   return (await drafts.read(scope, name)).draft;

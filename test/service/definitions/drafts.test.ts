@@ -54,6 +54,20 @@ test('a save whose response was lost succeeds when it is repeated, also if the s
   expect(await save(ports, 1, 'two', 'bob')).toMatchObject({ kind: 'draft_conflict' });
 });
 
+test('pinned outputs are part of what a save replaces, and count for its size', async () => {
+  const ports = memoryPorts();
+  const pinned = { price: { output: { total: 7 }, handle: 'error' } };
+  expect(await saveDraft(ports, scope, { ...change(0, 'one'), pinned })).toMatchObject({ kind: 'saved', draft: { pinned } });
+  expect(await saveDraft(ports, scope, { ...change(0, 'one'), pinned })).toMatchObject({ kind: 'saved', draft: { revision: 1 } });
+  // The same definition with other pins, or with none, is another change.
+  expect(await save(ports, 0, 'one')).toMatchObject({ kind: 'draft_conflict', current: { revision: 1, pinned } });
+  expect(await save(ports, 1, 'one')).toMatchObject({ kind: 'saved', draft: { revision: 2 } });
+  expect((await getDraft(ports, scope, name))?.pinned).toBeUndefined();
+  const noise = Array.from({ length: 60_000 }, (_, index) => Math.sin(index)).join(' ');
+  const large = await saveDraft(ports, scope, { ...change(2, 'one'), pinned: { price: { output: noise } } });
+  expect(large).toMatchObject({ kind: 'definition_invalid', findings: [{ code: 'definition_too_large' }] });
+});
+
 test('a page that still shows a deleted draft cannot overwrite the next one', async () => {
   const ports = memoryPorts();
   await save(ports, 0, 'one');

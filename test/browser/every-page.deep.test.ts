@@ -1,0 +1,147 @@
+/** Each page of the console with hostile content, wide and on a phone: it is shown as text, nothing runs, and nothing overflows. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { type Installation, everyAddress, everyPageIsListed, getAdmin, openAddress, populate } from './every-page.ts';
+import { type SignedIn, signIn } from './sign-in.ts';
+import { isReachable } from './signed-in.ts';
+
+const markup = `<img src=x onerror="pwned=1"><script>pwned=1</script>`;
+/** Right-to-left override and isolate, which are never closed. */
+const bidi = '\u202Egpj.exe\u2067 0123';
+const hostile = {
+  name: `constructor.${'W'.repeat(116)}`,
+  text: `${markup}${bidi}${'W'.repeat(150)}`,
+  devKitName: `${markup}${'W'.repeat(150)}`,
+  input: `{"lines":[${JSON.stringify(markup)},2],"constructor":{"prototype":{"polluted":true}},"count":"12","text":${JSON.stringify(markup)},"${'k'.repeat(200)}":null}`,
+  // Nearly the largest result of a script; resilience.deep.test.ts shows one of 5 MB.
+  code: `return { big: 'W'.repeat(1e6), constructor: '12', toString: 1, [${JSON.stringify(markup)}]: ${JSON.stringify(`${markup}${bidi}`)} }`,
+};
+
+let signedIn: SignedIn;
+let made: Installation;
+beforeAll(async () => {
+  signedIn = await signIn();
+  made = await populate(signedIn, hostile);
+  await getAdmin(signedIn);
+}, 240_000);
+afterAll(() => signedIn.close());
+
+test('each page of the console takes part', () => {
+  everyPageIsListed();
+});
+
+const found = z.object({
+  ran: z.boolean(),
+  polluted: z.boolean(),
+  inserted: z.number(),
+  overflow: z.number(),
+  reordered: z.array(z.string()),
+  wide: z.array(z.string()),
+});
+
+/**
+ * What hostile content did to the page. A text with an override that is not closed reorders what follows it in the same paragraph, so
+ * it must be the only text of its paragraph, or of an element that isolates it.
+ */
+const inspection = `(() => {
+  const isolates = (element) => {
+    const { unicodeBidi, display } = getComputedStyle(element);
+    return /isolate|plaintext/.test(unicodeBidi) || !/^(inline|contents)$/.test(display);
+  };
+  // The innermost elements beyond the edge that no ancestor clips or scrolls.
+  const clips = (element) => element !== null && element !== document.documentElement && (getComputedStyle(element).overflowX !== 'visible' || clips(element.parentElement));
+  const beyond = (element) => element.getBoundingClientRect().right > document.documentElement.clientWidth + 1;
+  const isWide = (element) => beyond(element) && ![...element.children].some(beyond) && !clips(element.parentElement);
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const reordered = [];
+  while (texts.nextNode()) {
+    const { data, parentElement } = texts.currentNode;
+    if (!data.includes('\\u202E') || parentElement.closest('script, style, textarea, option, title') !== null) continue;
+    let around = parentElement;
+    while (!isolates(around)) around = around.parentElement;
+    const after = document.createRange();
+    after.setStartAfter(texts.currentNode);
+    after.setEnd(around, around.childNodes.length);
+    const rest = after.toString().trim();
+    if (rest !== '' && ![...around.children].some((child) => !/^inline/.test(getComputedStyle(child).display)))
+      reordered.push(around.outerHTML.slice(0, 200));
+  }
+  return {
+    ran: 'pwned' in window,
+    polluted: 'polluted' in {},
+    inserted: document.querySelectorAll('img[src="x"], script:not([src])').length,
+    overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    reordered,
+    wide: [...document.querySelectorAll('body *')].filter(isWide).map((element) => element.outerHTML.slice(0, 120)).slice(0, 4),
+  };
+})()`;
+
+const faultsIn = async (page: Page): Promise<readonly unknown[]> => {
+  const { ran, polluted, inserted, overflow, reordered, wide } = found.parse(await page.evaluate(inspection));
+  const said = signedIn.watched.complaints.splice(0);
+  const isFine = !ran && !polluted && inserted === 0 && overflow === 0 && reordered.length === 0 && said.length === 0;
+  return isFine ? [] : [{ ran, polluted, inserted, overflow, reordered, wide, said }];
+};
+
+const widths = [1_280, 320];
+
+test.each(widths)('%d pixels wide, no page runs, inserts, reorders or overflows by its content', async (width) => {
+  const { page } = signedIn.watched;
+  await page.setViewportSize({ width, height: 800 });
+  const faults: Record<string, unknown> = {};
+  const silent: string[] = [];
+  for (const path of everyAddress(made)) {
+    await openAddress(signedIn, path);
+    const own = await faultsIn(page);
+    if (own.length > 0) faults[path] = own;
+    const text = (await page.locator('main').textContent()) ?? '';
+    if (!text.includes(markup) && !text.includes(hostile.name.slice(0, 60))) silent.push(path.replace(/\?.*$/, ''));
+    if (width === 320) await isReachable(page, `hostile-${path.replaceAll(/\W+/g, '-').slice(0, 70)}`);
+  }
+  expect(faults).toEqual({});
+  // These show nothing that an author writes: a filter without a match, forms, keys. Each other page shows some of it, as text.
+  expect(silent).toEqual(['runs', 'compare', 'keys', 'settings']);
+});
+
+test('what only a deployment writes is text too', async () => {
+  const { page } = signedIn.watched;
+  const rewritten = (value: unknown): unknown => {
+    if (typeof value === 'string') return `${markup}${'W'.repeat(150)}`;
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value)) return value.map(rewritten);
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, rewritten(each)]));
+  };
+  await page.route('**/v1/installation', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: rewritten(await response.json()) });
+  });
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 800 });
+    await openAddress(signedIn, 'settings');
+    await page.getByText(markup).first().waitFor();
+    expect(await faultsIn(page), 'settings').toEqual([]);
+  }
+  await page.unrouteAll();
+});
+
+test('on a phone what is opened fits too: the filters, the cost, and the sign-in over an ended session', async () => {
+  const { page } = signedIn.watched;
+  await page.setViewportSize({ width: 320, height: 800 });
+  await openAddress(signedIn, 'runs');
+  await page.getByText('More filters').click();
+  await page.getByLabel('Correlation id').fill('W'.repeat(120));
+  expect(await faultsIn(page), 'filters').toEqual([]);
+  await isReachable(page, 'phone-filters');
+  await openAddress(signedIn, `runs/${made.failed}`);
+  await page.getByText(/^≈ \$/).click();
+  await page.getByRole('row').filter({ hasText: 'write units' }).waitFor();
+  expect(await faultsIn(page), 'cost').toEqual([]);
+  await isReachable(page, 'phone-cost');
+  await page.evaluate("fetch('v1/session', { method: 'DELETE' }).then(({ status }) => status)");
+  await page.getByRole('button', { name: 'Run again…' }).click();
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+  expect(await faultsIn(page), 'ended session').toEqual([]);
+  await isReachable(page, 'phone-session-ended');
+});
