@@ -97,10 +97,12 @@ export async function readTail(
 
 /** While siblings are open, other workers commit too. Reading the tail costs a fifth of a lost put. */
 export async function readTailBesideSiblings(deps: Pick<Deps, 'log'>, fold: RunFold, currentNode: NodeRef): Promise<void> {
-  const { open, nodes } = fold.state;
-  const hasSiblings = [...open.keys()].some((key) => key !== nodeKey(currentNode) && !isAdvancedByIterations(nodes.get(key)));
-  if (hasSiblings) await readTail(deps, fold);
+  if (hasSiblings(fold.state, currentNode)) await readTail(deps, fold);
 }
+
+/** Whether another node is open that a worker, a timer or a signal may end. */
+export const hasSiblings = ({ open, nodes }: Pick<RunState, 'open' | 'nodes'>, currentNode: NodeRef): boolean =>
+  [...open.keys()].some((key) => key !== nodeKey(currentNode) && !isAdvancedByIterations(nodes.get(key)));
 
 /** A loop that waits for its iterations: no worker commits for the loop node itself. A paused loop has a wake-up. */
 const isAdvancedByIterations = (node: NodeState | undefined): boolean =>

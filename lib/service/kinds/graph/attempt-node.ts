@@ -21,6 +21,7 @@ import type { Decider } from '../../decider.ts';
 import { withPayloads } from '../../run-log/payloads.ts';
 import type { RunFold } from '../../run-log/read-run-fold.ts';
 import { attemptSpanId } from '../../runs/span-ids.ts';
+import type { Pack } from './pack.ts';
 import { openStreamWriter } from './stream-writer.ts';
 import { watchAttempt } from './watch-attempt.ts';
 
@@ -31,6 +32,8 @@ interface AttemptOptions {
   readonly deliveries: Deliveries | undefined;
   /** time that scripts may take before the attempt moves to the slow lane; absent: up to their own limits */
   readonly firstSlice: DurationMs | undefined;
+  /** results that the log does not contain yet and the node's input may need; the attempt commits them when they are due */
+  readonly pack: Pack | undefined;
 }
 
 /** @returns `slice_spent` if the attempt had no outcome and no effect, and must start again in the slow lane */
@@ -56,13 +59,14 @@ async function runAttemptOnce(
   plan: Plan,
   node: PlanNode,
   open: OpenNode,
-  { deliveries, firstSlice }: AttemptOptions,
+  { deliveries, firstSlice, pack }: AttemptOptions,
 ): Promise<NodeEnded> {
   const { deps } = worker;
   const run = fold.head.address;
   const startedAt = deps.clock.now();
   const { outcome, printed } = await withPayloads(deps, run, async (loaded) => {
-    const input = nodeInputOf(plan, node, open.iteration, fold.state, open.pinnedAt, loaded);
+    const { state } = pack === undefined || pack.committed !== undefined ? fold : pack.draft;
+    const input = nodeInputOf(plan, node, open.iteration, state, open.pinnedAt, loaded);
     if (node.isPure) return { outcome: worker.plans.evaluate(node, input, startedAt), printed: [] };
     const token = `${run.runId}/${nodeKey(open)}`;
     const streamWriter = openStreamWriter(deps, {
@@ -73,7 +77,7 @@ async function runAttemptOnce(
     });
     const trace = traceOf(fold.head, open);
     try {
-      return await runUnderLimits(worker, { fold, plan, node, open, deliveries }, (signal) =>
+      return await runUnderLimits(worker, { fold, plan, node, open, deliveries, pack }, (signal) =>
         worker.runAttempt(
           node,
           input,
