@@ -5,7 +5,7 @@
  * the commit of a pack, and again if another writer's commit drops the pack.
  */
 import { rollbackPrefix, stepNodeId } from '../../lib/engine/durable/step.ts';
-import { type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';
+import { type RunAddress, firstCommit, nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import type { Process } from './process.ts';
@@ -19,6 +19,9 @@ interface Attempt {
   wasPacked: boolean;
 }
 
+/** Of a result, until its commit, where nothing goes wrong: the age of a pack, and the results of many siblings. */
+const longestPlainHoldMs = 5_000;
+
 export class EffectChecker {
   readonly #asked = new Set<string>();
   readonly #finishedAt = new Map<string, number>();
@@ -29,9 +32,12 @@ export class EffectChecker {
   /** by run: redeliveries, and messages that were sent again */
   readonly #givenAgain = new Map<string, number>();
   readonly #isOnlyMessages: boolean;
-  /** attempts of nodes whose workers have their results */
-  readonly #ended = new Set<string>();
-  /** by run: commits, each of which may drop a pack of another writer */
+  /** when workers had the results of node attempts */
+  readonly #endedAt = new Map<string, number>();
+  /** by process: its results of nodes with side effects */
+  readonly #resultsOf = new WeakMap<Process, Set<string>>();
+  readonly #isPlain: boolean;
+  /** by run: commits that may have dropped the pack of another writer */
   readonly #commits = new Map<string, number>();
   executions = 0;
   /** executions of idempotent nodes before the commit that dispatched them */
@@ -40,21 +46,33 @@ export class EffectChecker {
   repeated = 0;
   rolledBack = 0;
 
-  /** @param isOnlyMessages messages are late, reordered or delivered twice, and nothing else goes wrong */
-  constructor(isOnlyMessages: boolean) {
+  /**
+   * @param isOnlyMessages messages are late, reordered or delivered twice, and nothing else goes wrong
+   * @param isPlain no faults and no delays
+   */
+  constructor(isOnlyMessages: boolean, isPlain: boolean) {
     this.#isOnlyMessages = isOnlyMessages;
+    this.#isPlain = isPlain;
   }
 
-  committed({ runId }: RunAddress, { events }: Commit, now: number): void {
-    this.#commits.set(runId, (this.#commits.get(runId) ?? 0) + 1);
+  committed({ runId }: RunAddress, { number, events, by }: Commit, now: number): void {
+    // Where nothing goes wrong, no other worker commits beside a pack.
+    if (number > firstCommit && (!this.#isPlain || by !== 'worker'))
+      this.#commits.set(runId, (this.#commits.get(runId) ?? 0) + 1);
     for (const event of events) {
       if (!('nodeId' in event)) continue;
       const node = `${runId}/${nodeKey(event)}`;
       if (event.type === 'NODE_DISPATCHED') this.#asks(`${node}#${event.attempt}`);
       if (event.type === 'NODE_RETRIED') this.#asks(`${node}#${event.attempt + 1}`);
-      if (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED') this.#finishedAt.set(`${node}#${event.attempt}`, now);
-      if (event.type === 'NODE_RETRIED') this.#finishedAt.set(`${node}#${event.attempt}`, now);
+      if (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED' || event.type === 'NODE_RETRIED')
+        this.#finishes(`${node}#${event.attempt}`, now);
     }
+  }
+
+  #finishes(name: string, now: number): void {
+    this.#finishedAt.set(name, now);
+    const heldMs = now - (this.#endedAt.get(name) ?? now);
+    runInvariant(12, !this.#isPlain || heldMs <= longestPlainHoldMs, `a worker held the result of ${name} for ${heldMs} ms`);
   }
 
   #asks(name: string): void {
@@ -78,6 +96,8 @@ export class EffectChecker {
   begins(token: string, attempt: number, by: Process, mayBePacked: boolean): void {
     const name = `${token}#${attempt}`;
     const isPacked = mayBePacked && attempt === 1 && !this.#asked.has(name);
+    for (const result of this.#resultsOf.get(by) ?? [])
+      runInvariant(12, this.#finishedAt.has(result), `${name} was executed before the result of ${result} was recorded`);
     if (isPacked) this.packed += 1;
     this.#begins(token, attempt, by, { mayOverlap: false, isPacked });
   }
@@ -105,7 +125,7 @@ export class EffectChecker {
     this.#attempts.set(name, attempt);
     runInvariant(12, attempt.wasPacked || !attempt.by.has(by), `${name} was executed twice by one process`);
     // The message with the result of an ended attempt may be so late that its job is sent again.
-    const isExplained = attempt.begun === 0 || attempt.wasPacked || !this.#isOnlyMessages || this.#ended.has(name);
+    const isExplained = attempt.begun === 0 || attempt.wasPacked || !this.#isOnlyMessages || this.#endedAt.has(name);
     runInvariant(12, isExplained, `${name} was executed twice at once although no worker crashed`);
     if (attempt.begun > 0) this.repeated += 1;
     attempt.begun += 1;
@@ -114,8 +134,11 @@ export class EffectChecker {
   }
 
   /** A worker has the result of the attempt. */
-  ends(token: string, attempt: number): void {
-    this.#ended.add(`${token}#${attempt}`);
+  ends(token: string, attempt: number, by: Process, { now, isIdempotent }: { now: number; isIdempotent: boolean }): void {
+    const name = `${token}#${attempt}`;
+    this.#endedAt.set(name, now);
+    const results = this.#resultsOf.get(by) ?? new Set<string>();
+    if (!isIdempotent) this.#resultsOf.set(by, results.add(name));
   }
 
   /** The body of a step of code has begun. */

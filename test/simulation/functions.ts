@@ -357,7 +357,10 @@ export class Functions implements MessageHandlers {
       this.#noting(() => this.#effects.begins(attempt.token, attempt.number, process, isPackable && node.isIdempotent === true));
       if (this.#dies(process, node.id, `${attempt.token}#${attempt.number}`)) return new Promise(() => {});
       await process.sleep(durationMs(lastsMs), attempt.signal);
-      this.#effects.ends(attempt.token, attempt.number);
+      this.#effects.ends(attempt.token, attempt.number, process, {
+        now: this.#around.time.now,
+        isIdempotent: node.isIdempotent === true,
+      });
       const isLate = lastsMs > node.policy.timeoutMs + mostPatienceMs && !attempt.signal.aborted && !process.hasStood;
       this.#noting(() => runInvariant(12, !isLate, `${attempt.token} ran for ${lastsMs} ms, beyond its time limit`));
       const tokens = { tokens: { input: ms % 7, output: attempt.number } };

@@ -45,7 +45,7 @@ function work(prng: Prng, id: string, idempotent: number): NodeDefinition {
   const config: JsonObject = {
     idempotent: prng.isLucky(idempotent),
     announces: prng.isLucky(0.1),
-    ms: prng.pick([1, 5, 5, 20, 300]),
+    ms: prng.isLucky(0.05) ? 20_000 : prng.pick([1, 5, 5, 20, 300]),
     fails: prng.pick([0, 0, 0, 0, 0, 0.4]),
     policy: { ...named, ...retry },
   };

@@ -220,7 +220,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     (options.crashPoints ?? []).length === 0 &&
     options.workload === undefined &&
     options.workings === undefined;
-  const effects = new EffectChecker(endsNoProcess && hasOnlyMessageFaults(rates));
+  const effects = new EffectChecker(endsNoProcess && hasOnlyMessageFaults(rates), isPlain);
   const outcomes = new OutcomeChecker(options.cancelsCalled);
   const folds = new FoldChecker();
   const failedItems = new FailedItemsChecker();
