@@ -11,6 +11,7 @@ import type { Keys } from '../../lib/ports/control.ts';
 import type { RunIndex } from '../../lib/ports/run-index.ts';
 import type { Secrets } from '../../lib/ports/secrets.ts';
 import type { StoredSettings } from '../../lib/ports/stored-settings.ts';
+import { digestOfNoSecret } from '../../lib/service/access/create-key.ts';
 import { KeyRegistrationError, type SeedKey, createFirstKey, seedKeys } from '../../lib/service/access/register-keys.ts';
 import type { KeyProperties } from './handle-resource-event.ts';
 
@@ -62,9 +63,6 @@ export async function provisionKeys(
   const { retired } = await seedKeys(ports, requestedKeys, removedKeys);
   return { firstKeyId: first.keyId, isNew: first.isNew, revoked: removedKeys.map((key) => key.keyId), retired };
 }
-
-/** Of keys whose rights the people of an identity provider have: no secret has this digest, so no request can present such a key. */
-const digestOfNoSecret = '0'.repeat(64);
 
 const scopeOf = (of: Pick<FirstKeySetting, 'projectId' | 'environment'>): Scope => ({
   projectId: projectId(of.projectId),

@@ -406,6 +406,13 @@ export const errorCatalogue = {
     message: 'The key is revoked, expired or replaced, so it cannot be rotated.',
     recovery: 'Rotate the replacement key, or create a new key.',
   },
+  key_without_secret: {
+    status: 409,
+    category: 'caller',
+    message: 'The key has no secret: people of an identity provider have its rights. It cannot be rotated.',
+    recovery:
+      'To end their sessions, revoke it, and deploy the grant with another keyId in the setting console. For a program, create a key.',
+  },
   internal: {
     status: 500,
     category: 'service',

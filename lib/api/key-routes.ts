@@ -55,7 +55,7 @@ export const keyRoutes = [
     idempotencyKey: 'none',
     action: 'keys.rotate',
     responses: { 201: ok('The new key; only this response contains its text', keys.rotatedKeyResponse) },
-    errors: ['not_found', 'key_retired'],
+    errors: ['not_found', 'key_retired', 'key_without_secret'],
   },
 ] as const satisfies readonly Route[];
 

@@ -45,6 +45,7 @@ const tags: Readonly<Record<string, { readonly name: string; readonly descriptio
   sessions: { name: 'sessions', description: 'Signs people in to the console' },
   embeds: { name: 'embeds', description: 'The status of a run or workflow in pages of other sites' },
   installation: { name: 'installation', description: 'What was deployed' },
+  catalogue: { name: 'installation', description: 'What was deployed' },
   session: { name: 'sessions', description: 'Signs people in to the console' },
   keys: { name: 'keys', description: 'API keys' },
   audit: { name: 'keys', description: 'API keys' },

@@ -1,6 +1,6 @@
 /** The routes that describe the service itself, as entries of the route table. */
 import { type Route, ok } from './route.ts';
-import { installationResponse } from './schemas/installation.ts';
+import { catalogueResponse, installationResponse } from './schemas/installation.ts';
 import { healthResponse, openApiResponse } from './schemas/service.ts';
 
 export const healthRoutes = [
@@ -42,6 +42,18 @@ export const installationRoutes = [
     scope: 'deploy:read',
     idempotencyKey: 'none',
     responses: { 200: ok('The installation', installationResponse) },
+    errors: [],
+  },
+  {
+    method: 'GET',
+    path: '/v1/catalogue',
+    operationId: 'getCatalogue',
+    summary: 'Returns the names of the secrets, models and databases that workflows can use',
+    servedBy: 'library',
+    // A caller that can read definitions sees such names in them. The settings of the installation say more, and need deploy:read.
+    scope: 'workflows:read',
+    idempotencyKey: 'none',
+    responses: { 200: ok('The names', catalogueResponse) },
     errors: [],
   },
 ] as const satisfies readonly Route[];

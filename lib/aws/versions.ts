@@ -139,14 +139,19 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
     return item === undefined || isFreed(item) ? undefined : this.#kind.summary.decode(item);
   }
 
-  async list(scope: Scope, { limit, after, archived }: SummaryFilter<Version['name']>): Promise<SummaryPage<Version, Facts>> {
+  async list(
+    scope: Scope,
+    { limit, after, archived, prefix = '' }: SummaryFilter<Version['name']>,
+  ): Promise<SummaryPage<Version, Facts>> {
     const items = this.#table.query({
       ConsistentRead: true,
-      KeyConditionExpression: after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after',
-      ExpressionAttributeValues: present({
+      // A key has one condition on its sort key: this one has the names after the cursor and those of the prefix.
+      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
+      ExpressionAttributeValues: {
         ':pk': text(this.#summaryPartition(scope)),
-        ':after': after === undefined ? undefined : text(after),
-      }),
+        ':from': text(after === undefined || after < prefix ? prefix || beforeNames : `${after}${beforeNames}`),
+        ':to': text(`${prefix}${behindNames}`),
+      },
       FilterExpression: archived ? notFreed : `${notFreed} AND attribute_not_exists(archivedAt)`,
     });
     const found = (await firstOf(items, limit + 1)).map((item) => this.#kind.summary.decode(item));
@@ -242,6 +247,9 @@ export class DynamoVersions<Version extends Numbered, Facts extends object>
     return partitionOf(this.#kind.partitions.versions, scopeKey(scope), name);
   }
 }
+
+/** They sort before and behind each character of a name. */
+const [beforeNames, behindNames] = [' ', '~'];
 
 const versionPrefix = 'version#';
 const versionSort = (version: number): string => `${versionPrefix}${String(version).padStart(8, '0')}`;

@@ -32,6 +32,7 @@ const createEmbed = routeOf('createEmbed');
 const listEmbeds = routeOf('listEmbeds');
 const revokeEmbed = routeOf('revokeEmbed');
 const getInstallation = routeOf('getInstallation');
+const getCatalogue = routeOf('getCatalogue');
 
 type Message = Pick<RequestBody<'publishMessage'>, 'queueName' | 'message'>;
 
@@ -227,6 +228,11 @@ export class ControlCalls {
   /** The version of the installation and its settings, without secrets. */
   getInstallation(options?: CallOptions): Promise<ResponseBody<'getInstallation'>> {
     return sendRequest(this.#config, getInstallation, getInstallation.responses[200].schema, {}, options);
+  }
+
+  /** The names of the secrets, models and databases that workflows of the key's project and environment can use. */
+  getCatalogue(options?: CallOptions): Promise<ResponseBody<'getCatalogue'>> {
+    return sendRequest(this.#config, getCatalogue, getCatalogue.responses[200].schema, {}, options);
   }
 
   /** One page, newest first; only the last page can be empty. */

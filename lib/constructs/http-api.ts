@@ -54,6 +54,7 @@ const functionsByPath = {
   audit: 'library',
   embeds: 'library',
   installation: 'library',
+  catalogue: 'library',
   'openapi.json': 'library',
 } as const satisfies Record<string, FunctionName>;
 

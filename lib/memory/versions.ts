@@ -82,9 +82,13 @@ class MemoryVersions<Version extends Numbered, Facts extends object>
     return this.#summariesOf(scope).get(name);
   }
 
-  async list(scope: Scope, { limit, after, archived }: SummaryFilter<Version['name']>): Promise<SummaryPage<Version, Facts>> {
+  async list(
+    scope: Scope,
+    { limit, after, archived, prefix = '' }: SummaryFilter<Version['name']>,
+  ): Promise<SummaryPage<Version, Facts>> {
     const rest = [...this.#summariesOf(scope).values()]
-      .filter((summary) => (archived || summary.archivedAt === undefined) && (after === undefined || summary.name > after))
+      .filter(({ name, archivedAt }) => (archived || archivedAt === undefined) && (after === undefined || name > after))
+      .filter(({ name }) => name.startsWith(prefix))
       .toSorted((one, other) => (one.name < other.name ? -1 : 1));
     const summaries = rest.slice(0, limit);
     const last = summaries.at(-1);

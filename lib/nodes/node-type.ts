@@ -74,6 +74,8 @@ export interface NodeType {
   readonly schema: z.ZodObject;
   /** top-level keys with code or prose, in which `{{` is not a template */
   readonly literalKeys: readonly string[];
+  /** top-level keys that may contain `{{secret:name}}` */
+  readonly secretKeys: readonly string[];
   /** `config` is absent when a finding is an error */
   read(config: JsonObject, work?: InspectionWork): { readonly config?: ReadConfig; readonly findings: readonly ConfigFinding[] };
 }
@@ -92,6 +94,7 @@ export function nodeType<Schema extends z.ZodObject>(shape: NodeShape<Schema>): 
     isLoop: shape.isLoop === true,
     schema: shape.schema,
     literalKeys: shape.literalKeys ?? [],
+    secretKeys: shape.secretKeys ?? [],
     read: (config, work) => {
       const known = cache.get(config);
       if (known !== undefined) return known;

@@ -57,6 +57,8 @@ export interface SummaryFilter<Name extends string> {
   readonly limit: number;
   readonly after?: Name;
   readonly archived: boolean;
+  /** only names that begin with this text, which has only characters of names */
+  readonly prefix?: string;
 }
 
 export interface AdvanceOptions {

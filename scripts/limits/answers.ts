@@ -9,6 +9,7 @@ import { maxShownIterationNodes, maxShownSteps, maxValuesBytes } from '../../lib
 import { maxFailedItems } from '../../lib/engine/log/node-state.ts';
 import { maxPageBytes } from '../../lib/service/runs/list-events.ts';
 import { maxRowsRead } from '../../lib/service/runs/list-runs.ts';
+import { maxRunsWithWaits, maxShownWaits } from '../../lib/service/runs/read-waits.ts';
 import { maxListedBytes } from '../../lib/api/schemas/workflows.ts';
 import { maxCountedRuns } from '../../lib/service/deployments/get-deployments.ts';
 import { maxTemplates, maxViewBytes } from '../../lib/service/runs/view-run.ts';
@@ -29,6 +30,18 @@ export const answers: LimitSection = {
       value: phrase`${count(runsPerPage)}, at most ${count(pageSize.max)}`,
       atLimit: 'a larger `limit` is refused with `invalid_request`; continue with `cursor`',
       definedIn: ['lib/api/schemas/runs.ts', 'lib/api/schemas/parts.ts'],
+    },
+    {
+      name: 'Page of runs with their waits',
+      value: count(maxRunsWithWaits),
+      atLimit: 'a page is shorter than its `limit`; continue with `cursor`',
+      definedIn: ['lib/service/runs/read-waits.ts'],
+    },
+    {
+      name: 'Waits of a run in a list',
+      value: count(maxShownWaits),
+      atLimit: 'the list has the first ones, and the number of the others in `waitsOmitted`',
+      definedIn: ['lib/service/runs/read-waits.ts'],
     },
     {
       name: 'Page of schedules',

@@ -1,12 +1,17 @@
 /** Work in the editor: drafts, a test with a pin, publishing, two authors at once, and unsaved changes that survive. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
+import { preparedFolder } from '../e2e/local-start.ts';
 import { type SignedIn, signIn, typeOver } from './sign-in.ts';
 import { isReachable } from './signed-in.ts';
 
 let signedIn: SignedIn;
 beforeAll(async () => {
-  signedIn = await signIn();
+  const directory = preparedFolder();
+  writeFileSync(join(directory, 'secrets.json'), JSON.stringify({ 'mail.api-key': 'not-shown' }), { mode: 0o600 });
+  signedIn = await signIn(directory);
 });
 afterAll(() => signedIn.close());
 
@@ -179,6 +184,37 @@ test('the editor fits 320 pixels', async () => {
   const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
   expect(overflow).toBe(0);
   await isReachable(page, 'editor-narrow');
+});
+
+test('a header completes the secrets of the project, and the model of a lens those that are configured', async () => {
+  const { page } = signedIn.watched;
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.goto(`${signedIn.local.url}/console/workflows/mailing/edit`);
+  const palette = page.getByRole('region', { name: 'Add a node' });
+  for (const type of ['Start', 'HTTP request', 'Lens']) await palette.getByRole('button', { name: type, exact: true }).click();
+  await page.getByRole('group', { name: 'request, http' }).click();
+  const headers = panel('request').getByRole('group', { name: 'Headers' });
+  await headers.getByRole('textbox', { name: 'New name' }).fill('authorization');
+  await headers.getByRole('button', { name: '+ add' }).click();
+  const header = headers.getByRole('group', { name: 'authorization' }).getByRole('textbox');
+  await typeOver(header, 'Bearer ');
+  await page.keyboard.type('{{secret:mail');
+  await page.getByRole('option', { name: 'secret:mail.api-key' }).waitFor();
+  await isReachable(page, 'editor-secrets');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => header.textContent()).toBe('Bearer {{secret:mail.api-key}}');
+  await typeOver(panel('request').getByRole('textbox', { name: 'Url' }), '{{');
+  await page.getByRole('option', { name: 'ctx' }).waitFor();
+  expect(await page.locator('.cm-tooltip-autocomplete li').allTextContents()).toEqual([expect.stringContaining('ctx')]);
+  await page.keyboard.press('Escape');
+  await page.getByRole('group', { name: 'lens, lens' }).click();
+  await panel('lens').getByRole('combobox', { name: 'Model' }).waitFor();
+  expect(
+    await panel('lens')
+      .locator('datalist option')
+      .evaluateAll((options) => options.map((each) => each.getAttribute('value'))),
+  ).toEqual(['default']);
+  await isReachable(page, 'editor-models');
 });
 
 test('no script failed, and no page broke its policy', () => {

@@ -113,6 +113,29 @@ test('the palette goes to a page, to a workflow by name, and to a run by its id'
   expect(page.url()).toContain(runIds[2]);
 });
 
+test('the palette finds workflows behind the first hundred by how their names begin', async () => {
+  const { page } = signedIn.watched;
+  const graph = { nodes: [{ id: 'start', type: 'start' }], edges: [] };
+  for (const n of Array.from({ length: 101 }, (_, index) => index)) {
+    const { status } = await signedIn.local.call('POST', '/v1/workflows', { name: `many-${n}`, ...graph });
+    expect(status).toBe(201);
+  }
+  expect((await signedIn.local.call('POST', '/v1/workflows', { name: 'zebra-check', ...graph })).status).toBe(201);
+  await page.reload();
+  await page.getByText('Wait for the night sleeps').first().waitFor();
+  await press('Control+k');
+  const field = page.getByRole('combobox', { name: 'Page, workflow or id of a run' });
+  await field.fill('many-10');
+  await page.getByRole('option', { name: 'many-100 workflow' }).waitFor();
+  await field.fill('zebra');
+  await page.getByRole('option', { name: 'zebra-check workflow' }).waitFor();
+  await isReachable(page, 'palette-searched');
+  await press('Enter');
+  await heading('zebra-check v1');
+  await page.goBack();
+  await page.getByText('Wait for the night sleeps').first().waitFor();
+});
+
 test('the arrows choose in the palette, and it says when nothing has the name', async () => {
   const { page } = signedIn.watched;
   await page.getByRole('button', { name: 'Go to…' }).click();

@@ -122,6 +122,24 @@ test('what the server refuses is shown with its pointer, and the dialog stays op
   await dialog.getByRole('button', { name: 'Back' }).click();
 });
 
+test('a run now of a schedule that is pinned starts its version', async () => {
+  const { page, local } = { page: signedIn.watched.page, local: signedIn.local };
+  const { name: _name, ...next } = report;
+  expect((await local.call('POST', '/v1/workflows/report/versions', next)).status).toBe(201);
+  const pinned = { scheduleId: 'pinned', workflowName: 'report', version: 1, rate: '1 day', paused: true, input: { lines: 1 } };
+  expect((await local.call('POST', '/v1/schedules', pinned)).status).toBe(201);
+  await page.goto(`${local.url}/console/schedules/pinned`);
+  await page.getByRole('button', { name: 'Run now…' }).click();
+  await page.getByText('it starts v1').waitFor();
+  await isReachable(page, 'schedule-run-pinned');
+  await page.getByRole('button', { name: 'Start a run' }).click();
+  await page.getByRole('heading', { name: 'report', exact: true }).waitFor();
+  const started = await local.call('GET', '/v1/runs?workflowName=report&version=1&limit=1');
+  expect(page.url()).toContain(z.object({ data: z.tuple([z.object({ runId: z.string() })]) }).parse(started.body).data[0].runId);
+  expect((await local.call('DELETE', '/v1/schedules/pinned')).status).toBe(200);
+  await page.goto(`${local.url}/console/schedules/nightly`);
+});
+
 test('the list has each schedule, and its filter is in the address', async () => {
   const { page } = signedIn.watched;
   const created = await signedIn.local.call('POST', '/v1/schedules', {

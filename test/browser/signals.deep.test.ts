@@ -114,6 +114,21 @@ test('a failed list can be tried again, and the form stays usable', async () => 
   await page.getByRole('heading', { name: 'No open run waits for a signal' }).waitFor();
 });
 
+test('more runs than a page has are read by the page with a button', async () => {
+  const { page } = signedIn.watched;
+  const first = await start('order-first');
+  for (let n = 0; n < 27; n += 1) await start(`order-many-${n}`);
+  await expect.poll(() => statusOf(first)).not.toBe('completed');
+  await page.reload();
+  await page.getByRole('row').filter({ hasText: 'order-many-26' }).waitFor();
+  const oldest = page.getByRole('row').filter({ hasText: 'order-first' });
+  expect(await oldest.count()).toBe(0);
+  await isReachable(page, 'signals-more');
+  await page.getByRole('button', { name: 'More runs' }).click();
+  await oldest.waitFor();
+  await expect.poll(() => page.getByRole('button', { name: 'More runs' }).count()).toBe(0);
+});
+
 test('the page fits 320 pixels', async () => {
   const { page } = signedIn.watched;
   await start('order-20');

@@ -112,7 +112,7 @@ test('the list of 20,000 events has only the rows in view, and scrolls within a 
 test('the end of the list is read when one scrolls there, without the events between', async () => {
   const { local, watched } = signedIn;
   const { page } = watched;
-  await page.unrouteAll();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
   const served = await serveLargeRun(page, { nodes: 10, events: 20_000 });
   await page.goto(`${local.url}/console/runs/${largeRunId}?tab=events`);
   await page.getByRole('button', { name: 'node.completed' }).first().waitFor();
@@ -136,7 +136,7 @@ test('a waterfall of 10,000 attempts scrolls within a frame', async () => {
 test('a graph of 2,000 nodes is a drawing that pans within a frame, and has elements where one zooms in', async () => {
   const { local, watched } = signedIn;
   const { page } = watched;
-  await page.unrouteAll();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
   await serveLargeRun(page, { nodes: 2_000, events: 10_000 });
   await page.goto(`${local.url}/console/runs/${largeRunId}`);
   await page.getByRole('img', { name: /A graph of 2000 nodes/ }).waitFor();

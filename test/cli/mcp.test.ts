@@ -43,6 +43,7 @@ async function connectAgent(scopes: readonly KeyScope[], { allowsWrites = false 
 
 const readNames = [
   'explain_run',
+  'get_catalogue',
   'get_run',
   'get_workflow',
   'list_apps',
@@ -116,6 +117,8 @@ describe('an agent', () => {
 
     const started = await read('start_run', { workflowName: 'flow', idempotencyKey: 'k1' });
     const runId = z.string().parse(started.value['runId']);
+    expect((await read('start_run', { workflowName: 'flow', version: 2 })).value).toMatchObject({ code: 'not_found' });
+    expect((await read('get_catalogue')).value).toEqual({ secrets: ['stripe', 'shared'], models: ['fast'], databases: [] });
     expect((await read('start_run', { workflowName: 'flow', idempotencyKey: 'k1' })).value).toMatchObject({ runId });
     expect((await read('list_runs', { workflowName: 'flow' })).value).toMatchObject({
       data: [expect.objectContaining({ runId })],

@@ -64,6 +64,14 @@ describe('start', () => {
       deadlineAt: '2026-01-03T00:00:00.000Z',
     });
   });
+  test('of a version starts that one, and an unknown version exits with 1', async () => {
+    await publish('flow', instantGraph());
+    await environment.api.call('POST', '/v1/workflows/flow/versions', { key, body: instantGraph() });
+    const { out } = await admin.type('runs', 'start', 'flow', '--workflow-version', '1');
+    expect(dataIn(await admin.type('runs', 'get', out.trim(), '--json'), runs.runResponse).workflowVersion).toBe(1);
+    const unknown = await admin.type('--json', 'runs', 'start', 'flow', '--workflow-version', '3');
+    expect([unknown.exitCode, errorIn(unknown).message]).toEqual([1, expect.stringContaining('flow has no version 3.')]);
+  });
   test('of an unknown workflow exits with 1', async () => {
     const answer = await admin.type('--json', 'runs', 'start', 'nowhere');
     expect([answer.exitCode, errorIn(answer)['status']]).toEqual([1, 409]);
@@ -79,6 +87,14 @@ describe('list', () => {
     expect(await list('--limit', '104')).toMatchObject({ hasMore: true, items: { length: 104 } });
     expect(await list('--all')).toMatchObject({ hasMore: false, items: { length: 105 } });
     expect((await admin.type('runs', 'list', '--limit', '1')).out).toContain('More rows exist: use --limit <n> or --all.');
+  });
+  test('with the signals for which runs wait', async () => {
+    const wait = { id: 'wait', type: 'signal', config: { name: 'paid', correlation: 'order-7' } };
+    const nodes = [{ id: 'start', type: 'start' }, wait, { ...wait, id: 'again' }];
+    const edges = ['wait', 'again'].map((target) => ({ source: 'start', target }));
+    await started(environment.api, key, { name: 'order', graph: { nodes, edges } });
+    expect((await admin.type('runs', 'list', '--waits')).out).toContain('waits for paid/order-7 and 1 more');
+    expect((await admin.type('runs', 'list')).out).not.toContain('paid');
   });
   test('by filters', async () => {
     await started(environment.api, key, { name: 'one', graph: instantGraph() });

@@ -103,6 +103,7 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
   listEmbeds: (client) => client.listEmbeds(),
   revokeEmbed: (client) => client.revokeEmbed('emb_0123456789012345678901'),
   getInstallation: (client) => client.getInstallation(),
+  getCatalogue: (client) => client.getCatalogue(),
   listAudit: (client) => client.listAudit(),
 };
 

@@ -1,5 +1,6 @@
 /** What a script and a template complete, and how a value is shown and read as text. */
 import { describe, expect, test } from 'vitest';
+import { acceptsSecrets } from '../../lib/console/editor/catalogue.ts';
 import { completionsAt } from '../../lib/console/editor/completions.ts';
 import { looseText, looseValue } from '../../lib/console/editor/loose-value.ts';
 import { pinsFrom } from '../../lib/console/editor/pins.ts';
@@ -45,6 +46,35 @@ test('a template completes inside its braces only', () => {
   expect(labels('{{ctx.', true)).toEqual(['input', 'total']);
   expect(labels('{{ctx.total}} and ctx.', true)).toBeUndefined();
   expect(labels('ctx.', true)).toBeUndefined();
+});
+
+test('a template that accepts secrets completes their names, and another one does not', () => {
+  const secrets = ['stripe', 'mail.api-key'];
+  const offered = (before: string) => completionsAt(before, names, true, secrets);
+  expect(offered('Bearer {{')?.options.map(({ label }) => label)).toEqual(['ctx', 'secret:stripe', 'secret:mail.api-key']);
+  expect(offered('Bearer {{ secret:mail.a')).toMatchObject({ from: 10 });
+  expect(offered('{{ctx.')?.options.map(({ label }) => label)).toEqual(['input', 'total']);
+  expect(offered('{{secret:stripe}} secret:')).toBeUndefined();
+  expect(offered('{{x')).toBeUndefined();
+  expect(labels('{{secret:', true)).toBeUndefined();
+  expect(labels('secret:')).toBeUndefined();
+});
+
+test('the fields that are only sent to the server of a request accept secrets', () => {
+  expect(
+    [
+      ['http', 'headers'],
+      ['http', 'headers', 'authorization'],
+      ['http', 'body'],
+    ].map(acceptsSecrets),
+  ).toEqual([true, true, true]);
+  expect([['http', 'url'], ['javascript', 'code'], ['constructor', 'name'], ['lens', 'params'], []].map(acceptsSecrets)).toEqual([
+    false,
+    false,
+    false,
+    false,
+    false,
+  ]);
 });
 
 describe('a value as text', () => {

@@ -145,13 +145,14 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
       await store.advance(freshScope(), to(1, baseFacts, named('foreign')), noon);
       for (const each of ['c', 'e']) await store.archive(scope, named(each), later);
 
-      const pages = async (archived: boolean) => {
+      const pages = async (archived: boolean, prefix?: string) => {
         const all: string[][] = [];
         for (let after = undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
           const page: Awaited<ReturnType<typeof store.list>> = await store.list(scope, {
             limit: 2,
             archived,
             ...(after !== undefined && { after }),
+            ...(prefix !== undefined && { prefix }),
           });
           all.push(page.summaries.map((summary) => summary.name));
           after = page.next;
@@ -161,6 +162,13 @@ export const versionsSuite = <Version extends Numbered, Facts extends object>(
       expect(await pages(false)).toEqual([['B', 'a'], ['c-1', 'c.1'], ['d']]);
       expect(await pages(true)).toEqual([['B', 'a'], ['c', 'c-1'], ['c.1', 'd'], ['e']]);
       expect(await store.list(freshScope(), { limit: 2, archived: true })).toEqual({ summaries: [] });
+      expect(await pages(true, 'c')).toEqual([['c', 'c-1'], ['c.1']]);
+      expect(await pages(false, 'c')).toEqual([['c-1', 'c.1']]);
+      expect(await pages(true, 'c-1')).toEqual([['c-1']]);
+      expect(await pages(true, 'b')).toEqual([[]]);
+      expect(await pages(true, 'foreign')).toEqual([[]]);
+      const before = { limit: 2, archived: true, prefix: 'c', after: named('a') };
+      expect((await store.list(scope, before)).summaries.map((summary) => summary.name)).toEqual(['c', 'c-1']);
     });
 
     test('another scope can neither read nor archive a name', async () => {

@@ -56,6 +56,11 @@ test('only names in the owner’s file may be used', async () => {
   expect(await runWith('other')).toContain('secret_not_allowed');
 });
 
+test('the catalogue has the name for authors, and not the text', async () => {
+  const { body } = await local.call('GET', '/v1/catalogue');
+  expect(body).toEqual({ secrets: ['token'], models: ['default'], databases: [] });
+});
+
 test('its text is only in the owner’s file', () => {
   const files = [...filesIn(directory)];
   expect(files.length).toBeGreaterThan(10);

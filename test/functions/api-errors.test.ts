@@ -12,6 +12,7 @@ import { after, days } from '../../lib/engine/time.ts';
 import { pointerAfter } from '../../lib/ports/deployments.ts';
 import type { RedeemedCode } from '../../lib/ports/identity-provider.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { digestOfNoSecret } from '../../lib/service/access/create-key.ts';
 import { maxCopiedValues } from '../../lib/service/kinds/code/rerun-code-run.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { overrideMethods } from '../service/override-methods.ts';
@@ -422,6 +423,12 @@ const makers: Record<Exclude<ErrorCode, 'request_blocked'>, () => Promise<Answer
     const rotate = () => api.call('POST', `/v1/keys/${key.split('_')[2]}/rotate`, { key });
     await rotate();
     return rotate();
+  },
+  key_without_secret: async () => {
+    const [api, key] = await withKey();
+    const grant = { keyId: keyId('platformteam'), projectId: projectId('acme'), environment: environment('test') };
+    await api.world.keys.putKey({ ...grant, scopes: ['admin'], secretHash: digestOfNoSecret, createdAt: api.world.clock.now() });
+    return api.call('POST', '/v1/keys/platformteam/rotate', { key });
   },
   internal: async () => {
     const [api, key] = await withKey(breaking(new Error('a secret of ours'))());

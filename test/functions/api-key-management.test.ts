@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { parseKey } from '../../lib/api/auth.ts';
-import { keyId as toKeyId } from '../../lib/engine/ids.ts';
+import { environment, keyId as toKeyId, projectId } from '../../lib/engine/ids.ts';
 import { after, days, iso, minutes, seconds } from '../../lib/engine/time.ts';
+import { digestOfNoSecret } from '../../lib/service/access/create-key.ts';
 import { type Answered, type Http, http, textIn } from './http.ts';
 
 const idOf = (key: string): string => key.split('_')[2] ?? '';
@@ -231,6 +232,22 @@ describe('a rotated key', () => {
       expect([status, body['code']]).toEqual([409, 'key_retired']);
     }
     expect(listed(await api.call('GET', '/v1/keys', { key: admin }))).toHaveLength(before);
+  });
+
+  test('is not made of the key of a grant, whose people stay signed in', async () => {
+    const api = http();
+    const admin = await api.key(['admin']);
+    const grant = { keyId: toKeyId('platformteam'), projectId: projectId('acme'), environment: environment('test') };
+    const stored = { ...grant, scopes: ['admin'] as const, secretHash: digestOfNoSecret, createdAt: api.world.clock.now() };
+    await api.world.keys.putKey(stored);
+    const { status, body } = await rotate(api, admin, grant.keyId);
+    expect([status, body['code']]).toEqual([409, 'key_without_secret']);
+    expect(body['recovery']).toContain('setting console');
+    expect(await api.world.keys.key(grant.keyId)).toEqual(stored);
+    expect(listed(await api.call('GET', '/v1/keys', { key: admin }))).toHaveLength(2);
+    expect(entriesOf(api)).toMatchObject([
+      { action: 'keys.rotate', resource: 'key/platformteam', result: 'failure', metadata: { code: 'key_without_secret' } },
+    ]);
   });
 });
 

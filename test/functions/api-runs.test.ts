@@ -58,6 +58,51 @@ describe('starting', () => {
     expect(run.body).toMatchObject({ input: { to: 'x', copies: 2 }, output: { given: { to: 'x', copies: 2 } } });
   });
 
+  test('a start can name a version of the graph, and the key then stands for that version', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
+    const options = { args: [{ name: 'to', type: 'string', required: true }] };
+    await api.call('POST', '/v1/workflows/flow/versions', { key, body: { ...instantGraph(), options } });
+    const start = (body: object, name?: string) =>
+      api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', ...body }, name));
+    const first = await start({ version: 1 });
+    expect(first.status).toBe(202);
+    expect((await api.call('GET', `/v1/runs/${textIn(first, 'runId')}`, { key })).body).toMatchObject({ workflowVersion: 1 });
+    const again = await start({ version: 1 });
+    expect([again.body, again.headers['idempotency-replayed']]).toEqual([first.body, 'true']);
+    for (const other of [{ version: 2, input: { to: 'x' } }, { version: 2 }, {}])
+      expect((await start(other)).body).toMatchObject({ code: 'idempotency_conflict' });
+    // Each version checks its own arguments.
+    expect((await start({ version: 2 }, 'k2')).body).toMatchObject({ code: 'input_invalid', errors: [{ pointer: '/input/to' }] });
+    const second = await start({ version: 2, input: { to: 'x' } }, 'k3');
+    expect((await api.call('GET', `/v1/runs/${textIn(second, 'runId')}`, { key })).body).toMatchObject({ workflowVersion: 2 });
+  });
+
+  test('a version that cannot start is refused, and releases the key', async () => {
+    const api = http();
+    const key = await api.key(['admin']);
+    const start = (body: object) => api.call('POST', '/v1/runs', idempotent(key, { workflowName: 'flow', version: 2, ...body }));
+    expect(await start({})).toMatchObject({
+      status: 404,
+      body: { code: 'workflow_not_found', message: expect.stringContaining('published graph') },
+    });
+    await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
+    expect(await start({})).toMatchObject({ status: 404, body: { code: 'not_found', message: 'flow has no version 2.' } });
+    expect(await start({ workflowName: 'workflow//./a//b' })).toMatchObject({ body: { code: 'workflow_not_found' } });
+    expect(await start({ deploymentId: 'd' })).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request', errors: [{ pointer: '/version', code: 'excluded' }] },
+    });
+    for (const version of [0, -1, 1.5, '1', null])
+      expect((await start({ version })).body).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/version' }] });
+    await api.call('POST', '/v1/workflows/flow/versions', { key, body: instantGraph() });
+    expect((await start({})).status).toBe(202);
+    await api.call('DELETE', '/v1/workflows/flow', { key });
+    const archived = idempotent(key, { workflowName: 'flow', version: 1 }, 'k2');
+    expect((await api.call('POST', '/v1/runs', archived)).body).toMatchObject({ code: 'workflow_archived' });
+  });
+
   test('times out of range are refused with their JSON pointers', async () => {
     const api = http();
     const key = await api.key(['admin']);

@@ -114,3 +114,81 @@ describe('a signal', () => {
     expect(JSON.stringify(entry)).not.toContain('secret');
   });
 });
+
+describe('a list of runs with their waits', () => {
+  const rowsOf = async (
+    api: Awaited<ReturnType<typeof waiting>>['api'],
+    key: string,
+    query: Readonly<Record<string, string>>,
+  ) => {
+    const { status, body } = await api.call('GET', '/v1/runs', { key, query: { includeWaits: 'true', ...query } });
+    expect(status).toBe(200);
+    const row = z.looseObject({
+      runId: z.string(),
+      waits: z.array(z.looseObject({})).optional(),
+      waitsOmitted: z.int().optional(),
+    });
+    return z.looseObject({ data: z.array(row), hasMore: z.boolean() }).parse(body);
+  };
+
+  test('has the signals for which running runs wait, as their logs have them', async () => {
+    const { api, key, runId } = await waiting({ ...paid, expiresInSeconds: 3_600 });
+    const expected = { nodeId: 'wait', signal: 'paid', correlation: 'order-7', since: '2026-01-01T00:00:00.000Z' };
+    expect((await rowsOf(api, key, {})).data).toMatchObject([
+      { runId, waits: [{ ...expected, until: '2026-01-01T01:00:00.000Z' }] },
+    ]);
+    expect((await api.call('GET', '/v1/runs', { key })).body['data']).not.toMatchObject([{ waits: expect.anything() }]);
+    await api.call('POST', '/v1/signals', { key, body: { ...paid, payload: {} } });
+    const [ended] = (await rowsOf(api, key, {})).data;
+    expect(ended).toMatchObject({ runId, status: 'completed' });
+    expect(ended).not.toHaveProperty('waits');
+  });
+
+  test('has each iteration of a loop, up to a hundred of a run, and the number of the others', async () => {
+    const { api, key } = await waiting();
+    const graph = {
+      nodes: [
+        { id: 'start', type: 'start' },
+        { id: 'each', type: 'loop', config: { sourceVariable: '{{ctx.input.ids}}', concurrency: 120 } },
+        { id: 'ask', type: 'signal', config: { name: 'asked', correlation: '{{ctx.item}}' } },
+        { id: 'end', type: 'end' },
+      ],
+      edges: [
+        { source: 'start', target: 'each' },
+        { source: 'each', target: 'ask', sourceHandle: 'loop' },
+        { source: 'each', target: 'end', sourceHandle: 'done' },
+      ],
+    };
+    await started(api, key, { name: 'many', graph, input: { ids: Array.from({ length: 120 }, (_, n) => `c${n}`) } });
+    const [many] = (await rowsOf(api, key, { workflowName: 'many' })).data;
+    const waits = many?.waits ?? [];
+    expect([waits.length, many?.waitsOmitted]).toEqual([100, 20]);
+    expect(waits[7]).toMatchObject({ nodeId: 'ask', iteration: 'each[7]', signal: 'asked', correlation: 'c7' });
+  });
+
+  test('reads the logs of at most 25 runs, and its pages have every run once', async () => {
+    const { api } = await waiting();
+    const key = await api.key(['admin'], { rateLimitPerMinute: null });
+    for (let n = 1; n < 60; n += 1) await started(api, key, { graph: graphOf(paid), input: { n } });
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const { body } = await api.call('GET', '/v1/runs', {
+        key,
+        query: { includeWaits: 'true', limit: '100', ...(cursor === undefined ? {} : { cursor }) },
+      });
+      const page = z
+        .looseObject({ data: z.array(z.looseObject({ runId: z.string() })), cursor: z.string().nullable() })
+        .parse(body);
+      expect(page.data.length).toBeLessThanOrEqual(25);
+      seen.push(...page.data.map(({ runId }) => runId));
+      cursor = page.cursor ?? undefined;
+    } while (cursor !== undefined);
+    expect([seen.length, new Set(seen).size]).toEqual([60, 60]);
+  });
+
+  test('has nothing of another project', async () => {
+    const { api } = await waiting();
+    expect((await rowsOf(api, await api.key(['runs:read'], { project: 'other' }), {})).data).toEqual([]);
+  });
+});

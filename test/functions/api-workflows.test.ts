@@ -124,6 +124,23 @@ test('validation publishes nothing and reports every finding', async () => {
   expect(api.world.audit.entries.size).toBe(0);
 });
 
+test('a list has the names that begin with a text, page by page, and its cursor belongs to that text', async () => {
+  const api = http();
+  const key = await api.key(['admin']);
+  for (const name of ['invoice', 'in.1', 'Invoice', 'in', 'order'])
+    await api.call('POST', '/v1/workflows', { key, body: { name, ...instantGraph() } });
+  const list = (query: Readonly<Record<string, string>>) => api.call('GET', '/v1/workflows', { key, query });
+  const first = await list({ prefix: 'in', limit: '2' });
+  expect(first.body).toMatchObject({ data: [{ name: 'in' }, { name: 'in.1' }], hasMore: true });
+  const cursor = textIn(first, 'cursor');
+  expect((await list({ prefix: 'in', cursor })).body).toMatchObject({ data: [{ name: 'invoice' }], hasMore: false });
+  for (const query of [{ cursor }, { cursor, prefix: 'inv' }])
+    expect((await list(query)).body).toMatchObject({ code: 'cursor_invalid' });
+  for (const prefix of ['', 'a b', 'ü', '~', '.x', 'x'.repeat(129)])
+    expect((await list({ prefix })).body).toMatchObject({ code: 'invalid_request', errors: [{ pointer: 'query/prefix' }] });
+  expect((await list({ prefix: 'zz' })).body).toEqual({ data: [], cursor: null, hasMore: false });
+});
+
 test('an archived workflow is hidden and readable; archiving again keeps the first time', async () => {
   const api = http();
   const key = await api.key(['admin']);

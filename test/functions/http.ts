@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { servedByDeployments } from '../../functions/api/operations/deployments.ts';
 import { servedByEvents } from '../../functions/api/operations/events.ts';
 import { servedByApi } from '../../functions/api/operations/all.ts';
+import type { InstallationTools } from '../../functions/api/operations/installation.ts';
 import { servedByLibrary } from '../../functions/api/operations/library.ts';
 import { servedByTestRuns } from '../../functions/api/operations/test-runs.ts';
 import { servedByWebhooks } from '../../functions/api/operations/webhooks.ts';
@@ -85,6 +86,7 @@ export interface Http {
  * @param corsOrigins of pages that may call it; default: none
  * @param requiresHttps as on AWS; false: as on one machine
  * @param signIn the identity provider; default: none
+ * @param installation its settings; default: those of two projects
  */
 export const http = (
   change: (world: MemoryPorts) => Partial<MemoryPorts> = () => ({}),
@@ -92,6 +94,7 @@ export const http = (
   corsOrigins: readonly string[] = [],
   requiresHttps = true,
   signIn?: ProviderSignIn,
+  installation: InstallationTools['installation'] = testInstallation,
 ): Http => {
   const made = memoryPorts();
   const world = { ...made, ...change(made) };
@@ -129,7 +132,7 @@ export const http = (
     api: httpFunction(tools, servedByApi),
     events: httpFunction(tools, servedByEvents),
     deployments: httpFunction(tools, servedByDeployments),
-    library: httpFunction({ ...tools, signIn: async () => signIn, installation: testInstallation }, servedByLibrary),
+    library: httpFunction({ ...tools, signIn: async () => signIn, installation }, servedByLibrary),
     'test-runs': httpFunction(tools, servedByTestRuns),
     webhooks: httpFunction(webhooks, servedByWebhooks),
     world: httpFunction({ ...tools, decider: { ...tools.decider, foldCache: new FoldCache() } }, servedByWorld),
@@ -180,7 +183,8 @@ const functionOf = (
   if (path.startsWith('/v1/webhooks')) return 'webhooks';
   if (/^\/v1\/(world|queue)/.test(path)) return 'world';
   if (/^\/v1\/(deployments|apps)/.test(path)) return 'deployments';
-  if (/^\/v1\/(lenses|queries|schedules|keys|sessions?|audit|embeds|installation|openapi\.json)/.test(path)) return 'library';
+  if (/^\/v1\/(lenses|queries|schedules|keys|sessions?|audit|embeds|installation|catalogue|openapi\.json)/.test(path))
+    return 'library';
   return method === 'GET' && /^\/v1\/runs\/[^/]+\/events$/.test(path) ? 'events' : 'api';
 };
 

@@ -48,6 +48,8 @@ test('no resource hides routes of the API: each one accepts every method', () =>
     '/v1/apps/{proxy+}',
     '/v1/audit',
     '/v1/audit/{proxy+}',
+    '/v1/catalogue',
+    '/v1/catalogue/{proxy+}',
     '/v1/deployments',
     '/v1/deployments/{proxy+}',
     '/v1/embeds',
@@ -98,6 +100,7 @@ test('no resource hides routes of the API: each one accepts every method', () =>
       sessions: 'Library',
       audit: 'Library',
       installation: 'Library',
+      catalogue: 'Library',
       embeds: 'Library',
       'openapi.json': 'Library',
     };

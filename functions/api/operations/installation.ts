@@ -1,4 +1,4 @@
-/** The route that describes the installation. */
+/** The routes that describe the installation, and what it offers to the authors of workflows. */
 import type { DeployedSettings } from '../../../lib/api/schemas/installation.ts';
 import type { Scope } from '../../../lib/engine/ids.ts';
 import type { CommonTools, OperationTable } from '../operation.ts';
@@ -10,7 +10,7 @@ export interface InstallationTools extends CommonTools {
   };
 }
 
-export const installationOperations: OperationTable<'getInstallation', InstallationTools> = {
+export const installationOperations: OperationTable<'getInstallation' | 'getCatalogue', InstallationTools> = {
   async getInstallation({ installation: { region, settings } }, { scope }) {
     const { version, limits, features, corsOrigins, models, secrets, databases, webhooks } = await settings();
     return {
@@ -30,12 +30,19 @@ export const installationOperations: OperationTable<'getInstallation', Installat
       },
     };
   },
+
+  async getCatalogue({ installation: { settings } }, { scope }) {
+    const { models, secrets, databases } = await settings();
+    const body = { secrets: ofScope(secrets, scope), models, databases: ofScope(databases, scope) };
+    return { status: 200, body };
+  },
 };
 
-/** Names of another project are not for this caller. */
+/** Names of another project are not for this caller. A name of the environment can also be one of all environments. */
 function ofScope(names: DeployedSettings['secrets'], { projectId, environment }: Scope): readonly string[] {
   const ofProject = Object.hasOwn(names, projectId) ? names[projectId] : undefined;
-  return [environment, '*'].flatMap((each) =>
+  const found = [environment, '*'].flatMap((each) =>
     ofProject !== undefined && Object.hasOwn(ofProject, each) ? (ofProject[each] ?? []) : [],
   );
+  return [...new Set(found)];
 }

@@ -1,34 +1,20 @@
-/** The routes that show and list runs. */
-import * as z from 'zod';
-import { decodeCursor, encodeCursor } from '../../../lib/api/cursor.ts';
+/** The routes that show runs. */
 import { defined } from '../../../lib/base/defined.ts';
 import { isExternalRunId } from '../../../lib/engine/external/run.ts';
-import { instant } from '../../../lib/engine/time.ts';
 import { estimateRun } from '../../../lib/service/runs/estimate-run.ts';
 import { getExternalRun } from '../../../lib/service/runs/external-runs.ts';
 import { getRun } from '../../../lib/service/runs/get-run.ts';
 import { getRunDefinition } from '../../../lib/service/runs/get-run-definition.ts';
-import { type ListedRun, listRuns } from '../../../lib/service/runs/list-runs.ts';
 import { type OperationTable, refuse } from '../operation.ts';
-import { externalRunOf, externalSummaryOf } from './external-run-view.ts';
+import { externalRunOf } from './external-run-view.ts';
 import { runDetailOperations } from './run-details.ts';
-import { costOf, runOf, runSummaryOf } from './run-view.ts';
+import { runListOperations } from './run-list.ts';
+import { costOf, runOf } from './run-view.ts';
 import { graphIn } from './workflows.ts';
 
-const cursorShape = z.strictObject({ createdAt: z.number().transform(instant), runId: z.string() });
-
 export const runReadOperations: OperationTable<'listRuns' | 'getRun' | 'getRunDefinition' | 'getRunNode' | 'getRunTimeline'> = {
+  ...runListOperations,
   ...runDetailOperations,
-
-  async listRuns({ decider }, { scope, query }) {
-    const { cursor, limit, ...filters } = query;
-    const listing = { operationId: 'listRuns', scope, filters };
-    const start = cursor === undefined ? undefined : decodeCursor(listing, cursorShape, cursor);
-    if (cursor !== undefined && start === undefined) return refuse('cursor_invalid');
-    const found = await listRuns(decider.deps, scope, filters, defined({ limit, after: start }));
-    const next = found.next === undefined ? null : encodeCursor(listing, { ...found.next });
-    return { status: 200, body: { data: found.runs.map(summaryOf), cursor: next, hasMore: next !== null } };
-  },
 
   async getRun({ decider }, { scope, params, query }) {
     const { runId } = params;
@@ -64,5 +50,3 @@ export const runReadOperations: OperationTable<'listRuns' | 'getRun' | 'getRunDe
     }
   },
 };
-
-const summaryOf = (run: ListedRun) => ('external' in run ? externalSummaryOf(run.external) : runSummaryOf(run));

@@ -6,7 +6,7 @@ import { firstAttempt, topLevel } from '../../../lib/engine/ids.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import { type Head, type RunStatus, isTestRun } from '../../../lib/engine/log/head.ts';
 import { callerOf, rerunFrom, rerunOf, scheduleOf } from '../../../lib/engine/log/lineage.ts';
-import { type NodeState, type WaitingNode, iterationCountsOf } from '../../../lib/engine/log/node-state.ts';
+import { type NodeState, type SignalWait, type WaitingNode, iterationCountsOf } from '../../../lib/engine/log/node-state.ts';
 import { between, iso } from '../../../lib/engine/time.ts';
 import {
   type FailedNode,
@@ -168,12 +168,18 @@ const stateOf = (state: NodeState) => {
   }
 };
 
+export const waitingForOf = ({ name, correlation, expiresAt }: SignalWait) => ({
+  signal: name,
+  correlation,
+  ...times({ until: expiresAt }),
+});
+
 function waitOf(state: WaitingNode) {
   switch (state.for) {
     case 'time':
       return { wakeAt: iso(state.wakeAt) };
     case 'signal':
-      return { waitingFor: { signal: state.name, correlation: state.correlation, ...times({ until: state.expiresAt }) } };
+      return { waitingFor: waitingForOf(state) };
     case 'child':
       return { childRunId: state.childRunId, ...times({ wakeAt: state.expiresAt }) };
     case 'iterations':

@@ -49,7 +49,9 @@ export const runOperations: OperationTable<HandledOperations> = {
       case 'workflow_deleting':
         return { ...refuse(result.kind), audit };
       case 'workflow_not_found':
-        return { ...refuseUnknownWorkflow(result), audit };
+        return { ...(body.version === undefined ? refuseUnknownWorkflow(result) : refuseUnknownGraph), audit };
+      case 'version_not_found':
+        return { ...refuse('not_found', { message: `${body.workflowName} has no version ${body.version}.` }), audit };
     }
   },
 
@@ -121,6 +123,10 @@ const refuseUnknownWorkflow = ({ kind, inactive }: UnknownWorkflow): Refusal<typ
         message: `No active workflow has that name. The inactive deployment ${inactive.deploymentId} of the app ${inactive.app} has it: activate that deployment, or start with its deploymentId.`,
       });
 
+const refuseUnknownGraph = refuse('workflow_not_found', {
+  message: 'No published graph has that name, and only graphs have numbered versions.',
+});
+
 const deadlinePassed: ErrorDetail = { pointer: '/deadlineAt', code: 'too_early', message: 'must be in the future' };
 
 const resultNotKept = (step: string): ErrorDetail => ({
@@ -152,7 +158,7 @@ const notApplicable = (field: string): ErrorDetail => ({
  * Validates a start before any lookup. Against the clock it checks only upper bounds, because they still hold when the caller
  * repeats the request: an accepted start must get the same response again.
  */
-const startRefusal = ({ specVersion, availableAt, deadlineAt }: BodyOf<'startRun'>, now: Instant) => {
+const startRefusal = ({ specVersion, availableAt, deadlineAt, version, deploymentId }: BodyOf<'startRun'>, now: Instant) => {
   if (specVersion !== knownSpecVersion) return refuse('unsupported_spec_version');
   const latest = after(now, maxDeadline);
   const errors: ErrorDetail[] = [];
@@ -164,6 +170,13 @@ const startRefusal = ({ specVersion, availableAt, deadlineAt }: BodyOf<'startRun
   }
   if (availableAt !== undefined && deadlineAt !== undefined && deadlineAt <= availableAt) {
     errors.push({ pointer: '/deadlineAt', code: 'too_early', message: 'must be after availableAt' });
+  }
+  if (version !== undefined && deploymentId !== undefined) {
+    errors.push({
+      pointer: '/version',
+      code: 'excluded',
+      message: 'is for published graphs, and deploymentId for deployed code',
+    });
   }
   return errors.length === 0 ? undefined : refuse('invalid_request', { errors: errors });
 };

@@ -61,6 +61,8 @@ const webhookOperations: Operations<'webhooks', WebhookTools> = {
         throw new Error('unexpected result node_not_reached: a start does not continue from a node');
       case 'deadline_passed':
         throw new Error('unexpected result deadline_passed: a webhook sets no deadline');
+      case 'version_not_found':
+        throw new Error('unexpected result version_not_found: a webhook names no version');
       case 'not_found':
       case 'no_active_deployment':
       case 'deployment_not_verified':

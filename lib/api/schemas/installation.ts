@@ -1,7 +1,8 @@
-/** What an installation is: its version and its settings as they were deployed, without any secret, ARN or address of the owner's network. */
+/** What an installation is, and what it offers to workflows: from its settings as they were deployed, without any secret, ARN or address of the owner's network. */
 import * as z from 'zod';
 
-const namesByEnvironment = z.record(z.string(), z.array(z.string()).readonly());
+const names = z.array(z.string()).readonly();
+const namesByEnvironment = z.record(z.string(), names);
 const namesByProject = z.record(z.string(), namesByEnvironment);
 
 /** The stored setting `deployed`. Synthesis writes it, and the function reads it. Names of other projects are not for its reader. */
@@ -10,14 +11,22 @@ export const deployedSettings = z.strictObject({
   /** null: no limit */
   limits: z.record(z.string(), z.number().nullable()),
   features: z.record(z.string(), z.boolean()),
-  corsOrigins: z.array(z.string()).readonly(),
-  models: z.array(z.string()).readonly(),
+  corsOrigins: names,
+  models: names,
   /** by project, then by environment or `*` */
   secrets: namesByProject,
   databases: namesByProject,
   webhooks: namesByProject,
 });
 export type DeployedSettings = z.output<typeof deployedSettings>;
+
+export const catalogueResponse = z
+  .strictObject({
+    secrets: names.meta({ description: 'the names that `{{secret:name}}` can have' }),
+    models: names.meta({ description: 'for lenses and the nodes that use them' }),
+    databases: names.meta({ description: 'for the `connection` of a query of the kind `aurora`' }),
+  })
+  .meta({ id: 'Catalogue' });
 
 export const installationResponse = z
   .strictObject({
@@ -29,11 +38,11 @@ export const installationResponse = z
     features: z.record(z.string(), z.boolean()).meta({ description: 'what is on, by the name of its setting' }),
     names: z
       .strictObject({
-        corsOrigins: z.array(z.string()).readonly(),
-        models: z.array(z.string()).readonly(),
-        secrets: z.array(z.string()).readonly(),
-        databases: z.array(z.string()).readonly(),
-        webhooks: z.array(z.string()).readonly(),
+        corsOrigins: names,
+        models: names,
+        secrets: names,
+        databases: names,
+        webhooks: names,
       })
       .meta({ description: 'what the settings name for the project and environment of the caller; no value of a secret' }),
   })

@@ -30,6 +30,11 @@ export const startRunBody = z
     input: json.exactOptional(),
     runId: runId.exactOptional(),
     deploymentId: deploymentId.exactOptional(),
+    version: z
+      .int()
+      .min(1)
+      .exactOptional()
+      .meta({ description: 'a version of a published graph; absent: the latest one. Excludes deploymentId' }),
     specVersion: z.int().default(1),
     availableAt: timestampInput.exactOptional(),
     deadlineAt: timestampInput.exactOptional(),
@@ -137,6 +142,11 @@ export const listRunsQuery = z.strictObject({
     .default('false')
     .transform((text) => text === 'true')
     .meta({ description: 'include test runs' }),
+  includeWaits: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .meta({ description: 'adds `waits` to open runs, for which their logs are read: a page then has at most 25 runs' }),
 });
 
 const runFields = {
@@ -176,8 +186,34 @@ const runFields = {
   correlationId: z.string().exactOptional().meta({ description: 'of the request that started the run' }),
 };
 
+const waitingFor = z
+  .strictObject({
+    signal: z.string(),
+    correlation: z.string(),
+    until: utcTimestamp.exactOptional().meta({ description: 'absent: until the run ends' }),
+  })
+  .meta({ id: 'WaitingFor' });
+
+const signalWait = z
+  .strictObject({
+    nodeId: z.string(),
+    iteration: z.string().exactOptional().meta({ description: 'the loop iteration of the node' }),
+    since: utcTimestamp,
+    ...waitingFor.shape,
+  })
+  .meta({ id: 'SignalWait' });
+
 const runSummary = z
-  .strictObject({ ...runFields, attention: z.enum(['waiting', 'retrying']).exactOptional() })
+  .strictObject({
+    ...runFields,
+    attention: z.enum(['waiting', 'retrying']).exactOptional(),
+    waits: z
+      .array(signalWait)
+      .readonly()
+      .exactOptional()
+      .meta({ description: 'with `includeWaits`: the signals for which its nodes wait, at most 100; present if there are any' }),
+    waitsOmitted: z.int().exactOptional().meta({ description: 'further waits that are not shown' }),
+  })
   .meta({ id: 'RunSummary' });
 export const runList = page(runSummary);
 
@@ -209,14 +245,6 @@ const nodeStatuses = [
 
 /** A value that is omitted because the response would exceed the limit of the gateway. */
 const omitted = z.strictObject({ bytes: z.int() }).meta({ id: 'Omitted' });
-
-const waitingFor = z
-  .strictObject({
-    signal: z.string(),
-    correlation: z.string(),
-    until: utcTimestamp.exactOptional().meta({ description: 'absent: until the run ends' }),
-  })
-  .meta({ id: 'WaitingFor' });
 
 const waitingForSlot = z
   .strictObject({ kind: z.literal('slot'), slots: z.int() })

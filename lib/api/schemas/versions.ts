@@ -10,6 +10,11 @@ export const summariesQuery = z.strictObject({
     .enum(['true', 'false'])
     .default('false')
     .transform((text) => text === 'true'),
+  prefix: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, 'must be the beginning of a name')
+    .exactOptional()
+    .meta({ description: 'only names that begin with this text' }),
 });
 
 export const versionsQuery = z.strictObject({ limit: limit.default(pageSize.standard), cursor: cursor.exactOptional() });

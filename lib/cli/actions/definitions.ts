@@ -43,7 +43,7 @@ interface ResourceCalls<Body, Published> {
   readonly create: (body: Body & { readonly name: string }, callOptions: CallOptions) => Promise<Published>;
   readonly publish: (name: string, body: Body, callOptions: CallOptions) => Promise<Published>;
   readonly list: (
-    query: { limit: number; cursor?: string; archived: 'true' | 'false' },
+    query: { limit: number; cursor?: string; archived: 'true' | 'false'; prefix?: string },
     callOptions: CallOptions,
   ) => Promise<VersionsPage<Row>>;
   readonly archive: (name: string, callOptions: CallOptions) => Promise<{ readonly archivedAt: string }>;
@@ -94,15 +94,22 @@ export const queries: VersionedResource<QueryBody, PublishedVersionWithWarnings>
   notes: ({ warnings }) => formatFindings(warnings),
 };
 
-const listOptionsSchema = z.object({ ...listOptions, archived: z.boolean().default(false) });
+const listOptionsSchema = z.object({
+  ...listOptions,
+  archived: z.boolean().default(false),
+  prefix: z.string().min(1).optional(),
+});
 
 const createListAction =
   <Body, Published>({ noun, callsOf }: VersionedResource<Body, Published>): Action =>
   async (commandLine, context) => {
     const options = parseOptions(commandLine, listOptionsSchema);
     const resourceCalls = callsOf(await context.client());
-    const archived = options.archived ? 'true' : 'false';
-    const found = await readRows(options, (page) => resourceCalls.list({ ...page, archived }, { signal: context.signal }));
+    const filters = {
+      archived: options.archived ? ('true' as const) : ('false' as const),
+      ...omitUndefined({ prefix: options.prefix }),
+    };
+    const found = await readRows(options, (page) => resourceCalls.list({ ...page, ...filters }, { signal: context.signal }));
     const hasKinds = found.items.some(({ kind }) => kind !== undefined);
     const rows = found.items.map((each) => [
       each.name,

@@ -42,6 +42,7 @@ const startRunOptions = z.object({
   contentKey: z.boolean().default(false),
   runId: runId.optional(),
   deployment: deploymentId.optional(),
+  workflowVersion: integerBetween(1, Number.MAX_SAFE_INTEGER).optional(),
   availableAt: timestamp.optional(),
   deadlineAt: timestamp.optional(),
 });
@@ -49,13 +50,16 @@ const startRunOptions = z.object({
 export const startRun: Action = async (commandLine, context) => {
   const name = parseArgument(commandLine, 0, 'workflow', anyWorkflowName);
   const options = parseOptions(commandLine, startRunOptions);
-  const { idempotencyKey: requestedKey, contentKey, availableAt, deadlineAt, deployment } = options;
+  const { idempotencyKey: requestedKey, contentKey, runId: id, availableAt, deadlineAt, deployment, workflowVersion } = options;
   if (contentKey && requestedKey !== undefined) throw usageError('--content-key and --idempotency-key exclude each other.');
   const input = readInput(context.cwd, options);
   const client = await context.client();
   const key = contentKey ? client.contentKey(name, input ?? {}) : requestedKey;
   const started = await client.trigger(
-    { workflowName: name, ...omitUndefined({ input, runId: options.runId, deploymentId: deployment, availableAt, deadlineAt }) },
+    {
+      workflowName: name,
+      ...omitUndefined({ input, runId: id, deploymentId: deployment, version: workflowVersion, availableAt, deadlineAt }),
+    },
     { signal: context.signal, ...omitUndefined({ idempotencyKey: key }) },
   );
   context.log(`Started. Watch it: stepwell runs watch ${started.runId}`);
@@ -87,6 +91,7 @@ const listRunsOptions = z.object({
   calledBy: z.string().min(1).optional(),
   workflowVersion: z.string().min(1).optional(),
   children: z.boolean().default(false),
+  waits: z.boolean().default(false),
 });
 
 export const runTable = (context: CommandContext, runs: readonly RunSummary[]): string =>
@@ -99,9 +104,16 @@ export const runTable = (context: CommandContext, runs: readonly RunSummary[]): 
       formatRunWorkflow(run),
       run.createdAt,
       run.completedAt ?? '',
-      run.error === undefined ? '' : `${run.error.code}: ${run.error.message}`,
+      run.error === undefined ? formatWaits(run) : `${run.error.code}: ${run.error.message}`,
     ]),
   );
+
+/** With `--waits`: the first signal for which the run waits, and the number of the others. */
+const formatWaits = ({ waits: [first, ...others] = [], waitsOmitted = 0 }: RunSummary): string => {
+  if (first === undefined) return '';
+  const more = others.length + waitsOmitted;
+  return `waits for ${first.signal}/${first.correlation}${more === 0 ? '' : ` and ${more} more`}`;
+};
 
 export const listRuns: Action = async (commandLine, context) => {
   const options = parseOptions(commandLine, listRunsOptions);
@@ -119,6 +131,7 @@ export const listRuns: Action = async (commandLine, context) => {
     rerunOf,
     ...origin,
     includeChildren: options.children ? ('true' as const) : undefined,
+    includeWaits: options.waits ? ('true' as const) : undefined,
   });
   const found = await readRows(options, (page) =>
     client.listRuns({ ...page, ...toRunQuery(options), ...more }, { signal: context.signal }),

@@ -4,6 +4,8 @@ import type { CreateHandler, Register } from '../command.ts';
 import { registerClock, registerDeployments, registerProject, registerWorker } from './code.ts';
 import { registerDefinitions } from './definitions.ts';
 import { registerDiagnostics, registerOwnership } from './diagnostics.ts';
+import { registerEmbeds } from './embeds.ts';
+import { registerInstallation } from './installation.ts';
 import { registerKeys, registerProfiles } from './keys.ts';
 import { registerHooks, registerRuns, registerSignals } from './runs.ts';
 import { registerSchedules } from './schedules.ts';
@@ -11,6 +13,7 @@ import { registerSchedules } from './schedules.ts';
 const registers: readonly Register[] = [
   registerRuns,
   registerDefinitions,
+  registerInstallation,
   registerSchedules,
   registerSignals,
   registerHooks,
@@ -21,6 +24,7 @@ const registers: readonly Register[] = [
   registerDiagnostics,
   registerOwnership,
   registerKeys,
+  registerEmbeds,
   registerProfiles,
 ];
 

@@ -97,6 +97,7 @@ const registerQueries: Register = (program, createHandler) => {
 const addListOptions = (command: Command): Command =>
   command
     .option('--archived', 'include archived ones')
+    .option('--prefix <text>', 'only names that begin with this text')
     .option('--limit <n>', 'maximum number of rows', '25')
     .option('--all', 'list all rows');
 

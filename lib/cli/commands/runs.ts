@@ -34,6 +34,7 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
     .option('--content-key', 'the same workflow and input start the same run, for one day')
     .option('--run-id <id>', 'use this run id')
     .option('--deployment <id>', 'code workflows: use this deployment instead of the active one')
+    .option('--workflow-version <n>', 'graphs: start this version instead of the latest one')
     .option('--available-at <time>', 'do not start before this time')
     .option('--deadline-at <time>', 'the run fails if it has not ended by this time')
     .action(createHandler(async () => (await import('../actions/runs.ts')).startRun));
@@ -47,6 +48,7 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
     .option('--called-by <runId>', 'only runs that this run called')
     .option('--workflow-version <version>', 'only runs of this version of their workflow')
     .option('--children', 'include runs that another run called')
+    .option('--waits', 'show the signals for which open runs wait')
     .option('--limit <n>', 'maximum number of rows', '25')
     .option('--all', 'list all rows')
     .action(createHandler(async () => (await import('../actions/runs.ts')).listRuns));

@@ -132,6 +132,15 @@ const readTools = [
     call: ({ client }, { name }, options) => client.getWorkflow(name, {}, options),
   }),
   defineTool({
+    name: 'get_catalogue',
+    title: 'Get the catalogue',
+    description:
+      'Returns the names of the secrets, models and databases that workflows of the project can use. No value is returned.',
+    input: z.strictObject({}),
+    effect: 'read',
+    call: ({ client }, _input, options) => client.getCatalogue(options),
+  }),
+  defineTool({
     name: 'validate_workflow',
     title: 'Validate a workflow',
     description:
@@ -175,6 +184,7 @@ const writeTools = [
     input: z.strictObject({
       workflowName: parts.workflowName,
       input: json.exactOptional(),
+      version: z.int().min(1).exactOptional().describe('the version of a graph to start; default: the latest'),
       idempotencyKey: parts.idempotencyKey.exactOptional().describe('the same key starts the same run'),
     }),
     effect: 'write',

@@ -7,6 +7,7 @@ import type { EdgeDefinition, NodeDefinition, WorkflowDefinition } from '../../e
 import { completedHandle, errorHandle, mainHandle } from '../../engine/graph/outcome.ts';
 import { effectiveHandle } from '../../engine/graph/shape.ts';
 import { inspectNode } from '../../nodes/catalogue.ts';
+import { nodeTypes } from '../../nodes/node-types.ts';
 import { isJsonArray, isJsonObject } from '../../engine/json.ts';
 
 /** The handles that edges can use, and those that edges of an incomplete node use already. */
@@ -46,3 +47,7 @@ export function contextNamesFor({ nodes, edges }: WorkflowDefinition, id: string
     .flatMap((node) => (inspectNode(node).facts?.writes ?? []).map((name) => ({ name, by: node.id })));
   return [{ name: 'input', by: undefined }, ...written];
 }
+
+/** @param path the type of the node, and the names of the fields without the indexes of arrays */
+export const acceptsSecrets = ([type = '', key = '']: readonly string[]): boolean =>
+  nodeTypes.get(type)?.secretKeys.includes(key) === true;

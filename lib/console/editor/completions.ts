@@ -1,4 +1,7 @@
-/** Completions of `ctx` paths, in scripts and in templates: the names that earlier nodes write, and the keys of the values that are known. */
+/**
+ * Completions of `ctx` paths, in scripts and in templates: the names that earlier nodes write, and the keys of the values that are known.
+ * In templates that accept them, also the secrets of the project.
+ */
 import { type JsonValue, isJsonArray, isJsonObject } from '../../engine/json.ts';
 
 export interface KnownName {
@@ -25,22 +28,34 @@ const name = String.raw`[\p{ID_Start}_$][\p{ID_Continue}$]*`;
 const path = new RegExp(String.raw`(?<![\p{ID_Continue}$.])ctx((?:\.${name}|\[\d+\])*)\.(${name})?$`, 'u');
 const root = new RegExp(String.raw`(?<![\p{ID_Continue}$.])(${name})$`, 'u');
 
-/** @param before the text before the cursor */
-export function completionsAt(before: string, names: readonly KnownName[], isTemplate: boolean): Completions | undefined {
+const openTemplate = /\{\{\s*([\w:.-]*)$/;
+
+/**
+ * @param before the text before the cursor
+ * @param secrets names of secrets; undefined: this template accepts none
+ */
+export function completionsAt(
+  before: string,
+  names: readonly KnownName[],
+  isTemplate: boolean,
+  secrets?: readonly string[],
+): Completions | undefined {
   if (isTemplate && before.lastIndexOf('{{') <= before.lastIndexOf('}}')) return undefined;
   const [, steps, typed = ''] = path.exec(before) ?? [];
   if (steps !== undefined) {
     const options = steps === '' ? names.map(asCompletion) : keysOf(valueAt(names, steps));
     return options.length === 0 ? undefined : { from: before.length - typed.length, options };
   }
-  const begun = root.exec(before)?.[1] ?? '';
-  if (begun === '' && !isTemplate) return undefined;
-  const roots = isTemplate ? ['ctx'] : ['ctx', 'inputs'];
-  if (!roots.some((each) => each.startsWith(begun)) || (isTemplate && !/\{\{\s*\w*$/.test(before))) return undefined;
-  return { from: before.length - begun.length, options: roots.map((label) => ({ label, detail: rootDetails[label] ?? '' })) };
+  const begun = (isTemplate ? openTemplate : root).exec(before)?.[1];
+  if (begun === undefined) return undefined;
+  const roots = isTemplate ? [context, ...(secrets ?? []).map(asSecret)] : [context, inputs];
+  if (!roots.some(({ label }) => label.startsWith(begun))) return undefined;
+  return { from: before.length - begun.length, options: roots };
 }
 
-const rootDetails: Readonly<Record<string, string>> = { ctx: 'the context of the run', inputs: 'the values of the edges' };
+const context: Completion = { label: 'ctx', detail: 'the context of the run' };
+const inputs: Completion = { label: 'inputs', detail: 'the values of the edges' };
+const asSecret = (secret: string): Completion => ({ label: `secret:${secret}`, detail: 'a secret' });
 
 const shownType = (value: JsonValue | undefined): string => {
   if (value === undefined) return '';

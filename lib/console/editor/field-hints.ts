@@ -91,6 +91,9 @@ export const labelOf = (name: string): string => {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 };
 
+/** Whether the text is the name of a model. */
+export const isModelName = (path: readonly string[]): boolean => path.join('/') === 'lens/model';
+
 /** The fields whose text is JavaScript. */
 const scripts: ReadonlySet<string> = new Set([
   'javascript/code',

@@ -1,5 +1,5 @@
 /** Values for a lens, and a call of its model with them, in a test run. */
-import type { ReactNode } from 'react';
+import { type ReactNode, useId } from 'react';
 import { type JsonObject, type JsonValue, isJsonObject } from '../../engine/json.ts';
 import { defined } from '../../base/defined.ts';
 import type { Lens, RunNode } from '../api.ts';
@@ -9,6 +9,7 @@ import { JsonTree } from '../primitives/json-tree.tsx';
 import { useSubmit } from '../primitives/use-submit.ts';
 import { TriedNode, testOf } from '../runs/test-node.tsx';
 import { useTestRun } from '../runs/use-test-run.ts';
+import { ModelNames } from '../workflows/model-names.tsx';
 import { type LensField, fieldsOf, valuesOf } from './lens-values.ts';
 
 interface TryLensProps {
@@ -19,6 +20,7 @@ interface TryLensProps {
 
 export function TryLens({ lens, values, onChange }: TryLensProps): ReactNode {
   const test = useTestRun();
+  const models = useId();
   const fields = fieldsOf(lens);
   const { isBusy, error, onSubmit } = useSubmit(async (form) => {
     const model = formText(form, 'model').trim();
@@ -44,8 +46,9 @@ export function TryLens({ lens, values, onChange }: TryLensProps): ReactNode {
         ))}
         <label>
           Model
-          <input name="model" maxLength={64} placeholder={lens.model ?? 'default'} spellCheck={false} />
+          <input name="model" maxLength={64} placeholder={lens.model ?? 'default'} spellCheck={false} list={models} />
         </label>
+        <ModelNames id={models} />
         <div className="actions">
           <button type="submit" className="primary" disabled={isBusy}>
             {isBusy ? 'Starting…' : 'Call the model'}

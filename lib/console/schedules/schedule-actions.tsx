@@ -20,7 +20,7 @@ export function RunNow({ schedule: { scheduleId, workflowName, input, version },
       action="Start a run"
       onClose={onClose}
       onConfirm={async () => {
-        const { runId } = await api.startRun({ workflowName, ...defined({ input }) }, key);
+        const { runId } = await api.startRun({ workflowName, ...defined({ input, version }) }, key);
         go(`/runs/${encodeURIComponent(runId)}`);
       }}
     >
@@ -28,9 +28,7 @@ export function RunNow({ schedule: { scheduleId, workflowName, input, version },
         A run starts with the input of {scheduleId}. It does not count as a run of the schedule, whose next due time stays as it
         is.
       </p>
-      {version === undefined ? null : (
-        <p className="notice wait">The schedule starts v{version}. This run starts on the latest version.</p>
-      )}
+      {version === undefined ? null : <p>As the schedule, it starts v{version}, and not the latest version.</p>}
     </Dialog>
   );
 }

@@ -1,6 +1,7 @@
 /** Goes to a page, to a workflow by its name, or to a run by its id. */
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
 import { useQuery } from '@tanstack/react-query';
+import { workflowNamePattern } from '../../engine/ids.ts';
 import { api } from '../api.ts';
 import { Modal } from '../primitives/modal.tsx';
 import { go } from '../router.tsx';
@@ -81,12 +82,24 @@ export function Palette({ onHelp, onClose }: PaletteProps): ReactNode {
   );
 }
 
-function useTargets(text: string, onHelp: () => void): readonly Target[] {
-  const workflows = useQuery({
+/** The names of the first hundred workflows. If there are more, the server finds those that begin with the text. */
+function useWorkflowNames(text: string): readonly string[] {
+  const first = useQuery({
     queryKey: ['workflows', 'names'],
     queryFn: ({ signal }) => api.workflows({ limit: 100 }, signal),
     staleTime: 30_000,
   });
+  const begun = useQuery({
+    queryKey: ['workflows', 'names', text],
+    queryFn: ({ signal }) => api.workflows({ limit: maxShown, prefix: text }, signal),
+    enabled: typeof first.data?.cursor === 'string' && workflowNamePattern.test(text),
+    staleTime: 30_000,
+  });
+  return [...new Set([...(begun.data?.data ?? []), ...(first.data?.data ?? [])].map(({ name }) => name))];
+}
+
+function useTargets(text: string, onHelp: () => void): readonly Target[] {
+  const workflows = useWorkflowNames(text);
   const run: readonly Target[] = runIdPattern.test(text)
     ? [{ kind: 'run', text, open: () => go(`/runs/${encodeURIComponent(text)}`) }]
     : [];
@@ -94,7 +107,7 @@ function useTargets(text: string, onHelp: () => void): readonly Target[] {
     ...pages.flatMap(({ path, title }): readonly Target[] =>
       path.includes('*') ? [] : [{ kind: 'page', text: title, open: () => go(`/${path}`) }],
     ),
-    ...(workflows.data?.data ?? []).map(({ name }): Target => ({
+    ...workflows.map((name): Target => ({
       kind: 'workflow',
       text: name,
       open: () => go(`/workflows/${encodeURIComponent(name)}`),

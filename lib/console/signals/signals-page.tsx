@@ -22,7 +22,12 @@ export function SignalsPage(): ReactNode {
       <section className="part" aria-label="Waiting runs">
         <div className="part-head">
           <h2>Runs that wait for a signal</h2>
-          {waits.rows === undefined ? null : <span className="count">{waits.rows.length}</span>}
+          {waits.rows === undefined ? null : (
+            <span className="count">
+              {waits.rows.length}
+              {waits.hasMore ? '+' : ''}
+            </span>
+          )}
         </div>
         {waits.error === null ? null : <ErrorText error={waits.error} onRetry={waits.refetch} />}
         {waits.rows === undefined ? (
@@ -34,10 +39,13 @@ export function SignalsPage(): ReactNode {
         ) : (
           <Table rows={waits.rows} />
         )}
-        {waits.isPartial ? (
-          <p className="dim small">
-            Only the newest open runs are read here. <Link to="/runs?attention=waiting">Show all runs that wait</Link>
-          </p>
+        {waits.omitted === 0 ? null : (
+          <p className="dim small">{waits.omitted} further waits of runs with many iterations are not shown.</p>
+        )}
+        {waits.hasMore ? (
+          <button type="button" onClick={waits.loadMore} disabled={waits.isLoadingMore}>
+            {waits.isLoadingMore ? 'Loading…' : 'More runs'}
+          </button>
         ) : null}
       </section>
     </section>
@@ -114,7 +122,7 @@ const Row = ({ row }: { readonly row: SignalWait }): ReactNode => (
       </span>
     </td>
     <td className="when" data-label="Since">
-      {row.since === undefined ? null : <Ago at={row.since} />}
+      <Ago at={row.since} />
     </td>
     <td className="when" data-label="Gives up">
       {row.until === undefined ? (

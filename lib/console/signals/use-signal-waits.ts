@@ -1,72 +1,36 @@
 /**
- * The nodes that wait for a signal. The API lists runs, not waits, so the nodes of open runs are read: those that the sweep has found
- * to wait, and the newest open ones, which the sweep may not have seen yet.
+ * The nodes that wait for a signal, by the runs that have them, newest first. Three lists have them: of the runs that the sweep has found
+ * to wait, however old they are, and of the open ones, which the sweep may not have seen yet.
  */
-import { useQueries } from '@tanstack/react-query';
-import { defined } from '../../base/defined.ts';
 import { type RunSummary, api } from '../api.ts';
+import { usePages } from '../primitives/pages.tsx';
 
-const pollMs = 15_000;
-/** Of each list. A session has 600 requests a minute, and each run is one of them. */
-const maxRuns = 25;
+export type SignalWait = NonNullable<RunSummary['waits']>[number] & Pick<RunSummary, 'runId' | 'workflowName'>;
 
-export interface SignalWait {
-  readonly runId: string;
-  readonly workflowName: string;
-  readonly nodeId: string;
-  readonly iteration?: string;
-  readonly signal: string;
-  readonly correlation: string;
-  readonly since?: string;
-  /** absent: until the run ends */
-  readonly until?: string;
-}
+type Filters = { readonly attention: 'waiting' } | { readonly status: 'pending' | 'running' };
 
-const lists = [{ attention: 'waiting' }, { status: 'pending' }, { status: 'running' }] as const;
+const usePart = (filters: Filters) =>
+  usePages({
+    key: ['runs', 'waits', filters],
+    read: (query, signal) => api.runs({ ...filters, ...query, includeChildren: 'true', includeWaits: 'true' }, signal),
+  });
 
 export function useSignalWaits() {
-  const pages = useQueries({
-    queries: lists.map((filters) => ({
-      queryKey: ['runs', 'open', filters],
-      queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-        api.runs({ ...filters, includeChildren: 'true', limit: maxRuns }, signal),
-      refetchInterval: pollMs,
-    })),
-  });
-  const summaries = new Map(pages.flatMap(({ data }) => data?.data ?? []).map((run) => [run.runId, run] as const));
-  const runs = useQueries({
-    queries: [...summaries.keys()].map((runId) => ({
-      queryKey: ['run', runId, 'none'],
-      queryFn: ({ signal }: { readonly signal: AbortSignal }) => api.run(runId, { resolveData: 'none' }, signal),
-      refetchInterval: pollMs,
-    })),
-  });
-  const error = pages.find((page) => page.error !== null && page.data === undefined)?.error ?? null;
-  const isReady = pages.every(({ data }) => data !== undefined) && runs.every(({ isPending }) => !isPending);
+  const parts = [usePart({ attention: 'waiting' }), usePart({ status: 'pending' }), usePart({ status: 'running' })];
+  const runs = new Map(parts.flatMap(({ rows = [] }) => rows.map((run) => [run.runId, run] as const)));
   return {
-    rows: isReady ? runs.flatMap(({ data }) => (data === undefined ? [] : waitsOf(data))) : undefined,
-    error,
-    isPartial: pages.some(({ data }) => typeof data?.cursor === 'string'),
-    refetch: () => void Promise.all([...pages, ...runs].map((each) => each.refetch())),
+    rows: parts.every(({ rows }) => rows !== undefined) ? newestFirst([...runs.values()].flatMap(waitsOf)) : undefined,
+    omitted: [...runs.values()].reduce((sum, { waitsOmitted = 0 }) => sum + waitsOmitted, 0),
+    error: parts.find(({ error, rows }) => error !== null && rows === undefined)?.error ?? null,
+    hasMore: parts.some(({ hasNextPage }) => hasNextPage),
+    isLoadingMore: parts.some(({ isFetchingNextPage }) => isFetchingNextPage),
+    loadMore: () => void Promise.all(parts.filter(({ hasNextPage }) => hasNextPage).map((part) => part.fetchNextPage())),
+    refetch: () => void Promise.all(parts.map((part) => part.refetch())),
   };
 }
 
-type WaitingRun = Pick<RunSummary, 'runId' | 'workflowName'> & Pick<Awaited<ReturnType<typeof api.run>>, 'nodes'>;
+const waitsOf = ({ runId, workflowName, waits = [] }: RunSummary): readonly SignalWait[] =>
+  waits.map((wait) => ({ ...wait, runId, workflowName }));
 
-const waitsOf = ({ runId, workflowName, nodes }: WaitingRun): readonly SignalWait[] =>
-  nodes.flatMap(({ nodeId, iteration, waitingFor, startedAt }) =>
-    waitingFor === undefined
-      ? []
-      : [
-          defined({
-            runId,
-            workflowName,
-            nodeId,
-            iteration,
-            signal: waitingFor.signal,
-            correlation: waitingFor.correlation,
-            since: startedAt,
-            until: waitingFor.until,
-          }),
-        ],
-  );
+const newestFirst = (waits: readonly SignalWait[]): readonly SignalWait[] =>
+  waits.toSorted((one, other) => (one.since < other.since ? 1 : one.since > other.since ? -1 : 0));

@@ -13,6 +13,9 @@ export interface MintedKey {
   readonly secretHash: string;
 }
 
+/** Of keys whose rights the people of an identity provider have: no secret has this digest, so no request can present such a key. */
+export const digestOfNoSecret = '0'.repeat(64);
+
 interface KeyRequest {
   readonly scopes: readonly KeyScope[];
   readonly expiresAt?: Instant;

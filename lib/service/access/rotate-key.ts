@@ -5,12 +5,14 @@
 import type { KeyId, Scope } from '../../engine/ids.ts';
 import { type DurationMs, type Instant, after, instant } from '../../engine/time.ts';
 import type { ApiKey } from '../../ports/control.ts';
-import { type MintedKey, storeKey } from './create-key.ts';
+import { type MintedKey, digestOfNoSecret, storeKey } from './create-key.ts';
 import type { Deps } from '../deps.ts';
 
 export type RotateKeyResult =
   | { readonly kind: 'rotated'; readonly key: ApiKey; readonly replaced: { readonly keyId: KeyId; readonly expiresAt: Instant } }
   | { readonly kind: 'not_found' }
+  /** it has the rights of a grant of the identity provider: a new key would give these rights to a program */
+  | { readonly kind: 'key_without_secret' }
   /** already revoked, expired or replaced: a new key would restore withdrawn access */
   | { readonly kind: 'key_retired' };
 
@@ -26,6 +28,7 @@ export async function rotateKey(
   if (old === undefined || old.projectId !== scope.projectId || old.environment !== scope.environment) {
     return { kind: 'not_found' };
   }
+  if (old.secretHash === digestOfNoSecret) return { kind: 'key_without_secret' };
   const isExpired = old.expiresAt !== undefined && old.expiresAt <= now;
   if (isExpired || old.revokedAt !== undefined || old.replacedBy !== undefined) return { kind: 'key_retired' };
 

@@ -1,5 +1,6 @@
-/** Starts a run of a workflow's latest version, or of a deployment's code. */
+/** Starts a run of a workflow's latest version, of a version by its number, or of a deployment's code. */
 import { defined } from '../../base/defined.ts';
+import type { WorkflowVersion } from '../../engine/graph/definition.ts';
 import { validateInput, type InputError } from '../../engine/graph/validate-input.ts';
 import {
   type AppName,
@@ -14,7 +15,7 @@ import { appServing } from '../../ports/deployments.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
 import type { Resolved } from '../new-run.ts';
-import type { Decider } from '../decider.ts';
+import type { Decider, Resolver } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { type ClosedReason, closedReason, hasVersion } from '../definitions/closed-reason.ts';
 import { resolveDevKitStart } from './resolve-devkit-start.ts';
@@ -27,6 +28,8 @@ export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {
   readonly input?: JsonValue;
   /** absent: the published graph of that name, else the active deployment */
   readonly deploymentId?: DeploymentId;
+  /** a version of the published graph, and no deployment; absent: the latest one */
+  readonly version?: number;
 }
 
 /** The fields that determine what a start runs. */
@@ -51,23 +54,53 @@ export type StartRefusal =
   | { readonly kind: 'input_invalid'; readonly errors: readonly InputError[] };
 
 /** `deadline_passed`: only for a run that does not exist. A repeated start returns the existing run. */
-export type StartResult = BeginResult | StartRefusal | { readonly kind: 'deadline_passed' };
+export type StartResult = BeginResult | StartRefusal | { readonly kind: 'deadline_passed' | 'version_not_found' };
 
 /** The endpoint of a start's idempotency key. */
 const startEndpoint = 'POST /v1/runs';
 
 export const startRun = (decider: Decider, request: StartRequest): Promise<StartResult> =>
-  beginRun(decider, { endpoint: startEndpoint, ...request }, async (now) =>
-    request.deadlineAt !== undefined && request.deadlineAt <= now
-      ? { kind: 'deadline_passed' as const }
-      : resolveStart(decider, { ...request, namesInactive: true }),
-  );
+  beginRun(decider, { endpoint: startEndpoint, ...request }, async (now) => {
+    const { deadlineAt, version } = request;
+    if (deadlineAt !== undefined && deadlineAt <= now) return { kind: 'deadline_passed' as const };
+    return version === undefined
+      ? resolveStart(decider, { ...request, namesInactive: true })
+      : resolvePinned(decider, { ...request, version });
+  });
+
+/** Finds a version of a published graph that accepts runs. */
+export async function resolvePinned(
+  { deps, plans }: Resolver,
+  {
+    scope,
+    workflowName,
+    version: number,
+    input,
+  }: Pick<StartLookup, 'scope' | 'workflowName' | 'input'> & { readonly version: number },
+): Promise<Resolved | StartRefusal | { readonly kind: 'version_not_found' }> {
+  // No graph has the name of a workflow of the Workflow DevKit.
+  const summary = isDevKitName(workflowName) ? undefined : await deps.workflows.summary(scope, workflowName);
+  if (summary === undefined) return { kind: 'workflow_not_found' };
+  const closed = closedReason(summary);
+  if (closed !== undefined) return { kind: closed };
+  const version = hasVersion(summary, number)
+    ? await plans.version(deps, scope, { name: summary.name, version: number })
+    : undefined;
+  return version === undefined ? { kind: 'version_not_found' } : withInput(version, input);
+}
+
+function withInput(
+  version: WorkflowVersion,
+  input: JsonValue | undefined,
+): Resolved | Extract<StartRefusal, { kind: 'input_invalid' }> {
+  const checked = validateInput(version.options.args, input);
+  return checked.kind === 'refused'
+    ? { kind: 'input_invalid', errors: checked.errors }
+    : { kind: 'found', version, input: checked.input };
+}
 
 /** Finds the workflow: in the named deployment, else the published graph, else in the active deployment. */
-export async function resolveStart(
-  { deps, plans }: Pick<Decider, 'deps' | 'plans'>,
-  request: StartLookup,
-): Promise<Resolved | StartRefusal> {
+export async function resolveStart({ deps, plans }: Resolver, request: StartLookup): Promise<Resolved | StartRefusal> {
   const { scope, workflowName, deploymentId, atVersion = Infinity } = request;
   if (deploymentId !== undefined) return resolveOnDeployment(deps, request, deploymentId);
   // No graph has such a name.
@@ -79,10 +112,7 @@ export async function resolveStart(
   }
   const version = await plans.version(deps, scope, { name: published.name, version: published.latestVersion });
   if (version === undefined) throw new Unavailable(`version ${published.latestVersion} of ${published.name}`);
-  const checkedInput = validateInput(version.options.args, request.input);
-  return checkedInput.kind === 'refused'
-    ? { kind: 'input_invalid', errors: checkedInput.errors }
-    : { kind: 'found', version, input: checkedInput.input };
+  return withInput(version, request.input);
 }
 
 /** @param closed why the published graph of this name cannot start; undefined: there is none */
@@ -146,8 +176,5 @@ export async function resolveVersion(
   if (summary.deletingSince !== undefined) return { kind: 'workflow_deleting' as const };
   const version = await plans.version(deps, scope, pinned);
   if (version === undefined) return { kind: 'workflow_not_found' as const };
-  const checkedInput = validateInput(version.options.args, input);
-  return checkedInput.kind === 'refused'
-    ? { kind: 'input_invalid' as const, errors: checkedInput.errors }
-    : { kind: 'found' as const, version, input: checkedInput.input };
+  return withInput(version, input);
 }

@@ -1,12 +1,10 @@
 /** Resolves what a fire of a schedule starts: the same lookup as for a start, or a pinned version. */
 import { defined } from '../../base/defined.ts';
-import { validateInput } from '../../engine/graph/validate-input.ts';
 import type { Scope } from '../../engine/ids.ts';
 import type { ScheduleDefinition } from '../../ports/schedules.ts';
 import type { Resolved } from '../new-run.ts';
 import type { Resolver } from '../decider.ts';
-import { closedReason, hasVersion } from '../definitions/closed-reason.ts';
-import { type StartRefusal, resolveStart } from '../runs/start-run.ts';
+import { type StartRefusal, resolvePinned, resolveStart } from '../runs/start-run.ts';
 
 export type ScheduledRefusal = StartRefusal | { readonly kind: 'version_not_found' };
 
@@ -15,27 +13,16 @@ export async function resolveScheduled(
   scope: Scope,
   {
     workflowName,
-    version: number,
+    version,
     latestVersionWhenSet,
     input,
   }: Pick<ScheduleDefinition, 'workflowName' | 'version' | 'latestVersionWhenSet' | 'input'>,
 ): Promise<Resolved | ScheduledRefusal> {
-  if (number === undefined) {
+  if (version === undefined) {
     const request = defined({ scope, workflowName, input });
     return resolveStart(decider, latestVersionWhenSet === undefined ? request : { ...request, atVersion: latestVersionWhenSet });
   }
-  const { deps, plans } = decider;
-  const summary = await deps.workflows.summary(scope, workflowName);
-  if (summary === undefined) return { kind: 'workflow_not_found' };
-  const closed = closedReason(summary);
-  if (closed !== undefined) return { kind: closed };
-  if (!hasVersion(summary, number)) return { kind: 'version_not_found' };
-  const version = await plans.version(deps, scope, { name: workflowName, version: number });
-  if (version === undefined) return { kind: 'version_not_found' };
-  const checkedInput = validateInput(version.options.args, input);
-  return checkedInput.kind === 'refused'
-    ? { kind: 'input_invalid', errors: checkedInput.errors }
-    : { kind: 'found', version, input: checkedInput.input };
+  return resolvePinned(decider, defined({ scope, workflowName, version, input }));
 }
 
 /** The graph version to record in the definition, so that a later workflow of the same name is recognised. */

@@ -124,6 +124,8 @@ const furnish = async (door: FuzzTarget): Promise<ExistingIds> => {
     'getWorldRun.runId': worldRuns,
     'getWorldHookByToken.token': worldRuns.map(tokenOf),
     hookId: ['hook_1'],
+    stepId: ['step_1'],
+    'getWorldStep.runId': worldRuns,
     cookie: cookies,
     provider: ['git', 'jobs', 'paid'],
   };

@@ -15,6 +15,7 @@ import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers, placeholder as placeholderText } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { completionsAt } from '../completions.ts';
+import { useCatalogue } from '../../workflows/use-catalogue.ts';
 import { KnownNames } from '../known-names.ts';
 import type { TypedTextProps } from './typed-text.tsx';
 
@@ -48,17 +49,19 @@ export default function CodeMirrorField(props: TypedTextProps): ReactNode {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
   const names = useContext(KnownNames);
+  const { secrets } = useCatalogue();
   // CodeMirror lives as long as the field; what it calls is always the newest.
-  const current = useRef({ props, names });
+  const current = useRef({ props, names, secrets });
   useEffect(() => {
-    current.current = { props, names };
+    current.current = { props, names, secrets };
   });
   useEffect(() => {
     const { current: parent } = place;
     if (parent === null) return undefined;
     const complete = (context: CompletionContext): CompletionResult | null => {
-      const { names: known, props: now } = current.current;
-      const found = completionsAt(context.state.sliceDoc(0, context.pos), known, now.language === 'template');
+      const { names: known, secrets: offered, props: now } = current.current;
+      const usable = now.acceptsSecrets === true ? offered : undefined;
+      const found = completionsAt(context.state.sliceDoc(0, context.pos), known, now.language === 'template', usable);
       return found === undefined ? null : { from: found.from, options: [...found.options], validFor: /^[\p{ID_Continue}$]*$/u };
     };
     const editor = new EditorView({

@@ -1,7 +1,9 @@
 /** Fields of one control: texts, numbers, choices, and values that can be text or JSON. */
 import { type ReactNode, useState } from 'react';
 import type { JsonValue } from '../../../engine/json.ts';
-import { labelOf } from '../field-hints.ts';
+import { ModelNames } from '../../workflows/model-names.tsx';
+import { acceptsSecrets } from '../catalogue.ts';
+import { isModelName, labelOf } from '../field-hints.ts';
 import { looseText, looseValue } from '../loose-value.ts';
 import type { ControlProps, Described } from './field-view.tsx';
 import { TypedText } from './typed-text.tsx';
@@ -24,6 +26,7 @@ export function TextField({
   named,
   value,
   onChange,
+  path,
   described,
   maxLength,
 }: ControlProps & { readonly maxLength: number | undefined }): ReactNode {
@@ -31,13 +34,17 @@ export function TextField({
   const placeholder = asText(named.fallback);
   if (maxLength !== undefined && maxLength <= shortText)
     return (
-      <input
-        {...aria(described)}
-        value={asText(value)}
-        placeholder={placeholder}
-        spellCheck={false}
-        onChange={(event) => change(event.currentTarget.value)}
-      />
+      <>
+        <input
+          {...aria(described)}
+          value={asText(value)}
+          placeholder={placeholder}
+          spellCheck={false}
+          list={isModelName(path) ? `${described.id}-models` : undefined}
+          onChange={(event) => change(event.currentTarget.value)}
+        />
+        {isModelName(path) ? <ModelNames id={`${described.id}-models`} /> : null}
+      </>
     );
   return (
     <TypedText
@@ -46,6 +53,7 @@ export function TextField({
       described={described}
       value={asText(value)}
       placeholder={placeholder}
+      acceptsSecrets={acceptsSecrets(path)}
       onChange={change}
     />
   );
@@ -115,7 +123,7 @@ export const ChoiceField = ({
 );
 
 /** Text, a template, or JSON. What is not JSON yet stays in the field and is not taken. */
-export function ValueField({ named, value, onChange, described }: ControlProps): ReactNode {
+export function ValueField({ named, value, onChange, path, described }: ControlProps): ReactNode {
   const shown = value === undefined ? '' : looseText(value);
   const [draft, setDraft] = useState<string | undefined>();
   const change = (text: string): void => {
@@ -132,6 +140,7 @@ export function ValueField({ named, value, onChange, described }: ControlProps):
         described={draft === undefined ? described : { ...described, isInvalid: true }}
         value={draft ?? shown}
         placeholder={named.fallback === undefined ? 'text, {{ctx.name}} or JSON' : JSON.stringify(named.fallback)}
+        acceptsSecrets={acceptsSecrets(path)}
         onChange={change}
       />
       {draft === undefined ? null : (

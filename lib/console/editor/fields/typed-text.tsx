@@ -10,6 +10,8 @@ export interface TypedTextProps {
   readonly label: string;
   readonly value: string;
   readonly placeholder: string;
+  /** the template may contain `{{secret:name}}` */
+  readonly acceptsSecrets?: boolean;
   readonly onChange: (text: string) => void;
 }
 
