@@ -61,13 +61,10 @@ export const termsOf = (node: NodeDefinition): NodeExecutionTraits =>
     policy: policyOf(node),
     isPure: readConfig(node)?.decide !== undefined,
     recordsStart: nodeTypes.get(node.type)?.announcesStart === true,
-    isIdempotent: isIdempotent(node) ? (true as const) : undefined,
+    isIdempotent: policyOf(node).isIdempotent === true ? (true as const) : undefined,
     isLoop: nodeTypes.get(node.type)?.isLoop === true,
     endsRun: readConfig(node)?.endsRun === true ? (true as const) : undefined,
   });
-
-const isIdempotent = (node: NodeDefinition): boolean =>
-  policyOf(node).isIdempotent ?? nodeTypes.get(node.type)?.isIdempotent === true;
 
 export const evaluatePure: EvaluatePure = (node, input, now) => {
   const decide = readConfig(node)?.decide;

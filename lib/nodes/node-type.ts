@@ -22,8 +22,6 @@ export interface NodeShape<Schema extends z.ZodObject> {
   readonly defaults: NodeDefaults;
   /** the node may run long, so the worker commits NODE_STARTED before it runs */
   readonly announcesStart: boolean;
-  /** another execution of an attempt changes nothing outside the run; an author can say otherwise (`idempotent`) */
-  readonly isIdempotent?: boolean;
   /** the node starts a run; no edge may lead into it */
   readonly isTrigger?: boolean;
   /** the node runs the body behind its handle `loop` for each item */
@@ -67,7 +65,6 @@ export interface NodeType {
   readonly type: string;
   readonly defaults: NodeDefaults;
   readonly announcesStart: boolean;
-  readonly isIdempotent: boolean;
   readonly isTrigger: boolean;
   readonly isLoop: boolean;
   /** parses the type's own config keys; forms are made from it */
@@ -89,7 +86,6 @@ export function nodeType<Schema extends z.ZodObject>(shape: NodeShape<Schema>): 
     type: shape.type,
     defaults: shape.defaults,
     announcesStart: shape.announcesStart,
-    isIdempotent: shape.isIdempotent === true,
     isTrigger: shape.isTrigger === true,
     isLoop: shape.isLoop === true,
     schema: shape.schema,

@@ -25,7 +25,7 @@ export interface NodePolicy {
   readonly retry: RetryPolicy;
   readonly timeoutMs: DurationMs;
   readonly isDisabled: boolean;
-  /** as the author says; absent: as the node type says */
+  /** the author says that another execution of an attempt changes nothing outside the run */
   readonly isIdempotent?: boolean;
 }
 

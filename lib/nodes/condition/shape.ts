@@ -30,7 +30,6 @@ export const condition: NodeShape<typeof schema> = {
   type: 'condition',
   defaults: graphDefaults,
   announcesStart: false,
-  isIdempotent: true,
   schema,
   handles: ({ branches, defaultBranch }) => [...branches.map(({ id }) => id), defaultBranch, errorHandle],
   code: ({ branches }) =>

@@ -22,7 +22,6 @@ export const javascript: NodeShape<typeof schema> = {
   type: 'javascript',
   defaults: { ...graphDefaults, outputVariable: 'jsResult' },
   announcesStart: false,
-  isIdempotent: true,
   schema,
   literalKeys: ['code'],
   code: ({ code }) => [{ path: ['code'], code }],

@@ -71,13 +71,16 @@ export function effectsOf(kind: Pick<RunKind, 'jobOf' | 'signals'>, fold: RunFol
     } else effects.push(...effectsOfEvent(kind, fold, commit, event));
   }
   if (readyJobs.length > 0) effects.push({ kind: 'send-jobs', jobs: readyJobs });
-  if (isTerminal(fold.state.progress)) effects.push({ kind: 'finalize', fold });
-  else {
+  const isStart = commit.events.some(isStartEvent);
+  if (isTerminal(fold.state.progress)) {
+    // The start too: a pack may contain both.
+    if (isStart) effects.push({ kind: 'notify-start', fold });
+    effects.push({ kind: 'finalize', fold });
+  } else {
     const extension = fold.state.devkit === undefined ? undefined : fold.state.deadlineExtension;
     if (commit.events.some(needsCheck)) effects.push({ kind: 'mark-due', fold });
     if (extension?.at === commit.at || commit.events.some(({ type }) => type === 'DEADLINE_EXTENDED'))
       effects.push({ kind: 'extend-retention', fold });
-    const isStart = commit.events.some(isStartEvent);
     if (isStart) effects.push({ kind: 'notify-start', fold });
   }
   return [...effects, ...signalWaitEffects(kind, fold, commit)];

@@ -63,15 +63,6 @@ export const packBugs: readonly PlantedBug[] = [
     options: chains,
   },
   {
-    name: 'the timer does not commit a pack',
-    file: watchAttempt,
-    find: 'if (isPacked) await pack.commit();',
-    replace: "if (isPacked) return 'wanted';",
-    within: 60,
-    faultProfile: 'none',
-    options: chains,
-  },
-  {
     name: 'a node does not see the results in the pack',
     file: attemptNode,
     find: 'pack.committed !== undefined ? fold : pack.draft',
