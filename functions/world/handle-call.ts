@@ -14,9 +14,15 @@ const callEvent = z.object({
 /** API Gateway sets the fields of its events, so a caller cannot imitate a call of the code function. */
 export const isWorldCall = (event: object): boolean => 'worldCall' in event;
 
-export async function handleWorldCall(tools: WorldTools, event: unknown): Promise<WorldAnswer> {
+/** A text in the answer of an invocation would need escapes, and might exceed the largest answer. */
+type InvocationAnswer =
+  | Exclude<WorldAnswer, { readonly kind: 'answered' }>
+  | { readonly kind: 'answered'; readonly value: JsonValue };
+
+export async function handleWorldCall(tools: WorldTools, event: unknown): Promise<InvocationAnswer> {
   const { scope, method, body } = callEvent.parse(event).worldCall;
   if (!isWorldMethod(method))
     return { kind: 'refused', status: 404, code: 'not_found', message: `the World has no call ${method}` };
-  return callWorld(tools, { scope, trace: newTrace() }, method, body);
+  const answer = await callWorld(tools, { scope, trace: newTrace() }, method, body);
+  return answer.kind === 'answered' ? { kind: 'answered', value: JSON.parse(answer.json) } : answer;
 }

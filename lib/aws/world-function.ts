@@ -34,6 +34,6 @@ export class WorldFunction implements WorldCalls {
     const text = Buffer.from(output.Payload ?? []).toString('utf8');
     const answer = output.FunctionError === undefined ? answerShape.safeParse(JSON.parse(text)) : undefined;
     if (answer?.success !== true) throw new Unavailable('the function of the World');
-    return answer.data;
+    return answer.data.kind === 'answered' ? { kind: 'answered', json: JSON.stringify(answer.data.value) } : answer.data;
   }
 }

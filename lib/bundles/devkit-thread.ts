@@ -60,7 +60,7 @@ export class DevKitApp {
   answer({ call, result }: WorldAnswered): void {
     const settle = this.#calls.get(call);
     this.#calls.delete(call);
-    settle?.(result.kind === 'answered' ? { kind: 'answered', value: decodeTagged(result.value) } : result);
+    settle?.(result.kind === 'answered' ? { kind: 'answered', value: decodeTagged(JSON.parse(result.json)) } : result);
   }
 
   #transport(): WorldTransport {
@@ -79,7 +79,7 @@ export class DevKitApp {
       // An artifact never changes, so its id names one build.
       capabilities: { hookResumeDedup: true, deploymentAffinity: true },
       processExitTriggersQueueRedelivery: true,
-      deploymentId: () => deploymentId,
+      deploymentId: async () => deploymentId,
       queueNamespace: () => process.env['WORKFLOW_QUEUE_NAMESPACE'] || undefined,
       runtimeDeadline: () => {
         const endsAt = this.#current.getStore()?.endsAt;

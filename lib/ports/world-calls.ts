@@ -3,8 +3,8 @@ import type { Scope } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 
 export type WorldAnswer =
-  /** JSON with tags for bytes and times */
-  | { readonly kind: 'answered'; readonly value: JsonValue }
+  /** The text of JSON with tags for bytes and times: an answer may have all events of a run, and a thread takes a text at once. */
+  | { readonly kind: 'answered'; readonly json: string }
   | {
       readonly kind: 'refused';
       /** as over HTTP */

@@ -16,10 +16,8 @@ export interface AppHostOptions {
 /** @param ask used for a delivery that arrives before `start`, as in the second process of an application */
 export function appHost(ask: Ask, { environment, specVersion, now }: AppHostOptions): WorldHost {
   let registration: Promise<Registration> | undefined;
-  let registered: Registration | undefined;
   const register = (baseUrl: string): Promise<Registration> => {
-    registration ??= registerApp(ask, baseUrl, specVersion(), readVariable(environment(), 'queueNamespace')).then(
-      (result) => (registered = result),
+    registration ??= registerApp(ask, baseUrl, specVersion(), readVariable(environment(), 'queueNamespace')).catch(
       (error: unknown) => {
         registration = undefined;
         throw error;
@@ -33,7 +31,8 @@ export function appHost(ask: Ask, { environment, specVersion, now }: AppHostOpti
   };
   return {
     capabilities: { hookResumeDedup: true },
-    deploymentId: () => registered?.deploymentId,
+    // A server may take its first request while it still registers: its runs are for its own address.
+    deploymentId: async () => (await registration)?.deploymentId,
     queueNamespace: () => readVariable(environment(), 'queueNamespace'),
     runtimeDeadline: () => undefined,
     checkDelivery: async (delivery: SignedDelivery) => {

@@ -15,7 +15,7 @@ export interface WorldHost {
   readonly capabilities: WorldCapabilities;
   readonly processExitTriggersQueueRedelivery?: boolean;
   /** the deployment of this process; undefined: it executes no runs */
-  deploymentId(): string | undefined;
+  deploymentId(): Promise<string | undefined>;
   /** of the queues of this process: WORKFLOW_QUEUE_NAMESPACE; absent: none */
   queueNamespace?(): string | undefined;
   /** when the platform ends this process */
@@ -54,11 +54,11 @@ export function buildWorld({ transport, host, specVersion, sleep = sleepByTimer,
     streamFlushIntervalMs: flushIntervalMs,
     ...storageOf(ask),
     ...streamsOf(ask, sleep),
-    getDeploymentId: async () => host.deploymentId() ?? askDeploymentId(),
+    getDeploymentId: async () => (await host.deploymentId()) ?? askDeploymentId(),
     resolveLatestDeploymentId: askDeploymentId,
     queue: async (queueName, message, options = {}) => {
       const { idempotencyKey = randomUUID(), headers, delaySeconds, specVersion: version } = options;
-      const own = options.deploymentId ?? host.deploymentId();
+      const own = options.deploymentId ?? (await host.deploymentId());
       const deploymentId = own ?? (isHealthCheck(message) ? await askDeploymentId() : undefined);
       const opts = defined({ deploymentId, idempotencyKey, headers, delaySeconds, specVersion: version });
       const named = ownQueue(queueName, host.queueNamespace?.());

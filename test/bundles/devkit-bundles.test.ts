@@ -20,13 +20,16 @@ interface Recorded extends WorldCalls {
   readonly calls: { readonly scope: object; readonly method: string; readonly body: JsonValue }[];
 }
 
-const worldOf = (answer: (method: string) => WorldAnswer | Promise<WorldAnswer>): Recorded => {
+type Answer = Exclude<WorldAnswer, { readonly kind: 'answered' }> | { readonly kind: 'answered'; readonly value: unknown };
+
+const worldOf = (answer: (method: string) => Answer | Promise<Answer>): Recorded => {
   const calls: Recorded['calls'] = [];
   return {
     calls,
     call: async (of, method, body) => {
       calls.push({ scope: of, method, body });
-      return answer(method);
+      const given = await answer(method);
+      return given.kind === 'answered' ? { kind: 'answered', json: JSON.stringify(given.value) } : given;
     },
   };
 };

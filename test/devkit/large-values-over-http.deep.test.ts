@@ -20,7 +20,7 @@ const worldWith = (apiKey: string): World =>
     transport: new HttpTransport(() => connectionOf({ STEPWELL_URL: cloud.url, STEPWELL_API_KEY: apiKey })),
     host: {
       capabilities: { hookResumeDedup: true },
-      deploymentId: () => deploymentId,
+      deploymentId: async () => deploymentId,
       runtimeDeadline: () => undefined,
       checkDelivery: async () => undefined,
       start: async () => {},

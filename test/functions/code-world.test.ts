@@ -7,7 +7,7 @@ import { toolsOf } from '../../functions/api/operation.ts';
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import type { JsonValue } from '../../lib/engine/json.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
-import type { WorldCalls } from '../../lib/ports/world-calls.ts';
+import type { WorldAnswer, WorldCalls } from '../../lib/ports/world-calls.ts';
 import { createDevKitEnv, serialized } from '../service/devkit-test-env.ts';
 import { scope } from '../service/test-env.ts';
 import { Logger } from '@aws-lambda-powertools/logger';
@@ -18,15 +18,18 @@ const logger = new Logger({ logLevel: 'SILENT' });
 /** What a process without permissions for other runs would pass on. */
 const recorded = (): WorldCalls & { readonly methods: string[] } => {
   const methods: string[] = [];
-  return { methods, call: async (_scope, method) => (methods.push(method), { kind: 'answered', value: 'elsewhere' }) };
+  return { methods, call: async (_scope, method) => (methods.push(method), { kind: 'answered', json: '"elsewhere"' }) };
 };
+
+const parsed = (answer: WorldAnswer) =>
+  answer.kind === 'answered' ? { kind: answer.kind, value: JSON.parse(answer.json) } : answer;
 
 const started = async () => {
   const devKit = await createDevKitEnv();
   const run = await devKit.start();
   const others = recorded();
   const world = codeWorldOf(devKit.env.worker, logger, others);
-  const call = (method: string, body: JsonValue) => world.call(scope, method, body);
+  const call = async (method: string, body: JsonValue) => parsed(await world.call(scope, method, body));
   return { devKit, run, others, world, call };
 };
 
@@ -91,7 +94,7 @@ test('a key of a run comes from the function of the World alone, and is not aske
   expect(await call('encryptionKey', body)).toEqual({ kind: 'answered', value: { key: null } });
   expect(others.methods).toEqual([]);
   const encrypting = codeWorldOf(devKit.env.worker, logger, others, true);
-  expect(await encrypting.call(scope, 'encryptionKey', body)).toEqual({ kind: 'answered', value: 'elsewhere' });
+  expect(parsed(await encrypting.call(scope, 'encryptionKey', body))).toEqual({ kind: 'answered', value: 'elsewhere' });
   expect(others.methods).toEqual(['encryptionKey']);
   const alone = codeWorldOf(devKit.env.worker, logger, undefined, true);
   expect(await alone.call(scope, 'encryptionKey', body)).toMatchObject({ kind: 'refused', code: 'outside_of_run' });

@@ -135,6 +135,21 @@ describe('a function', { timeout: 20_000 }, () => {
     expect(payloadOf(await fn.invoke('{}'))).toBe(1);
   });
 
+  test('whose module loads for too long loads within the timeout of its invocation, as in Lambda', async () => {
+    const source = 'await new Promise((resolve) => setTimeout(resolve, 300)); export const handler = async () => 1;';
+    const { fn } = make(source, { loadTimeoutMs: 10 });
+    expect(payloadOf(await fn.invoke('{}'))).toBe(1);
+  });
+
+  test('that never loads fails at the timeout of its invocation', async () => {
+    const { fn } = make('setInterval(() => {}, 1_000); await new Promise(() => {}); export const handler = 1;', {
+      loadTimeoutMs: 10,
+      timeoutMs: 100,
+    });
+    const error = { errorType: 'Sandbox.Timedout', errorMessage: 'The function took too long to load' };
+    expect(await fn.invoke('{}')).toEqual({ kind: 'failed', error });
+  });
+
   test('that cannot be loaded fails every event with the reason', async () => {
     const { fn } = make("throw new Error('no way'); export const handler = 1;");
     expect(await fn.invoke('{}')).toMatchObject({ kind: 'failed', error: { errorMessage: 'no way' } });

@@ -120,10 +120,17 @@ test.each([
 ])('with %j the registered address is %s', async (variables, address) => {
   registered.length = 0;
   const host = hostIn(variables);
-  expect(host.deploymentId()).toBeUndefined();
+  expect(await host.deploymentId()).toBeUndefined();
   await host.start();
   await host.start();
-  expect([registered, host.deploymentId()]).toEqual(address === undefined ? [[], undefined] : [[address], 'dpl_1']);
+  expect([registered, await host.deploymentId()]).toEqual(address === undefined ? [[], undefined] : [[address], 'dpl_1']);
+});
+
+test('an application that still registers starts runs for its own address', async () => {
+  const host = hostIn(env);
+  const starting = host.start();
+  expect(await host.deploymentId()).toBe('dpl_1');
+  await starting;
 });
 
 test('an application registers the namespace of its queues', async () => {
@@ -151,7 +158,7 @@ test('a registration that failed is tried again', async () => {
   );
   await expect(host.start()).rejects.toThrow('unreachable');
   await host.start();
-  expect(host.deploymentId()).toBe('dpl_1');
+  expect(await host.deploymentId()).toBe('dpl_1');
 });
 
 test.each([

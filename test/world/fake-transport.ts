@@ -29,7 +29,7 @@ export class FakeTransport implements WorldTransport {
 
 const plainHost: WorldHost = {
   capabilities: { hookResumeDedup: true },
-  deploymentId: () => undefined,
+  deploymentId: async () => undefined,
   runtimeDeadline: () => undefined,
   checkDelivery: async () => undefined,
   start: async () => {},

@@ -74,7 +74,7 @@ test('events.createBatch sends each event with its own time', async () => {
 
 test('a published message has an idempotency key, so that its call can be repeated', async () => {
   const transport = new FakeTransport(() => answered({ messageId: 'm' }));
-  const world = worldOver(transport, { deploymentId: () => 'dpl_own' });
+  const world = worldOver(transport, { deploymentId: async () => 'dpl_own' });
   const message = { runId: 'wrun_1' };
   expect(await world.queue('__wkf_workflow_w', message)).toEqual({ messageId: 'm' });
   await world.queue('__wkf_workflow_w', message, { idempotencyKey: 'k', deploymentId: 'dpl_1', delaySeconds: 5, specVersion: 5 });
@@ -95,7 +95,7 @@ test('a published message has an idempotency key, so that its call can be repeat
 test('a process that executes runs names its own deployment, and others ask for the active one', async () => {
   const transport = new FakeTransport(() => answered({ deploymentId: 'dpl_active' }));
   expect(await worldOver(transport).getDeploymentId()).toBe('dpl_active');
-  const executing = worldOver(transport, { deploymentId: () => 'dpl_own' });
+  const executing = worldOver(transport, { deploymentId: async () => 'dpl_own' });
   expect([await executing.getDeploymentId(), await executing.resolveLatestDeploymentId()]).toEqual(['dpl_own', 'dpl_active']);
 });
 

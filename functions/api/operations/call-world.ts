@@ -72,8 +72,7 @@ function answerOf(response: AnyResponse): WorldAnswer {
     const { retryAfter, ...reasons } = details ?? {};
     return { ...refusal(status, code, refusalText({ ...entry, ...reasons })), ...defined({ retryAfter }) };
   }
-  const value: JsonValue = JSON.parse(JSON.stringify(response.body));
-  return { kind: 'answered', value };
+  return { kind: 'answered', json: JSON.stringify(response.body) };
 }
 
 /** Of random UUIDs, which Node makes in advance. */

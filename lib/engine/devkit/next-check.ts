@@ -13,7 +13,7 @@ import type { DevKitEventName } from './events.ts';
 export const deliveryKey: NodeKey = nodeKey({ nodeId: nodeId('.delivery'), iteration: topLevel });
 
 /** Time without an event or a heartbeat after which a message counts as lost; doubled with each resend that had no effect. */
-const resendTimeout: DurationMs = minutes(2);
+export const resendTimeout: DurationMs = minutes(2);
 const maxResendTimeout: DurationMs = hours(6);
 
 /** After these the code waits: nothing of the log is unread. */

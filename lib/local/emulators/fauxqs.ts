@@ -20,6 +20,8 @@ export interface Fauxqs {
   endLongPolls(): void;
   /** The number of messages of a queue by state, for tests and for diagnostics. */
   depth(name: string): { readonly ready: number; readonly delayed: number; readonly inFlight: number };
+  /** When the delayed messages of a queue become visible, in milliseconds since the epoch. */
+  delayedUntil(name: string): readonly number[];
   stop(): Promise<void>;
 }
 
@@ -60,6 +62,7 @@ export async function startFauxqs(directory: string): Promise<Fauxqs> {
       const messages = sqsStore.inspectQueue(name)?.messages ?? { ready: [], delayed: [], inflight: [] };
       return { ready: messages.ready.length, delayed: messages.delayed.length, inFlight: messages.inflight.length };
     },
+    delayedUntil: (name) => sqsStore.inspectQueue(name)?.messages.delayed.map(({ delayUntil }) => delayUntil ?? 0) ?? [],
     async stop() {
       sqsStore.shutdown();
       await bucket.stop();

@@ -18,6 +18,8 @@ export interface ThreadSettings {
   /** variables whose values are known only when the cloud runs, read at the start of a thread */
   readonly lateVariables?: () => Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  /** Default: Lambda's. */
+  readonly loadTimeoutMs?: number;
   /** parent folder of each thread's temporary folder, which is deleted with the thread; undefined: the machine's */
   readonly ephemeral?: string;
   /** what the function prints */
@@ -42,8 +44,11 @@ export interface Thread {
   stop(): Promise<void>;
 }
 
-/** A function's module has ten seconds to load, as in Lambda, in addition to the function's timeout. */
-const loadTimeoutMs = 10_000;
+/**
+ * A function's module has ten seconds to load. Lambda then loads it once more within the timeout of the invocation, so a longer load
+ * counts towards that: https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
+ */
+const lambdaLoadTimeoutMs = 10_000;
 
 const runtime = new URL('./runtime.ts', import.meta.url);
 
@@ -56,6 +61,8 @@ class WorkerThread implements Thread {
   readonly #worker: Worker;
   /** settles when the module has loaded, with the error if it could not be loaded */
   readonly #ready: Promise<FunctionError | undefined>;
+  /** by `performance.now()`; the load counts towards the timeout of an invocation from here on */
+  readonly #loadEndsAt: number;
   #alive = true;
   #listener: (message: ThreadMessage) => void = () => {};
 
@@ -63,6 +70,7 @@ class WorkerThread implements Thread {
     const { data, print } = settings;
     const folder = temporaryFolder(settings);
     this.#settings = settings;
+    this.#loadEndsAt = performance.now() + (settings.loadTimeoutMs ?? lambdaLoadTimeoutMs);
     this.#worker = new Worker(runtime, {
       workerData: data,
       env: { ...settings.environment, ...settings.lateVariables?.(), ...(folder === undefined ? {} : { TMPDIR: folder }) },
@@ -85,19 +93,21 @@ class WorkerThread implements Thread {
   }
 
   async invoke(event: string, requestId: string, traceHeader: string, onChunk: ChunkReader): Promise<InvokeOutcome> {
-    const loadError = await this.#ready;
+    const { timeoutMs, print } = this.#settings;
+    const beginsAt = Math.max(performance.now(), this.#loadEndsAt);
+    const loadError = await this.#loaded(beginsAt + timeoutMs);
     if (loadError !== undefined) {
       await this.stop();
       return { kind: 'failed', error: withRequestId(requestId, loadError) };
     }
-    const { timeoutMs, print } = this.#settings;
+    const remainingMs = Math.min(timeoutMs, beginsAt + timeoutMs - performance.now());
     return new Promise<InvokeOutcome>((resolve) => {
       const timer = setTimeout(() => {
         const errorMessage = `RequestId: ${requestId} Error: Task timed out after ${(timeoutMs / 1_000).toFixed(2)} seconds`;
         print(`${errorMessage}\n`);
         settle({ kind: 'failed', error: { errorType: 'Sandbox.Timedout', errorMessage } });
         void this.stop();
-      }, timeoutMs);
+      }, remainingMs);
       const settle = (outcome: InvokeOutcome): void => {
         clearTimeout(timer);
         this.#listener = () => {};
@@ -112,7 +122,7 @@ class WorkerThread implements Thread {
         else if (message.kind === 'failed') settle({ kind: 'failed', error: message.error });
         else if (message.kind === 'exited') settle({ kind: 'failed', error: withRequestId(requestId, message.error) });
       };
-      const invocation: Invocation = { kind: 'invoke', requestId, event, deadlineAt: Date.now() + timeoutMs, traceHeader };
+      const invocation: Invocation = { kind: 'invoke', requestId, event, deadlineAt: Date.now() + remainingMs, traceHeader };
       this.#worker.postMessage(invocation);
     });
   }
@@ -122,24 +132,30 @@ class WorkerThread implements Thread {
     await this.#worker.terminate();
   }
 
+  /** @param endsAt by `performance.now()` */
+  async #loaded(endsAt: number): Promise<FunctionError | undefined> {
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<FunctionError>((resolve) => {
+      const error = { errorType: 'Sandbox.Timedout', errorMessage: 'The function took too long to load' };
+      timer = setTimeout(() => resolve(error), Math.max(0, endsAt - performance.now()));
+    });
+    try {
+      return await Promise.race([this.#ready, tooLate]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   #load(): Promise<FunctionError | undefined> {
     return new Promise((resolve) => {
-      const timer = setTimeout(
-        () => resolve({ errorType: 'Sandbox.Timedout', errorMessage: 'The function took too long to load' }),
-        loadTimeoutMs,
-      );
-      const settle = (error?: FunctionError): void => {
-        clearTimeout(timer);
-        resolve(error);
-      };
       const onExit = (error: FunctionError): void => {
         this.#alive = false;
-        settle(error);
+        resolve(error);
         this.#listener({ kind: 'exited', error });
       };
       this.#worker.on('message', (message: FromThread) => {
-        if (message.kind === 'ready') settle();
-        else if (message.kind === 'load_failed') settle(message.error);
+        if (message.kind === 'ready') resolve(undefined);
+        else if (message.kind === 'load_failed') resolve(message.error);
         else this.#listener(message);
       });
       this.#worker.on('error', (error: unknown) => {

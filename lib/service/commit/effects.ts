@@ -97,9 +97,7 @@ function isRetriedNow({ state }: RunFold, { number }: CommittedEvents, event: No
  * Waits that the sweep must check. A paused loop and a wait for a slot need no due time: the sweep checks a running run every few minutes
  * and finds a lost wake-up.
  */
-const needsCheck = (event: RunEvent): boolean =>
-  // The application sends the message of a resumption after the event, and may die in between.
-  beginsWait.has(event.type) || (event.type === 'DEVKIT' && event.event === 'hook_received');
+const needsCheck = ({ type }: RunEvent): boolean => beginsWait.has(type);
 
 const isStartEvent = (event: RunEvent): boolean =>
   event.type === 'DEVKIT' ? event.event === 'run_started' : event.type === 'RUN_STATUS_CHANGED' && event.status === 'running';

@@ -9,8 +9,8 @@ import { type RunFold, readRunFold, readTail } from './read-run-fold.ts';
 
 /** A fold of a short run takes a few kilobytes. */
 const maxCachedFolds = 200;
-/** Their latest commits take up to a quarter of a megabyte each, so only the most recent runs keep them. */
-const maxWithCommits = 32;
+/** Of the latest commits of all runs, in JSON: only the most recent runs keep them. */
+const maxCommitBytes = 8_388_608;
 
 export class FoldCache {
   readonly #folds = new Map<string, RunFold>();
@@ -65,10 +65,14 @@ export class FoldCache {
   #limitCommits(fold: RunFold): void {
     this.#withCommits.delete(fold);
     if (fold.latest !== undefined) this.#withCommits.add(fold);
-    const [oldest] = this.#withCommits;
-    if (this.#withCommits.size <= maxWithCommits || oldest === undefined) return;
-    oldest.latest = undefined;
-    this.#withCommits.delete(oldest);
+    let bytes = 0;
+    for (const { latest } of this.#withCommits) bytes += latest?.bytes ?? 0;
+    for (const oldest of this.#withCommits) {
+      if (bytes <= maxCommitBytes || oldest === fold) return;
+      bytes -= oldest.latest?.bytes ?? 0;
+      oldest.latest = undefined;
+      this.#withCommits.delete(oldest);
+    }
   }
 }
 

@@ -5,8 +5,11 @@
 import type { CommitNo } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 
-/** Of the commits in JSON, of one run. It holds two hundred small steps; a longer log is read from its table. */
-const maxBytes = 262_144;
+/**
+ * Of the commits in JSON, of one run. It holds five thousand small steps; a longer log is read from its table, in whole for each message of
+ * the 4.x line.
+ */
+const maxBytes = 4_194_304;
 
 interface Kept {
   readonly commit: Commit;
@@ -16,6 +19,11 @@ interface Kept {
 export class LatestCommits {
   #kept: Kept[] = [];
   #bytes = 0;
+
+  /** of the commits in JSON */
+  get bytes(): number {
+    return this.#bytes;
+  }
 
   /** Keeps the next commit, and drops the oldest ones above the limit. */
   add(commit: Commit): void {

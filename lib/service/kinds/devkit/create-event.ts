@@ -4,16 +4,14 @@
  */
 import type { Decision } from '../../../engine/decision.ts';
 import { type Decided, type WorldRequest, decideRequest } from '../../../engine/devkit/decide.ts';
-import { isTerminalRunEvent } from '../../../engine/devkit/events.ts';
 import type { RunAddress } from '../../../engine/ids.ts';
-import { isTerminal } from '../../../engine/log/fold.ts';
 import { Unavailable } from '../../../ports/unavailable.ts';
 import { enforceDeadline, isPastDeadline } from '../../commit/deadline.ts';
 import { maxLostPuts } from '../../run-log/append.ts';
-import { finalizeUnlessDone } from '../../execution/recover-run.ts';
 import { type EventParams, type EventResult, resultOf } from './event-result.ts';
 import { isStillClaimed, releaseTokens, withToken } from './hook-tokens.ts';
 import { createRunOf } from './create-run-event.ts';
+import { completeEnd, markBeforeCommit } from './lost-effects.ts';
 import { recordDecided } from './record-decided.ts';
 import { type DevKitFold, type World, withRun } from './world.ts';
 import { type WorldResult, errorOf, noRun, refused } from './world-error.ts';
@@ -45,6 +43,7 @@ async function recordIn(
   isFresh: boolean,
 ): Promise<WorldResult<EventResult>> {
   if (isPastDeadline(world.deps, fold)) await enforceDeadline(world, fold);
+  await markBeforeCommit(world.deps, fold, request);
   for (let lostPuts = 0; lostPuts <= maxLostPuts; lostPuts += 1) {
     const claimed = request.event === 'hook_created' ? await withToken(world, fold, request) : { request };
     if ('code' in claimed) return claimed;
@@ -62,10 +61,4 @@ async function recordIn(
     return resultOf(world, fold, request, params, decided, recorded.commit);
   }
   throw new Unavailable(`a free commit number of ${fold.head.address.runId} for a hook`);
-}
-
-/** A process that ended the run may have crashed before the effects of the end. The code's next call completes them. */
-async function completeEnd({ deps }: World, fold: DevKitFold, { event }: WorldRequest): Promise<void> {
-  const isOfEnd = event === 'run_started' || isTerminalRunEvent(event);
-  if (isOfEnd && isTerminal(fold.state.progress)) await finalizeUnlessDone(deps, fold);
 }

@@ -8,6 +8,7 @@ import { isJsonObject } from '../../../engine/json.ts';
 import { durationMs, seconds } from '../../../engine/time.ts';
 import type { AppResponse } from '../../../ports/devkit.ts';
 import type { DevKitJob } from '../../../ports/jobs.ts';
+import { Unavailable } from '../../../ports/unavailable.ts';
 import { sendJobAt } from '../../commit/schedule-message.ts';
 import type { Deps } from '../../deps.ts';
 import type { Delivery, DevKitDeliverer } from '../../worker.ts';
@@ -23,11 +24,19 @@ const maxBackoff = seconds(900);
 
 export async function deliverDevKitMessage(deliverer: DevKitDeliverer, job: DevKitJob, delivery: Delivery): Promise<void> {
   const { deps } = deliverer;
-  // A delayed message may come early.
-  if (job.notBefore !== undefined && job.notBefore > deps.clock.now()) return sendJobAt(deps, job.notBefore, job);
+  const now = deps.clock.now();
+  // A delayed message may come early. The queue drops it if it is sent again with the deduplication that it came with.
+  if (job.notBefore !== undefined && job.notBefore > now)
+    return sendJobAt(deps, job.notBefore, { ...job, deduplication: `${job.messageId}@${now}` });
   const number = job.attempt + (delivery.receives ?? 1) - 1;
-  const deliver = (): Promise<Delivered> => sendDelivery(deliverer, job, number, delivery.mustEndAt);
+  const deliver = (): Promise<Delivered> => sendDelivery(deliverer, job, number, delivery.mustEndAt).catch(undelivered);
   await settle(deliverer, job, number, await withHeartbeats(deps, job, deliver));
+}
+
+/** The queue would deliver it again only after its visibility timeout, and block the other messages of the run until then. */
+function undelivered(error: unknown): Delivered {
+  if (!(error instanceof Unavailable)) throw error;
+  return { kind: 'failed', reason: error.message };
 }
 
 async function settle(deliverer: DevKitDeliverer, job: DevKitJob, number: number, response: Delivered): Promise<void> {

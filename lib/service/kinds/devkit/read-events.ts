@@ -1,6 +1,6 @@
 /** Reads pages of a run's events, in both directions. A page has a cursor also where nothing follows: the caller resumes there. */
 import { type CommitNo, commitNo, eventId, firstCommit } from '../../../engine/ids.ts';
-import { slotId, slotOf } from '../../../engine/devkit/events.ts';
+import { type DevKitEvent, slotId, slotOf } from '../../../engine/devkit/events.ts';
 import type { JsonObject, JsonValue, Payload } from '../../../engine/json.ts';
 import type { Commit } from '../../../engine/log/commit.ts';
 import type { Deps } from '../../deps.ts';
@@ -113,11 +113,23 @@ async function pageOf(
   };
 }
 
+/** The code of the 4.x line gets all events with each message, and those that are kept have been measured before. */
+const sizes = new WeakMap<DevKitEvent, number>();
+
+function bytesOf(event: DevKitEvent): number {
+  const known = sizes.get(event);
+  if (known !== undefined) return known;
+  const { payload } = event;
+  const ofValue = payload !== undefined && 'ref' in payload ? answerBytesOf(payload) : 0;
+  const bytes = Buffer.byteLength(JSON.stringify(event)) + ofValue;
+  sizes.set(event, bytes);
+  return bytes;
+}
+
 function withinBytes(found: readonly PlacedEvent[]): readonly PlacedEvent[] {
   let bytes = 0;
   const first = found.findIndex(({ event }, index) => {
-    const { payload } = event;
-    bytes += Buffer.byteLength(JSON.stringify(event)) + (payload !== undefined && 'ref' in payload ? answerBytesOf(payload) : 0);
+    bytes += bytesOf(event);
     return index > 0 && bytes > maxPageBytes;
   });
   return first === -1 ? found : found.slice(0, first);

@@ -24,7 +24,9 @@ export async function recoverDevKitRun({ deps }: Decider, fold: DevKitFold): Pro
   if (nextResendAt(state, lastHeartbeat) > now) return checkedAgain(lastHeartbeat);
   const isSame = lastHeartbeat !== undefined && lastHeartbeat.at >= (state.devkit?.run.lastEvent.at ?? 0);
   const resends = (isSame ? lastHeartbeat.resends : 0) + 1;
-  await deps.jobs.send([flowJobOf(deps, head, `recheck#${state.asOf}#${resends}`)]);
+  const job = flowJobOf(deps, head, `recheck#${state.asOf}#${resends}`);
+  // In a lane of its own: the message of a function that crashed blocks the lane of the run for its visibility timeout.
+  await deps.jobs.send([{ ...job, lane: job.deduplication }]);
   // Sent first, recorded second: a crash in between causes one more message, which the queue drops.
   const sent: Heartbeat = { node: deliveryKey, at: now, resends };
   await deps.log.heartbeat(head.address, sent, head.expiresAt);
