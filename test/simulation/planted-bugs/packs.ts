@@ -92,8 +92,8 @@ export const packBugs: readonly PlantedBug[] = [
   {
     name: 'a pack decides each result without the ones before it',
     file: pack,
-    find: 'return decide(this.draft.state, [ended], tools);',
-    replace: 'return decide(this.#fold.state, [ended], tools);',
+    find: 'this.#plan, this.draft.state, ended);',
+    replace: 'this.#plan, this.#fold.state, ended);',
     within: 20,
     faultProfile: 'none',
     options: chains,

@@ -21,7 +21,6 @@ import type { Decider } from '../../decider.ts';
 import { withPayloads } from '../../run-log/payloads.ts';
 import type { RunFold } from '../../run-log/read-run-fold.ts';
 import { attemptSpanId } from '../../runs/span-ids.ts';
-import type { Pack } from './pack.ts';
 import { openStreamWriter } from './stream-writer.ts';
 import { watchAttempt } from './watch-attempt.ts';
 
@@ -33,7 +32,7 @@ interface AttemptOptions {
   /** time that scripts may take before the attempt moves to the slow lane; absent: up to their own limits */
   readonly firstSlice: DurationMs | undefined;
   /** results that the log does not contain yet and the node's input may need; the attempt commits them when they are due */
-  readonly pack: Pack | undefined;
+  readonly pack: Parameters<typeof watchAttempt>[1]['pack'];
 }
 
 /** @returns `slice_spent` if the attempt had no outcome and no effect, and must start again in the slow lane */

@@ -3,31 +3,26 @@
  * run again, and nobody has seen the first results. A pack contains the first result and what follows from it, decided in a draft of
  * the fold.
  */
-import { PayloadsNeeded } from '../../../engine/graph/context.ts';
-import { decide } from '../../../engine/graph/decide.ts';
-import type { Fact } from '../../../engine/graph/facts.ts';
 import type { Plan } from '../../../engine/graph/plan.ts';
 import { firstAttempt, nodeKey } from '../../../engine/ids.ts';
 import { invariant } from '../../../engine/invariant.ts';
 import { type Commit, nextCommitNo } from '../../../engine/log/commit.ts';
-import { deadlineTermsOf } from '../../../engine/deadline.ts';
 import type { RunEvent } from '../../../engine/log/events.ts';
 import { applyEvent, fork, isTerminal } from '../../../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
 import { type DurationMs, between, durationMs } from '../../../engine/time.ts';
-import { commitFacts } from '../../commit/commit-facts.ts';
 import { isPastDeadline } from '../../commit/deadline.ts';
 import { effectsOf } from '../../commit/effects.ts';
 import { kindOf } from '../../decider.ts';
 import { type RunFold, hasSiblings } from '../../run-log/read-run-fold.ts';
 import type { Worker } from '../../worker.ts';
 import type { NodeEnded } from './attempt-node.ts';
-import { decideTools, graphDecision } from './decide-run.ts';
+import { commitDrafted, decideOnDraft, decideRun } from './decide-run.ts';
 
 /** A pack is committed when its first result is this old, so that watchers see progress and a crash costs little. */
 export const maxPackAge = durationMs(250);
 /** A pack is committed when its events as JSON are longer than this. Compressed, they then take a few write units. */
-export const maxPackLength = 65_536;
+const maxPackLength = 65_536;
 
 export type PackCommitted =
   /** the log contains the pack */
@@ -79,7 +74,7 @@ export class Pack {
    * @returns the node whose result may be held too; undefined: the pack must be committed now
    */
   add(ended: NodeEnded): OpenNode | undefined {
-    const events = this.#decide(ended);
+    const events = decideOnDraft(this.#worker, this.#fold, this.#plan, this.draft.state, ended);
     if (events === undefined) {
       this.#undecided = ended;
       return undefined;
@@ -95,19 +90,13 @@ export class Pack {
   }
 
   async #commit(): Promise<PackCommitted> {
-    let isWhole = false;
-    const decision = graphDecision(this.#worker, this.#fold, this.#plan, true);
-    const appended = await commitFacts<Fact>(this.#worker, this.#fold, [this.#first], {
-      ...decision,
-      decide: (facts, loaded) => {
-        isWhole = this.#isCurrent;
-        return isWhole ? { events: this.#events, undecided: 0 } : decision.decide(facts, loaded);
-      },
-    });
+    const [worker, fold, plan] = [this.#worker, this.#fold, this.#plan];
+    const events = (): readonly RunEvent[] | undefined => (this.#isCurrent ? this.#events : undefined);
+    const { appended, isWhole } = await commitDrafted(worker, fold, plan, this.#first, events);
     const commit = appended.kind === 'committed' ? appended.commit : undefined;
     if (commit === undefined || !isWhole) return { kind: 'dropped', commit };
     if (this.#undecided === undefined) return { kind: 'whole', commit };
-    const last = await commitFacts<Fact>(this.#worker, this.#fold, [this.#undecided], decision);
+    const last = await decideRun(worker, fold, plan, [this.#undecided], true);
     return last.kind === 'committed' ? { kind: 'whole', commit: last.commit } : { kind: 'dropped', commit: undefined };
   }
 
@@ -116,19 +105,6 @@ export class Pack {
     return (
       this.#events.length > 0 && this.#fold.state.asOf === this.#number - 1 && !isPastDeadline(this.#worker.deps, this.#fold)
     );
-  }
-
-  /** @returns undefined if the decision needs a value from the bucket */
-  #decide(ended: NodeEnded): readonly RunEvent[] | undefined {
-    const { deps, plans } = this.#worker;
-    const { address } = this.#fold.head;
-    const tools = decideTools(deps, plans, this.#plan, address, deadlineTermsOf(this.#fold.head), new Map(), true);
-    try {
-      return decide(this.draft.state, [ended], tools);
-    } catch (error) {
-      if (error instanceof PayloadsNeeded) return undefined;
-      throw error;
-    }
   }
 
   #apply(events: readonly RunEvent[]): void {

@@ -10,7 +10,6 @@ import { invariant } from '../../../engine/invariant.ts';
 import type { Commit } from '../../../engine/log/commit.ts';
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
-import { isTestRun } from '../../../engine/log/head.ts';
 import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
 import { between, durationMs } from '../../../engine/time.ts';
 import type { NodeJob } from '../../../ports/jobs.ts';
@@ -22,7 +21,7 @@ import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-atte
 import { recoverAndRecheck } from '../../execution/recheck-run.ts';
 import { releaseAttempt } from '../../run-log/attempt-heartbeats.ts';
 import { offload } from '../../run-log/payloads.ts';
-import { type RunFold, readTail, readTailBesideSiblings } from '../../run-log/read-run-fold.ts';
+import { type RunFold, readTailBesideSiblings, readTailOfTestRun } from '../../run-log/read-run-fold.ts';
 import { saveSnapshot } from '../../run-log/snapshots.ts';
 import type { Continuation, Delivery, Worker } from '../../worker.ts';
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
@@ -174,8 +173,7 @@ async function attemptAndCommit(
     await moveToSlowLane(worker, fold, open, deliveries);
     return undefined;
   }
-  // A test run may have been deleted meanwhile. Then nothing of it may be stored again, not even a large output.
-  if (isTestRun(fold.head)) await readTail(worker.deps, fold);
+  const isTest = await readTailOfTestRun(worker.deps, fold);
   if (isTerminal(fold.state.progress)) return undefined;
   if (open.via === 'collect') {
     await sendResult(worker, fold, open, ended);
@@ -183,7 +181,7 @@ async function attemptAndCommit(
     return undefined;
   }
   await readTailBesideSiblings(worker.deps, fold, open);
-  if (canPack && !isSlow && planNodeOf(plan, open).isIdempotent === true && !isTestRun(fold.head))
+  if (canPack && !isSlow && planNodeOf(plan, open).isIdempotent === true && !isTest)
     return runPack(worker, fold, plan, ended, delivery);
   const appended = await decideRun(worker, fold, plan, [ended], !isSlow);
   return appended.kind === 'committed' ? appended.commit : undefined;

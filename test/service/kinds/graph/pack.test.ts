@@ -87,7 +87,7 @@ describe('idempotent nodes in a row', () => {
         return { outcome: finished(node.id), printed: [] };
       },
     };
-    await env.take(first(run), { worker: worker as never });
+    await env.take(first(run), { worker });
     expect(inputs).toEqual([
       ['a', undefined, undefined],
       ['b', 'a', undefined],
