@@ -66,6 +66,7 @@ const settings = {
   timeoutSeconds: setting(timeoutSeconds, 'timeoutSeconds', 'timeout_seconds'),
   errorHandling: setting(errorHandling, 'errorHandling', 'error_handling'),
   isDisabled: setting(z.boolean(), 'isDisabled', 'is_disabled'),
+  isIdempotent: setting(z.boolean(), 'idempotent'),
   joinMode: setting(z.enum(joinModes), 'joinMode', 'join_mode'),
   onParentFailure: setting(z.enum(['skip', 'propagate', 'substitute_default']), 'onParentFailure', 'on_parent_failure'),
   merge: setting(z.enum(mergeStrategies), 'merge'),
@@ -115,6 +116,7 @@ export function readSettings(config: JsonObject, defaults: NodeDefaults): Settin
     retry: readRetry(config['retry'], defaults.retry, findings),
     timeoutMs: limits.ms ?? limits.s ?? defaults.timeoutMs,
     isDisabled: read(settings.isDisabled) ?? false,
+    isIdempotent: read(settings.isIdempotent),
   });
   return { policy, findings };
 }

@@ -13,6 +13,7 @@ import { ListClients } from './list-clients.ts';
 import type { SimulationContext } from './process.ts';
 import { type LongWaits, withLongCodeWaits, withLongGraphWaits } from './long-waits.ts';
 import { type CodeWorkflow, leafCode, randomCode } from './random-code.ts';
+import { randomChain } from './random-chain.ts';
 import { longRunningVersions, leafVersion, randomVersion } from './random-graph.ts';
 import { SignalClients } from './signal-clients.ts';
 import type { SignalChecker } from './signal-checker.ts';
@@ -31,6 +32,8 @@ export interface ClientOptions {
   readonly codes: readonly CodeWorkflow[];
   /** makes some waits of a random workflow long */
   readonly long: LongWaits | undefined;
+  /** the share of idempotent nodes; above 0, most graphs are chains */
+  readonly idempotent: number;
 }
 
 /** Two environments with equal names of workflows, keys and signals: they must not affect each other. */
@@ -96,19 +99,21 @@ export class Clients {
   /** Publishes the workflows and starts the clients. */
   async begin(): Promise<void> {
     const { prng, time } = this.#around;
-    const { runs, isShared, limits, isBrisk, code, codes: fixed, long } = this.#options;
+    const { runs, isShared, limits, isBrisk, code, codes: fixed, long, idempotent } = this.#options;
     // Several runs whose results arrive together: only those share a batch.
     const isCrowd = fixed.length === 0 && code < 1 && prng.isLucky(0.04);
     let shared: WorkflowVersion | CodeWorkflow | undefined = isCrowd
       ? { ...randomVersion(prng, 'flow', isBrisk, true), options: limits }
       : undefined;
+    const randomGraph = (name: string): WorkflowVersion =>
+      idempotent > 0 && prng.isLucky(0.8) ? randomChain(prng, name, idempotent) : randomVersion(prng, name, isBrisk);
     const drawn = (index: number): WorkflowVersion | CodeWorkflow => {
       const given = fixed[index % fixed.length];
       if (given !== undefined) return { ...given, name: `code-${index}` };
       const isCode = prng.isLucky(code);
       const workflow = isCode
         ? randomCode(prng, `code-${index}`, { isBrisk })
-        : { ...randomVersion(prng, `flow-${index}`, isBrisk), options: limits };
+        : { ...randomGraph(`flow-${index}`), options: limits };
       return long === undefined
         ? workflow
         : 'part' in workflow
@@ -144,9 +149,7 @@ export class Clients {
       });
     }
     const anew = [...new Set(workflows)].flatMap((workflow) =>
-      isCode(workflow) || !prng.isLucky(0.5)
-        ? []
-        : [{ ...randomVersion(prng, workflow.name, isBrisk), version: 2, options: limits }],
+      isCode(workflow) || !prng.isLucky(0.5) ? [] : [{ ...randomGraph(workflow.name), version: 2, options: limits }],
     );
     for (const version of anew) time.in(prng.whole(0, 40_000), () => this.#publish(version));
     if ([...workflows, ...anew].some(awaitsSignals)) this.#senders.begin(scopes);

@@ -1,10 +1,11 @@
 /**
  * Counts executions of step functions, node attempts and rollbacks, independently of the log (invariant 12). Each execution
  * needs a commit that dispatched it. No process that could know the result executes it again, and no process executes it
- * twice. The number of executions must not exceed the redeliveries and resends of the run.
+ * twice. The number of executions must not exceed the redeliveries and resends of the run. An idempotent node may be executed before
+ * the commit of a pack, and again if another writer's commit drops the pack.
  */
 import { rollbackPrefix, stepNodeId } from '../../lib/engine/durable/step.ts';
-import { type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';
+import { type RunAddress, firstCommit, nodeKey, topLevel } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import type { Process } from './process.ts';
@@ -14,7 +15,12 @@ interface Attempt {
   readonly runId: string;
   begun: number;
   readonly by: Set<Process>;
+  /** it was executed before its commit, so a dropped pack explains another execution */
+  wasPacked: boolean;
 }
+
+/** Of a result, until its commit, where nothing goes wrong: the age of a pack, and the results of many siblings. */
+const longestPlainHoldMs = 5_000;
 
 export class EffectChecker {
   readonly #asked = new Set<string>();
@@ -26,27 +32,47 @@ export class EffectChecker {
   /** by run: redeliveries, and messages that were sent again */
   readonly #givenAgain = new Map<string, number>();
   readonly #isOnlyMessages: boolean;
-  /** attempts of nodes whose workers have their results */
-  readonly #ended = new Set<string>();
+  /** when workers had the results of node attempts */
+  readonly #endedAt = new Map<string, number>();
+  /** by process: its results of nodes with side effects */
+  readonly #resultsOf = new WeakMap<Process, Set<string>>();
+  readonly #isPlain: boolean;
+  /** by run: commits that may have dropped the pack of another writer */
+  readonly #commits = new Map<string, number>();
   executions = 0;
+  /** executions of idempotent nodes before the commit that dispatched them */
+  packed = 0;
   /** executions of an attempt beyond its first */
   repeated = 0;
   rolledBack = 0;
 
-  /** @param isOnlyMessages messages are late, reordered or delivered twice, and nothing else goes wrong */
-  constructor(isOnlyMessages: boolean) {
+  /**
+   * @param isOnlyMessages messages are late, reordered or delivered twice, and nothing else goes wrong
+   * @param isPlain no faults and no delays
+   */
+  constructor(isOnlyMessages: boolean, isPlain: boolean) {
     this.#isOnlyMessages = isOnlyMessages;
+    this.#isPlain = isPlain;
   }
 
-  committed({ runId }: RunAddress, { events }: Commit, now: number): void {
+  committed({ runId }: RunAddress, { number, events, by }: Commit, now: number): void {
+    // Where nothing goes wrong, no other worker commits beside a pack.
+    if (number > firstCommit && (!this.#isPlain || by !== 'worker'))
+      this.#commits.set(runId, (this.#commits.get(runId) ?? 0) + 1);
     for (const event of events) {
       if (!('nodeId' in event)) continue;
       const node = `${runId}/${nodeKey(event)}`;
       if (event.type === 'NODE_DISPATCHED') this.#asks(`${node}#${event.attempt}`);
       if (event.type === 'NODE_RETRIED') this.#asks(`${node}#${event.attempt + 1}`);
-      if (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED') this.#finishedAt.set(`${node}#${event.attempt}`, now);
-      if (event.type === 'NODE_RETRIED') this.#finishedAt.set(`${node}#${event.attempt}`, now);
+      if (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED' || event.type === 'NODE_RETRIED')
+        this.#finishes(`${node}#${event.attempt}`, now);
     }
+  }
+
+  #finishes(name: string, now: number): void {
+    this.#finishedAt.set(name, now);
+    const heldMs = now - (this.#endedAt.get(name) ?? now);
+    runInvariant(12, !this.#isPlain || heldMs <= longestPlainHoldMs, `a worker held the result of ${name} for ${heldMs} ms`);
   }
 
   #asks(name: string): void {
@@ -63,14 +89,27 @@ export class EffectChecker {
     if (isAgain) this.#givenAgain.set(runId, (this.#givenAgain.get(runId) ?? 0) + 1);
   }
 
-  /** @param token identifies the node and its run to the worker */
-  begins(token: string, attempt: number, by: Process): void {
-    this.#begins(token, attempt, by, false);
+  /**
+   * @param token identifies the node and its run to the worker
+   * @param mayBePacked its node is idempotent, and neither its message nor its job was sent again
+   */
+  begins(token: string, attempt: number, by: Process, mayBePacked: boolean): void {
+    const name = `${token}#${attempt}`;
+    const isPacked = mayBePacked && attempt === 1 && !this.#asked.has(name);
+    for (const result of this.#resultsOf.get(by) ?? [])
+      runInvariant(12, this.#finishedAt.has(result), `${name} was executed before the result of ${result} was recorded`);
+    if (isPacked) this.packed += 1;
+    this.#begins(token, attempt, by, { mayOverlap: false, isPacked });
   }
 
-  #begins(token: string, number: number, by: Process, mayOverlap: boolean): void {
+  #begins(
+    token: string,
+    number: number,
+    by: Process,
+    { mayOverlap, isPacked }: { readonly mayOverlap: boolean; readonly isPacked: boolean },
+  ): void {
     const name = `${token}#${number}`;
-    runInvariant(12, mayOverlap || this.#asked.has(name), `${name} was executed without a commit that dispatched it`);
+    runInvariant(12, mayOverlap || isPacked || this.#asked.has(name), `${name} was executed without a commit that dispatched it`);
     const finishedAt = this.#finishedAt.get(name) ?? Infinity;
     const runId = token.slice(0, token.indexOf('/'));
     // What is begun before its turn is committed may bear the number of an attempt that an earlier attempt of the workflow finished.
@@ -82,25 +121,32 @@ export class EffectChecker {
     this.executions += 1;
     // What may be done twice is begun before its turn is committed, and again when the turn is not.
     if (mayOverlap) return;
-    const attempt = this.#attempts.get(name) ?? { runId, begun: 0, by: new Set<Process>() };
+    const attempt = this.#attempts.get(name) ?? { runId, begun: 0, by: new Set<Process>(), wasPacked: false };
     this.#attempts.set(name, attempt);
-    runInvariant(12, !attempt.by.has(by), `${name} was executed twice by one process`);
+    runInvariant(12, attempt.wasPacked || !attempt.by.has(by), `${name} was executed twice by one process`);
     // The message with the result of an ended attempt may be so late that its job is sent again.
-    const isExplained = attempt.begun === 0 || !this.#isOnlyMessages || this.#ended.has(name);
+    const isExplained = attempt.begun === 0 || attempt.wasPacked || !this.#isOnlyMessages || this.#endedAt.has(name);
     runInvariant(12, isExplained, `${name} was executed twice at once although no worker crashed`);
     if (attempt.begun > 0) this.repeated += 1;
     attempt.begun += 1;
+    attempt.wasPacked ||= isPacked;
     attempt.by.add(by);
   }
 
   /** A worker has the result of the attempt. */
-  ends(token: string, attempt: number): void {
-    this.#ended.add(`${token}#${attempt}`);
+  ends(token: string, attempt: number, by: Process, { now, isIdempotent }: { now: number; isIdempotent: boolean }): void {
+    const name = `${token}#${attempt}`;
+    this.#endedAt.set(name, now);
+    const results = this.#resultsOf.get(by) ?? new Set<string>();
+    if (!isIdempotent) this.#resultsOf.set(by, results.add(name));
   }
 
   /** The body of a step of code has begun. */
   beginsStep(runId: string, key: string, attempt: number, { by, mayOverlap }: { by: Process; mayOverlap: boolean }): void {
-    this.#begins(`${runId}/${nodeKey({ nodeId: stepNodeId(key), iteration: topLevel })}`, attempt, by, mayOverlap);
+    this.#begins(`${runId}/${nodeKey({ nodeId: stepNodeId(key), iteration: topLevel })}`, attempt, by, {
+      mayOverlap,
+      isPacked: false,
+    });
   }
 
   /** What a step did is undone: a step of its own, done again for the same reasons as others. */
@@ -119,8 +165,9 @@ export class EffectChecker {
   }
 
   check(): void {
-    for (const [name, { runId, begun }] of this.#attempts) {
-      const reasons = this.#givenAgain.get(runId) ?? 0;
+    for (const [name, { runId, begun, wasPacked }] of this.#attempts) {
+      const droppedPacks = wasPacked ? (this.#commits.get(runId) ?? 0) : 0;
+      const reasons = (this.#givenAgain.get(runId) ?? 0) + droppedPacks;
       runInvariant(
         12,
         begun <= 1 + reasons,

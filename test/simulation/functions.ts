@@ -28,7 +28,7 @@ import { simulatedPrograms } from './programs.ts';
 import type { WorkerLossChecker } from './worker-loss-checker.ts';
 import type { Received } from './queue.ts';
 import { type StepEffects, type CodeWorkflow, workflowOf } from './random-code.ts';
-import { simulatedTypes } from './random-graph.ts';
+import { simulatedTypes, simulatedTypesWith } from './random-graph.ts';
 import type { StepChecker } from './step-checker.ts';
 import type { TimingChecker } from './timing-checker.ts';
 import { runInvariant } from './violation.ts';
@@ -62,6 +62,8 @@ interface Given {
   readonly kills?: ((name: string) => boolean) | undefined;
   /** whether an attempt takes longer than a first slice, each time it is begun */
   readonly isSlow?: ((attempt: string) => boolean) | undefined;
+  /** whether the node of a graph, named by its workflow and its id, is idempotent */
+  readonly isIdempotent?: ((node: string) => boolean) | undefined;
 }
 
 type Failed = readonly Received<Job>[];
@@ -116,12 +118,14 @@ export class Functions implements MessageHandlers {
   readonly #idle: Warm[] = [];
   readonly #workings: FunctionOverrides;
   readonly #isCalm: boolean;
+  readonly #types: GraphTypes;
 
   constructor(around: SimulationContext, effects: EffectChecker, watches: Watches, given: Given = {}) {
-    const { observed, workings, isPlain = false, kills = () => false, isSlow = () => false } = given;
+    const { observed, workings, isPlain = false, kills = () => false, isSlow = () => false, isIdempotent } = given;
     this.#kills = kills;
     this.#isSlow = isSlow;
     this.#isCalm = isPlain;
+    this.#types = isIdempotent === undefined ? simulatedTypes : simulatedTypesWith(isIdempotent);
     this.#workings = workings ?? {};
     this.#around = around;
     this.#effects = effects;
@@ -136,7 +140,7 @@ export class Functions implements MessageHandlers {
     if (this.#around.faults.shouldInject('deployed')) this.#idle.length = 0;
     const warm = this.#idle.pop() ?? {
       foldCache: new CheckedFolds(this.#watches.folds),
-      plans: new Plans(this.#workings.types ?? simulatedTypes),
+      plans: new Plans(this.#workings.types ?? this.#types),
     };
     const process = new Process(this.#around);
     process.endsAt = after(this.#around.time.now, timeoutMs[by]);
@@ -187,6 +191,8 @@ export class Functions implements MessageHandlers {
     if (received === undefined) return done([]);
     const { body: job, isRedelivered } = received;
     const delivery = { isRedelivered, isDelayed, mustEndAt: after(this.#around.time.now, timeoutMs.worker) };
+    // A wake-up that was sent again says nothing about the nodes after it.
+    const isPackable = !isRedelivered && !(job.kind === 'node' && job.resend > 0);
     this.#effects.delivered(job);
     this.invoke(
       'worker',
@@ -195,7 +201,7 @@ export class Functions implements MessageHandlers {
           {
             ...this.#begun(invocation, received),
             executions: runExecutions,
-            runAttempt: this.#attemptsFor(job, this.#attempts(invocation)),
+            runAttempt: this.#attemptsFor(job, this.#attempts(invocation, isPackable)),
           },
           job,
           delivery,
@@ -322,14 +328,17 @@ export class Functions implements MessageHandlers {
     };
   }
 
-  #attempts({ process, deps }: Invocation): RunAttempt {
+  /** @param isPackable the message and its job were sent once */
+  #attempts({ process, deps }: Invocation, isPackable: boolean): RunAttempt {
     const { prng } = this.#around;
     const others = this.#workings.attempts?.(process, deps);
     if (others !== undefined)
       return async (node, input, attempt) => {
         // An offloaded value is loaded before the attempt, and then the attempt starts again.
         void input.inputs;
-        this.#noting(() => this.#effects.begins(attempt.token, attempt.number, process));
+        this.#noting(() =>
+          this.#effects.begins(attempt.token, attempt.number, process, isPackable && node.isIdempotent === true),
+        );
         return others(node, input, attempt);
       };
     return async (node, input, attempt) => {
@@ -345,10 +354,13 @@ export class Functions implements MessageHandlers {
         await process.sleep(attempt.firstSlice, attempt.signal);
         throw new TimeSliceExceeded();
       }
-      this.#noting(() => this.#effects.begins(attempt.token, attempt.number, process));
+      this.#noting(() => this.#effects.begins(attempt.token, attempt.number, process, isPackable && node.isIdempotent === true));
       if (this.#dies(process, node.id, `${attempt.token}#${attempt.number}`)) return new Promise(() => {});
       await process.sleep(durationMs(lastsMs), attempt.signal);
-      this.#effects.ends(attempt.token, attempt.number);
+      this.#effects.ends(attempt.token, attempt.number, process, {
+        now: this.#around.time.now,
+        isIdempotent: node.isIdempotent === true,
+      });
       const isLate = lastsMs > node.policy.timeoutMs + mostPatienceMs && !attempt.signal.aborted && !process.hasStood;
       this.#noting(() => runInvariant(12, !isLate, `${attempt.token} ran for ${lastsMs} ms, beyond its time limit`));
       const tokens = { tokens: { input: ms % 7, output: attempt.number } };

@@ -22,11 +22,11 @@ import { writeProof } from './write-proof.ts';
 
 const given = wholeNumber.exactOptional();
 const values = parseOptionsOrExit({
-  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts | --slow | --long] [--shared] [--runs <n>] [--code <n>] [--places <n>]
+  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts | --slow | --long | --packs] [--shared] [--runs <n>] [--code <n>] [--places <n>]
                             --kept <file of test/simulation/seeds>
                             --corpus [--from <n>] [--seeds <n>]
                             --go-on [--seeds <n>] [--minutes <n>]
-                            [--seeds <n>] [--from <n>] [--calm | --poison | --storm | --parts | --slow | --long] [--minutes <n>]`,
+                            [--seeds <n>] [--from <n>] [--calm | --poison | --storm | --parts | --slow | --long | --packs] [--minutes <n>]`,
   options: {
     seed: { type: 'string' },
     seeds: { type: 'string' },
@@ -34,6 +34,7 @@ const values = parseOptionsOrExit({
     corpus: { type: 'boolean', default: false },
     calm: { type: 'boolean', default: false },
     poison: { type: 'boolean', default: false },
+    packs: { type: 'boolean', default: false },
     storm: { type: 'boolean', default: false },
     parts: { type: 'boolean', default: false },
     slow: { type: 'boolean', default: false },
@@ -53,6 +54,7 @@ const values = parseOptionsOrExit({
     corpus: z.boolean(),
     calm: z.boolean(),
     poison: z.boolean(),
+    packs: z.boolean(),
     storm: z.boolean(),
     parts: z.boolean(),
     slow: z.boolean(),
@@ -77,7 +79,7 @@ else if (values['go-on']) await goOn();
 else print(...(await timed(values.from ?? 1, values.seeds ?? 200)));
 
 function kindAsked(): SimulationKind {
-  return (['poison', 'storm', 'parts', 'slow', 'long', 'calm'] as const).find((kind) => values[kind]) ?? 'drawn';
+  return (['poison', 'storm', 'parts', 'slow', 'long', 'packs', 'calm'] as const).find((kind) => values[kind]) ?? 'drawn';
 }
 
 function asked(seed: number): SimulationOptions {

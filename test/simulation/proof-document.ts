@@ -204,6 +204,7 @@ const countMeanings: Readonly<Record<keyof Counts, string>> = {
   seenLive: 'events read by a waiting reader',
   lostAttempts: 'attempts that ended as lost after crashes of their workers',
   overBudget: 'runs ended by their budget',
+  packed: 'executions of idempotent nodes before the commit that dispatched them',
   letIn: 'runs that acquired a concurrency slot',
   hadToWait: 'runs that waited for a concurrency slot',
   inPasses: 'events of nodes inside loop iterations',

@@ -36,13 +36,19 @@ const policyOf = (node: NodeDefinition): NodePolicy => ({
 
 const pureTypes = new Set(['choice', 'nap', 'wait', 'call', 'end', 'loop']);
 
-/** The node types of the simulation: `work` needs a worker, the others are decided in their parent's commit. */
-export const simulatedTypes: GraphTypes = {
+/**
+ * The node types of the simulation: `work` needs a worker, the others are decided in their parent's commit.
+ * @param isIdempotent whether a node is idempotent, by the name of its workflow and its id, if its config does not say it
+ */
+export const simulatedTypesWith = (isIdempotent: (node: string) => boolean): GraphTypes => ({
   compile: (version) =>
     compile(version, (node) => ({
       policy: policyOf(node),
       isPure: pureTypes.has(node.type),
       recordsStart: node.config['announces'] === true,
+      ...(node.config['idempotent'] === true || isIdempotent(`${version.name} ${node.id}`)
+        ? { isIdempotent: true as const }
+        : {}),
       isLoop: node.type === 'loop',
       ...(node.config['endsRun'] === true ? { endsRun: true as const } : {}),
     })),
@@ -67,7 +73,9 @@ export const simulatedTypes: GraphTypes = {
         };
     }
   },
-};
+});
+
+export const simulatedTypes = simulatedTypesWith(() => false);
 
 /** @see LoopSettings; `items` is the number of items */
 const passesOf = ({ items, concurrency, delayMs, continues, item }: JsonObject): Outcome => ({

@@ -83,6 +83,8 @@ export interface SimulationOptions {
   readonly isCrashStorm?: boolean;
   /** the share of node attempts that take longer than a first slice */
   readonly slowScripts?: number;
+  /** the share of nodes that are idempotent, so that workers commit their results together */
+  readonly idempotent?: number;
   /** the share of waits that last longer than the default deadline */
   readonly longWaits?: number;
   /** the project's share of the workers; by default half of four for slow scripts */
@@ -120,6 +122,8 @@ export interface SimulationReport {
   readonly lostAttempts: number;
   /** runs that were ended by their budget */
   readonly overBudget: number;
+  /** executions of idempotent nodes before the commit that dispatched them */
+  readonly packed: number;
   /** runs that acquired a concurrency slot, and the most at the same time */
   readonly letIn: number;
   readonly hadToWait: number;
@@ -193,7 +197,14 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const around = { time, prng, faults };
 
   const checker = new Checker();
-  const { poison = 0, isCrashStorm = false, slowScripts = 0, longWaits = 0, shares = fairSharesOf(4, 100) } = options;
+  const {
+    poison = 0,
+    isCrashStorm = false,
+    slowScripts = 0,
+    longWaits = 0,
+    idempotent = 0,
+    shares = fairSharesOf(4, 100),
+  } = options;
   const hasNoFaults =
     Object.entries(rates).every(([kind, rate]) => rate === 0 || isHarmless(kind)) && (options.crashPoints ?? []).length === 0;
   const isCalm = hasNoFaults && poison === 0 && !isCrashStorm;
@@ -209,7 +220,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     (options.crashPoints ?? []).length === 0 &&
     options.workload === undefined &&
     options.workings === undefined;
-  const effects = new EffectChecker(endsNoProcess && hasOnlyMessageFaults(rates));
+  const effects = new EffectChecker(endsNoProcess && hasOnlyMessageFaults(rates), isPlain);
   const outcomes = new OutcomeChecker(options.cancelsCalled);
   const folds = new FoldChecker();
   const failedItems = new FailedItemsChecker();
@@ -243,12 +254,13 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const kills = (name: string): boolean => chanceOf(`${seed} ${name}`) < poison;
   const long = longWaits === 0 ? undefined : { share: longWaits, chance: (name: string) => chanceOf(`${seed} ${name}`) };
   const isSlow = (attempt: string): boolean => chanceOf(`${seed} slow ${attempt}`) < slowScripts;
+  const isIdempotent = (node: string): boolean => chanceOf(`${seed} idempotent ${node}`) < idempotent;
   let inPasses = 0;
   const functions = new Functions(
     around,
     effects,
     { folds, steps, times, words, losses },
-    { ...options, isPlain, kills, isSlow },
+    { ...options, isPlain, kills, isSlow, isIdempotent },
   );
   // A fixed workload uses the product's settings, so that its crash points are those of the product.
   const firstSnapshotAt = options.workload === undefined ? prng.fork().pick(firstSnapshots) : options.firstSnapshotAt;
@@ -325,7 +337,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       functions.world,
       functions,
       { checker, signals, words },
-      { runs, isShared, limits, isBrisk, code, codes, long },
+      { runs, isShared, limits, isBrisk, code, codes, long, idempotent },
     );
 
   const { index } = functions.world;
@@ -406,6 +418,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     seenLive: readers.seenLive,
     lostAttempts: losses.lost,
     overBudget: budgets.ended,
+    packed: effects.packed,
     letIn: places.let,
     hadToWait: places.waited,
     together: places.together,

@@ -117,7 +117,8 @@ export class StartClients {
       const { runId } = answer;
       const before = runs.get(key);
       runInvariant(9, (before ?? runId) === runId, `start ${number} made two runs`);
-      if (runs.size === 0) this.waiting -= 1;
+      // The answer to an earlier request may come after the client gave up.
+      if (runs.size === 0 && !this.#givenUp.has(client)) this.waiting -= 1;
       runs.set(key, runId);
       const address: RunAddress = { ...client.scope, runId };
       this.#parts.checker.acknowledge(address);

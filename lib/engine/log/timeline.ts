@@ -148,7 +148,10 @@ export class Timeline<Other extends string = never> {
     // The outcome says more exactly than the events before it when an attempt began; a wait began when its event says so.
     const started = known?.wait === undefined ? (change.started ?? before) : (before ?? change.started);
     const row = { ...ref, status: change.status ?? 'queued', ...known, ...change, eventId };
-    this.#rows.set(key, started === undefined ? row : { ...row, started });
+    if (started === undefined) return void this.#rows.set(key, row);
+    // Results that were committed together have the time of their commit: their attempts were dispatched before that, when they began.
+    const queued = row.queued === undefined ? {} : { queued: Math.min(row.queued, started) };
+    this.#rows.set(key, { ...row, started, ...queued });
   }
 }
 

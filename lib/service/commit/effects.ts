@@ -57,8 +57,10 @@ interface ClaimedSignal {
   readonly waiter: Waiter;
 }
 
+type CommittedEvents = Pick<Commit, 'number' | 'events' | 'at'>;
+
 /** @param fold the run after the commit */
-export function effectsOf(kind: Pick<RunKind, 'jobOf' | 'signals'>, fold: RunFold, commit: Commit): readonly Effect[] {
+export function effectsOf(kind: Pick<RunKind, 'jobOf' | 'signals'>, fold: RunFold, commit: CommittedEvents): readonly Effect[] {
   const effects: Effect[] = [];
   const readyJobs: WorkJob[] = [];
   for (const event of commit.events) {
@@ -69,20 +71,23 @@ export function effectsOf(kind: Pick<RunKind, 'jobOf' | 'signals'>, fold: RunFol
     } else effects.push(...effectsOfEvent(kind, fold, commit, event));
   }
   if (readyJobs.length > 0) effects.push({ kind: 'send-jobs', jobs: readyJobs });
-  if (isTerminal(fold.state.progress)) effects.push({ kind: 'finalize', fold });
-  else {
+  const isStart = commit.events.some(isStartEvent);
+  if (isTerminal(fold.state.progress)) {
+    // The start too: a pack may contain both.
+    if (isStart) effects.push({ kind: 'notify-start', fold });
+    effects.push({ kind: 'finalize', fold });
+  } else {
     const extension = fold.state.devkit === undefined ? undefined : fold.state.deadlineExtension;
     if (commit.events.some(needsCheck)) effects.push({ kind: 'mark-due', fold });
     if (extension?.at === commit.at || commit.events.some(({ type }) => type === 'DEADLINE_EXTENDED'))
       effects.push({ kind: 'extend-retention', fold });
-    const isStart = commit.events.some(isStartEvent);
     if (isStart) effects.push({ kind: 'notify-start', fold });
   }
   return [...effects, ...signalWaitEffects(kind, fold, commit)];
 }
 
 /** The event ended a backoff. A step needs no job: a workflow task retries it. */
-function isRetriedNow({ state }: RunFold, { number }: Commit, event: NodeRef): boolean {
+function isRetriedNow({ state }: RunFold, { number }: CommittedEvents, event: NodeRef): boolean {
   const node = state.nodes.get(nodeKey(event));
   if (node?.status !== 'queued' || node.dispatchedIn !== number) return false;
   return node.step === undefined || node.step.kind === 'workflow_task';
@@ -102,7 +107,7 @@ const beginsWait: ReadonlySet<RunEvent['type']> = new Set(['SLEEP_STARTED', 'SIG
 function effectsOfEvent(
   kind: Pick<RunKind, 'jobOf'>,
   { head, state }: RunFold,
-  { number, at }: Commit,
+  { number, at }: CommittedEvents,
   event: RunEvent,
 ): readonly Effect[] {
   switch (event.type) {
@@ -134,7 +139,7 @@ function effectsOfEvent(
 }
 
 /** Last, because a match with a signal advances the run. */
-function signalWaitEffects({ signals }: Pick<RunKind, 'signals'>, fold: RunFold, commit: Commit): readonly Effect[] {
+function signalWaitEffects({ signals }: Pick<RunKind, 'signals'>, fold: RunFold, commit: CommittedEvents): readonly Effect[] {
   if (!commit.events.some(({ type }) => type === 'SIGNAL_AWAITED')) return [];
   if (signals === 'by_message') return [{ kind: 'send-message', job: { kind: 'waits', ...originFields(fold.head) } }];
   return signalWaitsOf(fold.state)

@@ -1,7 +1,7 @@
 /**
  * Publishes a run's start on the event bus, if the installation enables these notices. The worker that commits the status `running`
- * publishes it. The sweep publishes it again, because that worker may have crashed in between. A run that ended before publishes only
- * its end.
+ * publishes it, before it publishes an end in the same commit. The sweep publishes it again, because that worker may have crashed in
+ * between. A run that ended before the sweep publishes only its end.
  */
 import { defined } from '../../base/defined.ts';
 import { type Head, isTestRun } from '../../engine/log/head.ts';

@@ -6,7 +6,7 @@ import { type CommitNo, type NodeRef, type RunAddress, firstCommit, nodeKey } fr
 import { invariant } from '../../engine/invariant.ts';
 import { type Commit, isTombstone } from '../../engine/log/commit.ts';
 import { type RunState, applyCommit, emptyState, isTerminal } from '../../engine/log/fold.ts';
-import { type Head, withExtendedDeadline } from '../../engine/log/head.ts';
+import { type Head, isTestRun, withExtendedDeadline } from '../../engine/log/head.ts';
 import type { NodeState } from '../../engine/log/node-state.ts';
 import { shouldTakeSnapshot } from '../../engine/log/stored-fold.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
@@ -95,12 +95,24 @@ export async function readTail(
   throw new Unavailable(`a read without a gap of the log of ${fold.head.address.runId}`);
 }
 
+/**
+ * A test run may have been deleted meanwhile. Then nothing of it may be stored again, not even a large output.
+ * @returns whether it is a test run
+ */
+export async function readTailOfTestRun(deps: Pick<Deps, 'log'>, fold: RunFold): Promise<boolean> {
+  if (!isTestRun(fold.head)) return false;
+  await readTail(deps, fold);
+  return true;
+}
+
 /** While siblings are open, other workers commit too. Reading the tail costs a fifth of a lost put. */
 export async function readTailBesideSiblings(deps: Pick<Deps, 'log'>, fold: RunFold, currentNode: NodeRef): Promise<void> {
-  const { open, nodes } = fold.state;
-  const hasSiblings = [...open.keys()].some((key) => key !== nodeKey(currentNode) && !isAdvancedByIterations(nodes.get(key)));
-  if (hasSiblings) await readTail(deps, fold);
+  if (hasSiblings(fold.state, currentNode)) await readTail(deps, fold);
 }
+
+/** Whether another node is open that a worker, a timer or a signal may end. */
+export const hasSiblings = ({ open, nodes }: Pick<RunState, 'open' | 'nodes'>, currentNode: NodeRef): boolean =>
+  [...open.keys()].some((key) => key !== nodeKey(currentNode) && !isAdvancedByIterations(nodes.get(key)));
 
 /** A loop that waits for its iterations: no worker commits for the loop node itself. A paused loop has a wake-up. */
 const isAdvancedByIterations = (node: NodeState | undefined): boolean =>

@@ -15,6 +15,7 @@ import { loopBugs } from './loops.ts';
 import { faultDependentBugs } from './fault-dependent.ts';
 import { slotBugs } from './concurrency-slots.ts';
 import { readerBugs } from './readers.ts';
+import { packBugs } from './packs.ts';
 import { recoveryBugs } from './recovery.ts';
 import { rerunBugs } from './reruns.ts';
 import { resumeBugs } from './resume.ts';
@@ -49,6 +50,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...longWaitBugs,
   ...rerunBugs,
   ...devKitBugs,
+  ...packBugs,
 ];
 
 export function findBugByName(name: string): PlantedBug {

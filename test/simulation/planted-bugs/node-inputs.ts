@@ -8,8 +8,8 @@ export const nodeInputBugs: readonly PlantedBug[] = [
   {
     name: 'a node reads values written after its dispatch',
     file: 'lib/service/kinds/graph/attempt-node.ts',
-    find: 'fold.state, open.pinnedAt, loaded',
-    replace: 'fold.state, fold.state.nextEventId, loaded',
+    find: 'state, open.pinnedAt, loaded',
+    replace: 'state, state.nextEventId, loaded',
     within: 40,
     options: { code: 0 },
   },

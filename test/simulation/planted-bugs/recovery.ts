@@ -132,8 +132,8 @@ export const recoveryBugs: readonly PlantedBug[] = [
   {
     name: 'a worker starts an attempt that exceeds its remaining time',
     file: 'lib/service/kinds/graph/run-node.ts',
-    find: 'if (remaining < wait + timeLimitOf(plan, next) + reserveMs) {',
-    replace: 'if (remaining + timeLimitOf(plan, next) < reserveMs) {',
+    find: 'between(deps.clock.now(), mustEndAt) >= wait + timeLimitOf(plan, next) + reserveMs;',
+    replace: 'between(deps.clock.now(), mustEndAt) + timeLimitOf(plan, next) >= wait * 0 + reserveMs;',
     within: 200,
     faultProfile: 'none',
     options: { code: 0, runs: 8 },

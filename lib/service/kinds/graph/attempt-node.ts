@@ -31,6 +31,8 @@ interface AttemptOptions {
   readonly deliveries: Deliveries | undefined;
   /** time that scripts may take before the attempt moves to the slow lane; absent: up to their own limits */
   readonly firstSlice: DurationMs | undefined;
+  /** results that the log does not contain yet and the node's input may need; the attempt commits them when they are due */
+  readonly pack: Parameters<typeof watchAttempt>[1]['pack'];
 }
 
 /** @returns `slice_spent` if the attempt had no outcome and no effect, and must start again in the slow lane */
@@ -56,13 +58,14 @@ async function runAttemptOnce(
   plan: Plan,
   node: PlanNode,
   open: OpenNode,
-  { deliveries, firstSlice }: AttemptOptions,
+  { deliveries, firstSlice, pack }: AttemptOptions,
 ): Promise<NodeEnded> {
   const { deps } = worker;
   const run = fold.head.address;
   const startedAt = deps.clock.now();
   const { outcome, printed } = await withPayloads(deps, run, async (loaded) => {
-    const input = nodeInputOf(plan, node, open.iteration, fold.state, open.pinnedAt, loaded);
+    const { state } = pack === undefined || pack.committed !== undefined ? fold : pack.draft;
+    const input = nodeInputOf(plan, node, open.iteration, state, open.pinnedAt, loaded);
     if (node.isPure) return { outcome: worker.plans.evaluate(node, input, startedAt), printed: [] };
     const token = `${run.runId}/${nodeKey(open)}`;
     const streamWriter = openStreamWriter(deps, {
@@ -73,7 +76,7 @@ async function runAttemptOnce(
     });
     const trace = traceOf(fold.head, open);
     try {
-      return await runUnderLimits(worker, { fold, plan, node, open, deliveries }, (signal) =>
+      return await runUnderLimits(worker, { fold, plan, node, open, deliveries, pack }, (signal) =>
         worker.runAttempt(
           node,
           input,

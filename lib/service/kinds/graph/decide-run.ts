@@ -1,7 +1,7 @@
 /** How facts about a graph run become events, by the plan of its version. */
-import type { LoadedPayloads } from '../../../engine/graph/context.ts';
+import { type LoadedPayloads, PayloadsNeeded } from '../../../engine/graph/context.ts';
 import { type DeadlineTerms, deadlineTermsOf } from '../../../engine/deadline.ts';
-import { decideUntilFull } from '../../../engine/graph/decide.ts';
+import { decide, decideUntilFull } from '../../../engine/graph/decide.ts';
 import type { DecideTools } from '../../../engine/graph/draft.ts';
 import type { Fact } from '../../../engine/graph/facts.ts';
 import type { Plan } from '../../../engine/graph/plan.ts';
@@ -36,6 +36,52 @@ export const graphDecision = ({ deps, plans }: Decider, fold: RunFold, plan: Pla
   },
   nodeTypeOf: (id) => plan.nodes.get(id)?.type,
 });
+
+/**
+ * Decides one fact on a draft of the fold, and commits nothing.
+ * @param state the run with the events that were decided before
+ * @returns undefined if the decision needs a value from the bucket
+ */
+export function decideOnDraft(
+  { deps, plans }: Decider,
+  { head }: RunFold,
+  plan: Plan,
+  state: RunFold['state'],
+  fact: Fact,
+): ReturnType<typeof decide> | undefined {
+  const tools = decideTools(deps, plans, plan, head.address, deadlineTermsOf(head), new Map(), true);
+  try {
+    return decide(state, [fact], tools);
+  } catch (error) {
+    if (error instanceof PayloadsNeeded) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Commits events that were decided before, as long as they follow from the log.
+ * @param first the fact that is decided again if they do not
+ * @param drafted the events; undefined if they do not follow from the log
+ */
+export async function commitDrafted(
+  decider: Decider,
+  fold: RunFold,
+  plan: Plan,
+  first: Fact,
+  drafted: () => ReturnType<typeof decide> | undefined,
+): Promise<{ readonly appended: AppendResult; readonly isWhole: boolean }> {
+  const decision = graphDecision(decider, fold, plan, true);
+  let isWhole = false;
+  const appended = await commitFacts<Fact>(decider, fold, [first], {
+    ...decision,
+    decide: (facts, loaded) => {
+      const events = drafted();
+      isWhole = events !== undefined;
+      return events === undefined ? decision.decide(facts, loaded) : { events, undecided: 0 };
+    },
+  });
+  return { appended, isWhole };
+}
 
 /** The inputs of `decide` besides the state and the facts, at the current time. */
 export const decideTools = (

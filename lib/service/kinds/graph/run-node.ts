@@ -1,6 +1,6 @@
 /**
  * Handles node jobs and wake-ups: runs the attempt if its node is still open, commits the result, and runs one ready node inline while
- * the invocation has time. So in a chain each node costs no read and one write.
+ * the invocation has time. So in a chain each node costs no read and one write, and idempotent nodes share their writes (`pack.ts`).
  */
 import { firstTimeSlice, repeatTimeSlice, slowLaneGroup } from '../../../engine/fair-shares.ts';
 import type { Fact } from '../../../engine/graph/facts.ts';
@@ -10,7 +10,6 @@ import { invariant } from '../../../engine/invariant.ts';
 import type { Commit } from '../../../engine/log/commit.ts';
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
-import { isTestRun } from '../../../engine/log/head.ts';
 import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
 import { between, durationMs } from '../../../engine/time.ts';
 import type { NodeJob } from '../../../ports/jobs.ts';
@@ -22,11 +21,12 @@ import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-atte
 import { recoverAndRecheck } from '../../execution/recheck-run.ts';
 import { releaseAttempt } from '../../run-log/attempt-heartbeats.ts';
 import { offload } from '../../run-log/payloads.ts';
-import { type RunFold, readTail, readTailBesideSiblings } from '../../run-log/read-run-fold.ts';
+import { type RunFold, readTailBesideSiblings, readTailOfTestRun } from '../../run-log/read-run-fold.ts';
 import { saveSnapshot } from '../../run-log/snapshots.ts';
 import type { Continuation, Delivery, Worker } from '../../worker.ts';
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
 import { decideRun, planOf } from './decide-run.ts';
+import { Pack } from './pack.ts';
 import { announceStart } from './watch-attempt.ts';
 
 /** Time reserved at the end of an invocation for the commit and its effects. */
@@ -54,7 +54,12 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
     // Running it here would execute the node twice. The recheck redispatches it if the other worker has crashed.
     if (admission.kind === 'held_by_another') await sendRecheck(worker.deps, fold.head, recheckDelay);
     else if (admission.kind === 'begins')
-      await runChain(worker, fold, { open, isSlow, deliveries: admission.deliveries }, delivery);
+      await runChain(
+        worker,
+        fold,
+        { open, isSlow, deliveries: admission.deliveries, canPack: mayPack(delivery, job.resend) },
+        delivery,
+      );
   }
   worker.foldCache.put(fold);
 }
@@ -65,7 +70,12 @@ interface Admitted {
   /** its job came through the slow lane: its scripts run up to their limits, and this invocation runs no further node */
   readonly isSlow: boolean;
   readonly deliveries?: Deliveries | undefined;
+  /** after a crash each node has a commit of its own, so that another crash can be attributed to its node */
+  readonly canPack: boolean;
 }
+
+/** Whether the results of a delivery's nodes may be held back. A job that was sent again may have crashed its worker. */
+const mayPack = ({ isRedelivered }: Delivery, resend: number | undefined): boolean => !isRedelivered && (resend ?? 0) === 0;
 
 /** Commits the end of a wait. This invocation then runs the next node. @returns undefined if another writer ended the wait */
 export async function endGraphWait(
@@ -77,44 +87,65 @@ export async function endGraphWait(
   // With fair shares, the next node must come through the node queue, which limits each project.
   const appended = await decideRun(worker, fold, plan, [fact], worker.deps.settings.shares?.regular === undefined);
   if (appended.kind !== 'committed') return undefined;
-  return (delivery) => runReadyNodes(worker, fold, plan, appended.commit, delivery);
+  return (delivery) => runReadyNodes(worker, fold, plan, appended.commit, delivery, mayPack(delivery, undefined));
 }
 
 async function runChain(worker: Worker, fold: RunFold, first: Admitted, delivery: Delivery): Promise<void> {
   const { open, deliveries } = first;
-  const [plan, commit] = await recordingAttemptErrors(worker, fold, open, () => runFirst(worker, fold, first), deliveries);
-  if (commit !== undefined) await runReadyNodes(worker, fold, plan, commit, delivery);
+  const [plan, commit] = await recordingAttemptErrors(
+    worker,
+    fold,
+    open,
+    () => runFirst(worker, fold, first, delivery),
+    deliveries,
+  );
+  if (commit !== undefined) await runReadyNodes(worker, fold, plan, commit, delivery, first.canPack);
   // The put of the crashed worker may have succeeded in between. Without this, only the sweep would dispatch its effects.
   else if (delivery.isRedelivered && open.via !== 'collect') await recoverAndRecheck(worker, fold);
 }
 
-async function runFirst(worker: Worker, fold: RunFold, first: Admitted): Promise<readonly [Plan, Commit | undefined]> {
+async function runFirst(
+  worker: Worker,
+  fold: RunFold,
+  first: Admitted,
+  delivery: Delivery,
+): Promise<readonly [Plan, Commit | undefined]> {
   const plan = await planOf(worker, fold);
   await announceIfSlow(worker, fold, plan, first.open);
   // Announcing the start may have read commits that ended the node.
   const isWanted = openNodeOf(fold, first.open) !== undefined;
-  return [plan, isWanted ? await attemptAndCommit(worker, fold, plan, first) : undefined];
+  return [plan, isWanted ? await attemptAndCommit(worker, fold, plan, first, delivery) : undefined];
 }
 
 /** Runs the node that each commit dispatched inline, until there is none or the time is short. */
-async function runReadyNodes(worker: Worker, fold: RunFold, plan: Plan, from: Commit, delivery: Delivery): Promise<void> {
+async function runReadyNodes(
+  worker: Worker,
+  fold: RunFold,
+  plan: Plan,
+  from: Commit,
+  delivery: Delivery,
+  canPack: boolean,
+): Promise<void> {
   for (let commit: Commit | undefined = from; commit !== undefined;) {
     const next = inlineNodeOf(fold, commit);
     if (next === undefined) break;
-    const remaining = between(worker.deps.clock.now(), delivery.mustEndAt);
     const wait =
       next.status === 'queued' && next.notBefore !== undefined ? between(worker.deps.clock.now(), next.notBefore) : durationMs(0);
-    if (remaining < wait + timeLimitOf(plan, next) + reserveMs) {
+    if (!hasTimeFor(worker, plan, next, delivery, wait)) {
       await worker.deps.jobs.send([nodeJob(fold.head, commit.number, next)]);
       break;
     }
     if (wait > 0) await worker.deps.clock.sleep(wait);
     if (await hasEndedAtDeadline(worker, fold, next)) break;
-    const act = (): Promise<Commit | undefined> => attemptAndCommit(worker, fold, plan, { open: next, isSlow: false });
+    const act = (): Promise<Commit | undefined> =>
+      attemptAndCommit(worker, fold, plan, { open: next, isSlow: false, canPack }, delivery);
     commit = await recordingAttemptErrors(worker, fold, next, act);
   }
   await saveSnapshot(worker.deps, fold);
 }
+
+const hasTimeFor = ({ deps }: Worker, plan: Plan, next: OpenNode, { mustEndAt }: Delivery, wait: number): boolean =>
+  between(deps.clock.now(), mustEndAt) >= wait + timeLimitOf(plan, next) + reserveMs;
 
 /** Whether the run is past its deadline and has ended, or the node has. A run that waits beside this node may continue. */
 async function hasEndedAtDeadline(
@@ -128,28 +159,21 @@ async function hasEndedAtDeadline(
   return isTerminal(fold.state.progress) || openNodeOf(fold, node) === undefined;
 }
 
-/** Nodes whose scripts used their whole time slice at the last attempt in this process. Lives as long as the cached plans. */
-const overran = new WeakSet<PlanNode>();
-
 /** Runs the attempt and commits its result, or sends the result to the collector. */
 async function attemptAndCommit(
   worker: Worker,
   fold: RunFold,
   plan: Plan,
-  { open, isSlow, deliveries }: Admitted,
+  admitted: Admitted,
+  delivery: Delivery,
 ): Promise<Commit | undefined> {
-  const node = planNodeOf(plan, open);
-  const slice =
-    worker.deps.settings.shares === undefined || isSlow ? undefined : overran.has(node) ? repeatTimeSlice : firstTimeSlice;
-  const ended = await attemptNode(worker, fold, plan, node, open, { deliveries, firstSlice: slice });
+  const { open, isSlow, deliveries, canPack } = admitted;
+  const ended = await attemptInSlice(worker, fold, plan, admitted);
   if (ended === 'slice_spent') {
-    overran.add(node);
     await moveToSlowLane(worker, fold, open, deliveries);
     return undefined;
   }
-  if (slice !== undefined) overran.delete(node);
-  // A test run may have been deleted meanwhile. Then nothing of it may be stored again, not even a large output.
-  if (isTestRun(fold.head)) await readTail(worker.deps, fold);
+  const isTest = await readTailOfTestRun(worker.deps, fold);
   if (isTerminal(fold.state.progress)) return undefined;
   if (open.via === 'collect') {
     await sendResult(worker, fold, open, ended);
@@ -157,8 +181,63 @@ async function attemptAndCommit(
     return undefined;
   }
   await readTailBesideSiblings(worker.deps, fold, open);
+  if (canPack && !isSlow && planNodeOf(plan, open).isIdempotent === true && !isTest)
+    return runPack(worker, fold, plan, ended, delivery);
   const appended = await decideRun(worker, fold, plan, [ended], !isSlow);
   return appended.kind === 'committed' ? appended.commit : undefined;
+}
+
+/** Nodes whose scripts used their whole time slice at the last attempt in this process. Lives as long as the cached plans. */
+const overran = new WeakSet<PlanNode>();
+
+/** Runs the attempt, with fair shares for the time of its slice. */
+async function attemptInSlice(
+  worker: Worker,
+  fold: RunFold,
+  plan: Plan,
+  { open, isSlow, deliveries }: Pick<Admitted, 'open' | 'isSlow' | 'deliveries'>,
+  pack?: Pack,
+): Promise<NodeEnded | 'slice_spent'> {
+  const node = planNodeOf(plan, open);
+  const slice =
+    worker.deps.settings.shares === undefined || isSlow ? undefined : overran.has(node) ? repeatTimeSlice : firstTimeSlice;
+  const ended = await attemptNode(worker, fold, plan, node, open, { deliveries, firstSlice: slice, pack });
+  if (ended === 'slice_spent') overran.add(node);
+  else if (slice !== undefined) overran.delete(node);
+  return ended;
+}
+
+/**
+ * Runs the idempotent nodes that follow from the result, and commits their results together.
+ * @returns the last commit, if the caller may continue from it
+ */
+async function runPack(
+  worker: Worker,
+  fold: RunFold,
+  plan: Plan,
+  first: NodeEnded,
+  delivery: Delivery,
+): Promise<Commit | undefined> {
+  let pack = new Pack(worker, fold, plan, first);
+  for (let ended = first; ;) {
+    const next = pack.add(ended);
+    if (next === undefined || !hasTimeFor(worker, plan, next, delivery, 0)) return (await pack.commit()).commit;
+    const attempted = await attemptInSlice(worker, fold, plan, { open: next, isSlow: false, deliveries: undefined }, pack);
+    if (pack.committed?.kind === 'dropped') return pack.committed.commit;
+    if (attempted === 'slice_spent') {
+      const { kind, commit } = await pack.commit();
+      if (kind === 'dropped') return commit;
+      const recorded = openNodeOf(fold, next);
+      if (recorded !== undefined) await moveToSlowLane(worker, fold, recorded, undefined);
+      return undefined;
+    }
+    ended = attempted;
+    // Its age was reached during the attempt. The log contains the attempt now, and the result begins another pack.
+    if (pack.committed !== undefined) {
+      if (openNodeOf(fold, next) === undefined) return undefined;
+      pack = new Pack(worker, fold, plan, ended);
+    }
+  }
 }
 
 /**
@@ -220,7 +299,8 @@ function inlineNodeOf(fold: RunFold, commit: Commit): OpenNode | undefined {
   for (const event of commit.events) {
     if ((event.type !== 'NODE_DISPATCHED' && event.type !== 'NODE_RETRIED') || event.via !== 'inline') continue;
     const node = fold.state.nodes.get(nodeKey(event));
-    if (node !== undefined && isOpen(node) && node.dispatchedIn === commit.number) return node;
+    // The commit may also have retried the node, with a delay: then a message runs it.
+    if (node !== undefined && isOpen(node) && node.via === 'inline' && node.dispatchedIn === commit.number) return node;
   }
   return undefined;
 }

@@ -11,6 +11,7 @@ import type { Decider } from '../../decider.ts';
 import { type CheckedAttempt, announceAfter, cancelCheckInterval, watchWithHeartbeats } from '../../execution/heartbeat-loop.ts';
 import { type RunFold, readTail } from '../../run-log/read-run-fold.ts';
 import { decideRun } from './decide-run.ts';
+import type { Pack } from './pack.ts';
 
 /** Added to the time limit. A node runner should enforce the limit itself, because its error names the interrupted operation. */
 const graceMs = 2_000;
@@ -22,6 +23,8 @@ interface Watched {
   readonly open: OpenNode;
   /** records of the attempt's earlier deliveries */
   readonly deliveries: Deliveries | undefined;
+  /** results to commit when they are due; the attempt is on record with them */
+  readonly pack: Pack | undefined;
 }
 
 /**
@@ -30,7 +33,7 @@ interface Watched {
  */
 export async function watchAttempt(
   decider: Decider,
-  { fold, plan, node, open, deliveries }: Watched,
+  { fold, plan, node, open, deliveries, pack }: Watched,
   stop: AbortController,
   done: AbortSignal,
 ): Promise<void> {
@@ -41,7 +44,14 @@ export async function watchAttempt(
   const unrecordedStart = open.via === 'collect' && deliveries === undefined ? startedAt : undefined;
   let isAnnounced = open.via === 'collect' || open.status === 'running';
   const check = async (): Promise<CheckedAttempt> => {
-    await readTail(deps, fold);
+    const isPacked = pack !== undefined && pack.committed === undefined;
+    if (isPacked) await pack.commit();
+    else await readTail(deps, fold);
+    // Of a dropped pack nobody needs the results: the worker runs the node again.
+    if (pack?.committed?.kind === 'dropped') {
+      stop.abort();
+      return 'ended';
+    }
     if (isPastDeadline(deps, fold)) await decideRun(decider, fold, plan, [{ kind: 'deadline-passed' }]);
     if (isTerminal(fold.state.progress) || !isWanted(fold, open)) {
       stop.abort();
@@ -61,7 +71,8 @@ export async function watchAttempt(
     unrecordedStart,
     untilLimit: () => node.policy.timeoutMs + graceMs - between(startedAt, deps.clock.now()),
     stopAtLimit: () => stop.abort(),
-    checkInterval: () => (isAnnounced ? cancelCheckInterval : announceAfter),
+    checkInterval: () =>
+      pack !== undefined && pack.committed === undefined ? pack.remaining : isAnnounced ? cancelCheckInterval : announceAfter,
     check,
   };
   return watchWithHeartbeats(deps, watched, done);

@@ -1,0 +1,139 @@
+/**
+ * Results that a worker holds back, to commit them together. Only results of idempotent nodes are held: if the worker dies, the nodes
+ * run again, and nobody has seen the first results. A pack contains the first result and what follows from it, decided in a draft of
+ * the fold.
+ */
+import type { Plan } from '../../../engine/graph/plan.ts';
+import { firstAttempt, nodeKey } from '../../../engine/ids.ts';
+import { invariant } from '../../../engine/invariant.ts';
+import { type Commit, nextCommitNo } from '../../../engine/log/commit.ts';
+import type { RunEvent } from '../../../engine/log/events.ts';
+import { applyEvent, fork, isTerminal } from '../../../engine/log/fold.ts';
+import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
+import { type DurationMs, between, durationMs } from '../../../engine/time.ts';
+import { isPastDeadline } from '../../commit/deadline.ts';
+import { effectsOf } from '../../commit/effects.ts';
+import { kindOf } from '../../decider.ts';
+import { type RunFold, hasSiblings } from '../../run-log/read-run-fold.ts';
+import type { Worker } from '../../worker.ts';
+import type { NodeEnded } from './attempt-node.ts';
+import { commitDrafted, decideOnDraft, decideRun } from './decide-run.ts';
+
+/** A pack is committed when its first result is this old, so that watchers see progress and a crash costs little. */
+export const maxPackAge = durationMs(250);
+/** A pack is committed when its events as JSON are longer than this. Compressed, they then take a few write units. */
+const maxPackLength = 65_536;
+
+export type PackCommitted =
+  /** the log contains the pack */
+  | { readonly kind: 'whole'; readonly commit: Commit }
+  /** another writer was first, or the deadline has passed: of the pack, the log may contain the first result at most */
+  | { readonly kind: 'dropped'; readonly commit: Commit | undefined };
+
+export class Pack {
+  readonly #worker: Worker;
+  readonly #fold: RunFold;
+  readonly #plan: Plan;
+  readonly #first: NodeEnded;
+  readonly #openedAt;
+  /** the number of its commit */
+  readonly #number;
+  readonly #events: RunEvent[] = [];
+  /** a result that can only be decided with the pack in the log */
+  #undecided: NodeEnded | undefined;
+  #length = 0;
+  #committed: PackCommitted | undefined;
+  /** the fold with the events of the pack */
+  readonly draft: RunFold;
+
+  /** @param fold must not change before the pack is committed */
+  constructor(worker: Worker, fold: RunFold, plan: Plan, first: NodeEnded) {
+    this.#worker = worker;
+    this.#fold = fold;
+    this.#plan = plan;
+    this.#first = first;
+    this.#openedAt = worker.deps.clock.now();
+    const { asOf } = fold.state;
+    invariant(asOf !== 0, 'a pack needs a fold that contains the first commit of the run');
+    this.#number = nextCommitNo(asOf);
+    this.draft = { head: fold.head, state: fork(fold.state), snapshotAt: fold.snapshotAt };
+  }
+
+  /** How the pack was committed; undefined: it is open. */
+  get committed(): PackCommitted | undefined {
+    return this.#committed;
+  }
+
+  /** Time until the pack must be committed, in ms; 0 when it is due. */
+  get remaining(): DurationMs {
+    return durationMs(Math.max(0, maxPackAge - between(this.#openedAt, this.#worker.deps.clock.now())));
+  }
+
+  /**
+   * Adds the first result, or the result of the node that the pack returned last.
+   * @returns the node whose result may be held too; undefined: the pack must be committed now
+   */
+  add(ended: NodeEnded): OpenNode | undefined {
+    const events = decideOnDraft(this.#worker, this.#fold, this.#plan, this.draft.state, ended);
+    if (events === undefined) {
+      this.#undecided = ended;
+      return undefined;
+    }
+    this.#apply(events);
+    return this.#canHold(events) ? this.#nextOf(events) : undefined;
+  }
+
+  /** @throws Unavailable when the outcome of the put stays unknown */
+  async commit(): Promise<PackCommitted> {
+    this.#committed ??= await this.#commit();
+    return this.#committed;
+  }
+
+  async #commit(): Promise<PackCommitted> {
+    const [worker, fold, plan] = [this.#worker, this.#fold, this.#plan];
+    const events = (): readonly RunEvent[] | undefined => (this.#isCurrent ? this.#events : undefined);
+    const { appended, isWhole } = await commitDrafted(worker, fold, plan, this.#first, events);
+    const commit = appended.kind === 'committed' ? appended.commit : undefined;
+    if (commit === undefined || !isWhole) return { kind: 'dropped', commit };
+    if (this.#undecided === undefined) return { kind: 'whole', commit };
+    const last = await decideRun(worker, fold, plan, [this.#undecided], true);
+    return last.kind === 'committed' ? { kind: 'whole', commit: last.commit } : { kind: 'dropped', commit: undefined };
+  }
+
+  /** Whether the events are still what follows from the log. */
+  get #isCurrent(): boolean {
+    return (
+      this.#events.length > 0 && this.#fold.state.asOf === this.#number - 1 && !isPastDeadline(this.#worker.deps, this.#fold)
+    );
+  }
+
+  #apply(events: readonly RunEvent[]): void {
+    const stamp = { commit: this.#number, at: this.#worker.deps.clock.now() };
+    for (const event of events) applyEvent(this.draft.state, event, stamp);
+    this.#events.push(...events);
+    this.#length += JSON.stringify(events).length;
+  }
+
+  /** Whether nothing waits for these events. The start of the run is announced with the pack. */
+  #canHold(events: readonly RunEvent[]): boolean {
+    if (this.#length > maxPackLength || this.remaining === 0 || isTerminal(this.draft.state.progress)) return false;
+    const commit = { number: this.#number, events, at: this.#worker.deps.clock.now() };
+    const effects = effectsOf(kindOf(this.#worker, this.#fold.head), this.draft, commit);
+    return effects.every(({ kind }) => kind === 'notify-start');
+  }
+
+  /** The idempotent node that these events dispatched to this worker, if nothing else of the run is open. */
+  #nextOf(events: readonly RunEvent[]): OpenNode | undefined {
+    const { state } = this.draft;
+    for (const event of events) {
+      if (event.type !== 'NODE_DISPATCHED' || event.via !== 'inline') continue;
+      const node = state.nodes.get(nodeKey(event));
+      if (node === undefined || !isOpen(node)) continue;
+      const planned = this.#plan.nodes.get(node.nodeId);
+      invariant(planned !== undefined, `the pack dispatched node ${node.nodeId}, which the pinned version does not have`);
+      const isHeld = planned.isIdempotent === true && node.attempt === firstAttempt && !hasSiblings(state, node);
+      return isHeld ? node : undefined;
+    }
+    return undefined;
+  }
+}
