@@ -85,8 +85,8 @@ export const sendBugs: readonly PlantedBug[] = [
   {
     name: 'an ended run is not finalized',
     file: effects,
-    find: "if (isTerminal(fold.state.progress)) effects.push({ kind: 'finalize', fold });",
-    replace: 'if (isTerminal(fold.state.progress)) return effects;',
+    find: "    effects.push({ kind: 'finalize', fold });",
+    replace: '    return effects;',
     within: 5,
     ...alone,
   },
