@@ -40,7 +40,7 @@ export const features: readonly Feature[] = [
     tests: [['smoke.test.ts', 'a failed run shows its root cause, graph, waterfall, events and data']],
   },
   {
-    promise: 'A run goes on from a node, with another input or version, also many at once',
+    promise: 'A run continues from a node, with another input or version, also many at once',
     tests: [
       ['smoke.test.ts', 'a failed run runs again from a node, with another input'],
       ['newcomer.deep.test.ts', 'it is corrected, and the failed run continues from its node on the next version'],
