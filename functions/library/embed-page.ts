@@ -1,12 +1,13 @@
 /**
  * The page of an embed: text without a script, which only the origins of its token may frame. The page loads itself again while the run
- * is open. It needs no cookie and sets none.
+ * is open, and that of a workflow also after it, because the workflow may start another. It needs no cookie and sets none.
  */
 import { randomBytes } from 'node:crypto';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import { embedTokenPattern, secretDigest } from '../../lib/api/auth.ts';
 import { devKitNamePattern } from '../../lib/engine/ids.ts';
 import { type Instant, iso, seconds } from '../../lib/engine/time.ts';
+import type { Embed } from '../../lib/ports/embeds.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { type EmbedView, findEmbed, viewEmbed } from '../../lib/service/access/embeds.ts';
 import type { CommonTools } from '../api/operation.ts';
@@ -15,7 +16,8 @@ const pathPrefix = '/embed/';
 /** Visitors of one page see one view. */
 const viewTtlMs = seconds(5);
 const maxCachedViews = 200;
-const refreshSeconds = 10;
+/** `ended`: until the workflow has another run. */
+const refreshSeconds = { open: 10, ended: 60 } as const;
 
 export const isEmbedPage = ({ path }: Pick<APIGatewayProxyEvent, 'path'>): boolean => path.startsWith(pathPrefix);
 
@@ -23,6 +25,7 @@ interface CachedView {
   readonly readAt: Instant;
   readonly expiresAt: Instant;
   readonly origins: readonly string[];
+  readonly target: Embed['target']['kind'];
   readonly view: EmbedView;
 }
 
@@ -46,9 +49,9 @@ export function embedPage({ decider: { deps }, rates, logger }: Pick<CommonTools
     cached.delete(digest);
     const embed = await findEmbed(deps, digest);
     if (embed === undefined) return { kind: 'not_found' };
-    const { keyId, id, origins, expiresAt } = embed;
+    const { keyId, id, origins, expiresAt, target } = embed;
     if ((await rates.takeForEmbed(keyId, id)).kind === 'rate_limited') return { kind: 'rate_limited', origins };
-    const fresh = { readAt: now, expiresAt, origins, view: await viewEmbed(deps, embed) };
+    const fresh = { readAt: now, expiresAt, origins, target: target.kind, view: await viewEmbed(deps, embed) };
     cached.set(digest, fresh);
     const oldest = cached.keys().next();
     if (cached.size > maxCachedViews && oldest.done !== true) cached.delete(oldest.value);
@@ -74,7 +77,7 @@ export function embedPage({ decider: { deps }, rates, logger }: Pick<CommonTools
   };
 }
 
-function viewPage({ origins, view: { workflowName, run } }: CachedView): APIGatewayProxyResult {
+function viewPage({ origins, target, view: { workflowName, run } }: CachedView): APIGatewayProxyResult {
   const isOpen = run === undefined || !['completed', 'failed', 'cancelled'].includes(run.status);
   const lines = [`<h1>${escaped(shownName(workflowName))}</h1>`];
   if (run === undefined) lines.push('<p>has no run</p>');
@@ -86,7 +89,8 @@ function viewPage({ origins, view: { workflowName, run } }: CachedView): APIGate
   }
   const shown = response(200, origins, lines.join('\n'));
   // Nothing of the page takes the focus, so loading it again interrupts no reader.
-  return isOpen ? { ...shown, headers: { ...shown.headers, refresh: String(refreshSeconds) } } : shown;
+  const again = isOpen ? refreshSeconds.open : target === 'run' ? undefined : refreshSeconds.ended;
+  return again === undefined ? shown : { ...shown, headers: { ...shown.headers, refresh: String(again) } };
 }
 
 /** The name of a DevKit workflow begins with the path of its module, which is not for readers outside. */

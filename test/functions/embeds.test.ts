@@ -66,6 +66,18 @@ describe('an embed', () => {
     expect(headers?.['refresh']).toBe('10');
   });
 
+  test('of a workflow asks again once a minute after its newest run, and shows the next one', async () => {
+    const { api, key, view, create } = await setUp();
+    const path = textIn(await create({ workflowName: 'flow' }), 'path');
+    await started(api, key);
+    const ended = await view(`/${path}`);
+    expect(ended.body).toContain('completed');
+    expect(ended.headers?.['refresh']).toBe('60');
+    api.world.clock.advance(seconds(60));
+    await started(api, key, { graph: openGraph });
+    expect((await view(`/${path}`)).body).toContain('running');
+  });
+
   test('is listed without its token, and revoked at once', async () => {
     const { api, key, view, create, serve } = await setUp();
     const created = await create({ runId: await started(api, key) });
