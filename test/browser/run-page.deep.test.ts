@@ -81,8 +81,11 @@ test('iterations are a grid with failures first, which the keyboard and a filter
   expect(words.slice(0, 4)).toEqual(['[7] failed', '[27] failed', '[47] failed', '[0] completed']);
   await isReachable(page, 'run-iterations');
 
+  const focused = () => page.evaluate('document.activeElement.textContent');
   await grid.getByRole('button').first().focus();
+  await expect.poll(focused).toContain('[7]');
   await page.keyboard.press('ArrowRight');
+  await expect.poll(focused).toContain('[27]');
   await page.keyboard.press('Enter');
   const panel = page.getByRole('complementary', { name: 'Node ship' });
   await panel.getByText('line 27 is out of stock').first().waitFor();
@@ -98,7 +101,7 @@ test('iterations are a grid with failures first, which the keyboard and a filter
   await page.getByRole('button', { name: `all ${count}` }).click();
   await grid.getByRole('button').first().focus();
   await page.keyboard.press('End');
-  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toContain(`[${count - 1}]`);
+  await expect.poll(focused).toContain(`[${count - 1}]`);
 
   await page.setViewportSize({ width: 320, height: 640 });
   const overflow = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
