@@ -61,7 +61,6 @@ export const termsOf = (node: NodeDefinition): NodeExecutionTraits =>
     policy: policyOf(node),
     isPure: readConfig(node)?.decide !== undefined,
     recordsStart: nodeTypes.get(node.type)?.announcesStart === true,
-    isIdempotent: policyOf(node).isIdempotent === true ? (true as const) : undefined,
     isLoop: nodeTypes.get(node.type)?.isLoop === true,
     endsRun: readConfig(node)?.endsRun === true ? (true as const) : undefined,
   });

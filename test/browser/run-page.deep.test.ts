@@ -99,7 +99,9 @@ test('iterations are a grid with failures first, which the keyboard and a filter
   await page.getByRole('button', { name: 'failed 3' }).click();
   await expect.poll(() => grid.getByRole('button').count()).toBe(3);
   await page.getByRole('button', { name: `all ${count}` }).click();
+  await expect.poll(() => grid.getByRole('button').count()).toBeGreaterThan(3);
   await grid.getByRole('button').first().focus();
+  await expect.poll(focused).toContain('[7]');
   await page.keyboard.press('End');
   await expect.poll(focused).toContain(`[${count - 1}]`);
 

@@ -48,6 +48,15 @@ describe('the waterfall', () => {
     ]);
   });
 
+  test('shows an attempt of a pack as queued when it started: its events have the later time of their commit', () => {
+    const [row] = rowsOf(
+      event(240, 'node.queued', { attempt: 1 }),
+      event(240, 'node.started', { attempt: 1, startedAt: at(100) }),
+      event(240, 'node.completed', { attempt: 1, startedAt: at(100), endedAt: at(110) }),
+    );
+    expect(row?.spans).toEqual([['working', 1, 100, 110]]);
+  });
+
   test('shows a sleep that goes on as open', () => {
     const [row] = rowsOf(event(0, 'node.queued', {}), event(40, 'node.waiting', {}));
     expect(row?.spans).toEqual([

@@ -56,7 +56,7 @@ describe('the catalogue', () => {
     const api = withSettings(async () => ({
       ...(await testInstallation.settings()),
       secrets: { acme: { test: ['mail', '__proto__'], '*': ['mail', 'crm'] } },
-      databases: JSON.parse('{"acme":{"*":["orders"]},"__proto__":{"test":["of-nobody"]}}'),
+      databases: JSON.parse('{"acme":{"*":["orders"]},"__proto__":{"test":["of-no-project"]}}'),
       models: [],
     }));
     const { body } = await api.call('GET', '/v1/catalogue', { key: await api.key(['workflows:read']) });

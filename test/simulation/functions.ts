@@ -337,7 +337,7 @@ export class Functions implements MessageHandlers {
         // An offloaded value is loaded before the attempt, and then the attempt starts again.
         void input.inputs;
         this.#noting(() =>
-          this.#effects.begins(attempt.token, attempt.number, process, isPackable && node.isIdempotent === true),
+          this.#effects.begins(attempt.token, attempt.number, process, isPackable && node.policy.isIdempotent === true),
         );
         return others(node, input, attempt);
       };
@@ -354,12 +354,14 @@ export class Functions implements MessageHandlers {
         await process.sleep(attempt.firstSlice, attempt.signal);
         throw new TimeSliceExceeded();
       }
-      this.#noting(() => this.#effects.begins(attempt.token, attempt.number, process, isPackable && node.isIdempotent === true));
+      this.#noting(() =>
+        this.#effects.begins(attempt.token, attempt.number, process, isPackable && node.policy.isIdempotent === true),
+      );
       if (this.#dies(process, node.id, `${attempt.token}#${attempt.number}`)) return new Promise(() => {});
       await process.sleep(durationMs(lastsMs), attempt.signal);
       this.#effects.ends(attempt.token, attempt.number, process, {
         now: this.#around.time.now,
-        isIdempotent: node.isIdempotent === true,
+        isIdempotent: node.policy.isIdempotent === true,
       });
       const isLate = lastsMs > node.policy.timeoutMs + mostPatienceMs && !attempt.signal.aborted && !process.hasStood;
       this.#noting(() => runInvariant(12, !isLate, `${attempt.token} ran for ${lastsMs} ms, beyond its time limit`));

@@ -43,12 +43,12 @@ const pureTypes = new Set(['choice', 'nap', 'wait', 'call', 'end', 'loop']);
 export const simulatedTypesWith = (isIdempotent: (node: string) => boolean): GraphTypes => ({
   compile: (version) =>
     compile(version, (node) => ({
-      policy: policyOf(node),
+      policy: {
+        ...policyOf(node),
+        isIdempotent: node.config['idempotent'] === true || isIdempotent(`${version.name} ${node.id}`),
+      },
       isPure: pureTypes.has(node.type),
       recordsStart: node.config['announces'] === true,
-      ...(node.config['idempotent'] === true || isIdempotent(`${version.name} ${node.id}`)
-        ? { isIdempotent: true as const }
-        : {}),
       isLoop: node.type === 'loop',
       ...(node.config['endsRun'] === true ? { endsRun: true as const } : {}),
     })),

@@ -9,7 +9,7 @@ import type { Plan, PlanEdge, PlanLoop, PlanNode } from './plan.ts';
 
 /** What `lib/nodes` adds to a node's definition. */
 export type NodeExecutionTraits = Pick<PlanNode, 'policy' | 'isPure' | 'recordsStart'> &
-  Partial<Pick<PlanNode, 'isLoop' | 'endsRun' | 'isIdempotent'>>;
+  Partial<Pick<PlanNode, 'isLoop' | 'endsRun'>>;
 
 /** The definition has passed `validate`, so what `validate` reports cannot occur here. */
 export const compile = (definition: WorkflowVersion, traitsOf: (node: NodeDefinition) => NodeExecutionTraits): Plan => {
@@ -42,7 +42,7 @@ export const compile = (definition: WorkflowVersion, traitsOf: (node: NodeDefini
 
   const nodes = definition.nodes.map((declared, index): PlanNode => {
     const { position: _position, ...node } = declared;
-    const { policy, isPure, recordsStart, isIdempotent, endsRun: isLastNode } = traits[index] ?? traitsOf(declared);
+    const { policy, isPure, recordsStart, endsRun: isLastNode } = traits[index] ?? traitsOf(declared);
     const enclosingLoop = shape.loopBodies.enclosingLoops[index];
     const loop = enclosingLoop === undefined ? undefined : definition.nodes[enclosingLoop]?.id;
     return defined({
@@ -50,7 +50,6 @@ export const compile = (definition: WorkflowVersion, traitsOf: (node: NodeDefini
       policy,
       isPure,
       recordsStart,
-      isIdempotent,
       endsRun: isLastNode,
       isLoop: isLoop(index),
       loop,

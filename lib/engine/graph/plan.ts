@@ -25,7 +25,7 @@ export interface NodePolicy {
   readonly retry: RetryPolicy;
   readonly timeoutMs: DurationMs;
   readonly isDisabled: boolean;
-  /** the author says that another execution of an attempt changes nothing outside the run */
+  /** another execution of an attempt changes nothing outside the run, so its dispatch and its result may share a commit */
   readonly isIdempotent?: boolean;
 }
 
@@ -51,8 +51,6 @@ export interface PlanNode {
   readonly isPure: boolean;
   /** when taken from the queue, it gets a NODE_STARTED commit of its own, because it may take long */
   readonly recordsStart: boolean;
-  /** another execution of an attempt changes nothing outside the run, so its dispatch and its result may share a commit */
-  readonly isIdempotent?: true;
   /** of an end node: when it completes, the run ends with its result, and everything that is open is cancelled */
   readonly endsRun?: true;
   /** runs its body once per item */

@@ -57,10 +57,19 @@ test('a retry is sent for its time, with the number of the next attempt', async 
   expect(effects).toMatchObject([{ kind: 'send-at', at: after(at, minutes(1)), job: { nodeId: 'a', attempt: 2 } }]);
 });
 
-test('an ended run is finalized, and neither marked as due nor reported as started', async () => {
+test('a run that ends after it started is finalized, and neither marked as due nor reported as started again', async () => {
   const { effects } = await effectsOfSecond('graph', () => [
     { type: 'RUN_STATUS_CHANGED', status: 'cancelled' },
     { type: 'RUN_CANCELLED' },
   ]);
   expect(effects.map(({ kind }) => kind)).toEqual(['finalize']);
+});
+
+test('a run that starts and ends in one commit is reported as started before it is finalized', async () => {
+  const { effects } = await effectsOfSecond('graph', () => [
+    { type: 'RUN_STATUS_CHANGED', status: 'running' },
+    { type: 'RUN_STATUS_CHANGED', status: 'cancelled' },
+    { type: 'RUN_CANCELLED' },
+  ]);
+  expect(effects.map(({ kind }) => kind)).toEqual(['notify-start', 'finalize']);
 });

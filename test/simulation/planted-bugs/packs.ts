@@ -20,7 +20,7 @@ export const packBugs: readonly PlantedBug[] = [
   {
     name: 'a node with side effects begins before the commit of the pack',
     file: pack,
-    find: 'planned.isIdempotent === true && ',
+    find: 'planned.policy.isIdempotent === true && ',
     replace: '',
     within: 20,
     faultProfile: 'none',
@@ -29,7 +29,7 @@ export const packBugs: readonly PlantedBug[] = [
   {
     name: 'the result of a node with side effects is held back',
     file: runNode,
-    find: 'planNodeOf(plan, open).isIdempotent === true && ',
+    find: 'planNodeOf(plan, open).policy.isIdempotent === true && ',
     replace: '',
     within: 20,
     faultProfile: 'none',

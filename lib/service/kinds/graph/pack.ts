@@ -1,7 +1,7 @@
 /**
  * Results that a worker holds back, to commit them together. Only results of idempotent nodes are held: if the worker dies, the nodes
- * run again, and nobody has seen the first results. A pack contains the first result and what follows from it, decided in a draft of
- * the fold.
+ * run again, and no reader has seen the first results. A pack contains the first result and what follows from it, decided in a draft
+ * of the fold.
  */
 import type { Plan } from '../../../engine/graph/plan.ts';
 import { firstAttempt, nodeKey } from '../../../engine/ids.ts';
@@ -131,7 +131,7 @@ export class Pack {
       if (node === undefined || !isOpen(node)) continue;
       const planned = this.#plan.nodes.get(node.nodeId);
       invariant(planned !== undefined, `the pack dispatched node ${node.nodeId}, which the pinned version does not have`);
-      const isHeld = planned.isIdempotent === true && node.attempt === firstAttempt && !hasSiblings(state, node);
+      const isHeld = planned.policy.isIdempotent === true && node.attempt === firstAttempt && !hasSiblings(state, node);
       return isHeld ? node : undefined;
     }
     return undefined;

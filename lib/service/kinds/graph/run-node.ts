@@ -181,7 +181,7 @@ async function attemptAndCommit(
     return undefined;
   }
   await readTailBesideSiblings(worker.deps, fold, open);
-  if (canPack && !isSlow && planNodeOf(plan, open).isIdempotent === true && !isTest)
+  if (canPack && !isSlow && planNodeOf(plan, open).policy.isIdempotent === true && !isTest)
     return runPack(worker, fold, plan, ended, delivery);
   const appended = await decideRun(worker, fold, plan, [ended], !isSlow);
   return appended.kind === 'committed' ? appended.commit : undefined;

@@ -47,7 +47,7 @@ export async function watchAttempt(
     const isPacked = pack !== undefined && pack.committed === undefined;
     if (isPacked) await pack.commit();
     else await readTail(deps, fold);
-    // Of a dropped pack nobody needs the results: the worker runs the node again.
+    // The attempt followed from a dropped pack: its result is not used, and the worker runs the node again.
     if (pack?.committed?.kind === 'dropped') {
       stop.abort();
       return 'ended';
