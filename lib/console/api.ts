@@ -151,23 +151,23 @@ async function call(path: string, { method = 'GET', query = {}, body, idempotenc
     'Content-Type': body === undefined ? undefined : 'application/json',
     'Idempotency-Key': idempotencyKey,
   });
-  let response: Response;
-  try {
-    response = await fetch(`v1/${path}${search.size === 0 ? '' : `?${search.toString()}`}`, {
-      method,
-      headers,
-      ...defined({ body: body === undefined ? undefined : JSON.stringify(body), signal }),
-    });
-  } catch (error) {
+  const unreachable = (error: unknown): never => {
     if (signal?.aborted === true) throw error;
     throw new ApiError(0, {
       code: 'unreachable',
       message: 'The service did not respond.',
       recovery: 'Check the connection. The page tries again by itself.',
     });
-  }
-  const received: unknown = response.status === 204 ? undefined : await response.json().catch(() => undefined);
-  if (response.ok) return received;
+  };
+  const response = await fetch(`v1/${path}${search.size === 0 ? '' : `?${search.toString()}`}`, {
+    method,
+    headers,
+    ...defined({ body: body === undefined ? undefined : JSON.stringify(body), signal }),
+  }).catch(unreachable);
+  if (response.status === 204) return undefined;
+  // A request can be aborted, and a connection can break, between the status and the end of the body.
+  if (response.ok) return await response.json().catch(unreachable);
+  const received: unknown = await response.json().catch(() => undefined);
   if (response.status === 401 && !path.startsWith('session')) for (const listener of signedOutListeners) listener();
   throw new ApiError(response.status, {
     code: field(received, 'code') ?? `http_${response.status}`,
