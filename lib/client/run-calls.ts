@@ -7,6 +7,7 @@ import { defined } from '../base/defined.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Stored, Workflow, WorkflowSpec } from '../sdk/index.ts';
 import type { AwaitOptions } from './await-run-end.ts';
+import { ScopeComputeClientError } from './errors.ts';
 import type { IdempotentCallOptions } from './idempotency-keys.ts';
 import type { EndedRun, RequestBody, ResponseBody } from './route-types.ts';
 
@@ -117,11 +118,22 @@ const toJson = (value: unknown): JsonValue => {
   return jsonValue.parse(text === undefined ? undefined : JSON.parse(text));
 };
 
-const typed = ({ status, ...run }: EndedRun): TypedEndedRun<unknown> =>
-  status === 'completed' ? { ...run, status, output: run.output } : { ...run, status };
+/** @throws ScopeComputeClientError */
+const typed = (ended: EndedRun): TypedEndedRun<unknown> => {
+  const { status, ...run } = ended;
+  return status === 'completed' ? { ...run, status, output: shownOutput(ended) } : { ...run, status };
+};
 
-/** @throws RunNotCompletedError */
+/** An output that is hidden is no output of the declared type. */
+function shownOutput({ runId, output, payloadsHidden, correlationId = '' }: EndedRun): unknown {
+  if (payloadsHidden === undefined) return output;
+  const required = 'payloads:read';
+  const message = `${runId} completed, and its output is hidden: the key lacks ${required}`;
+  throw new ScopeComputeClientError({ status: 403, code: 'missing_scope', message, correlationId, required });
+}
+
+/** @throws RunNotCompletedError, ScopeComputeClientError */
 function outputOf(run: EndedRun): unknown {
   if (run.status !== 'completed' || run.outputOmitted !== undefined) throw new RunNotCompletedError(run);
-  return run.output;
+  return shownOutput(run);
 }

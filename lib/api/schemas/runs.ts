@@ -14,6 +14,7 @@ import {
   limit,
   nodeId,
   page,
+  payloadsHidden,
   runId,
   scheduleId,
   timestampInput,
@@ -215,7 +216,7 @@ const runSummary = z
     waitsOmitted: z.int().exactOptional().meta({ description: 'further waits that are not shown' }),
   })
   .meta({ id: 'RunSummary' });
-export const runList = page(runSummary);
+export const runList = page(runSummary).extend(payloadsHidden);
 
 /** The kinds of an estimate. */
 const estimatedKinds = [
@@ -356,6 +357,7 @@ export const runResponse = z
     commits: z.int().exactOptional().meta({ description: 'writes to the log of the run; absent for external-worker runs' }),
     bytes: z.int().exactOptional().meta({ description: 'the size of the log as it is stored; with `estimate=true`' }),
     estimate: costEstimate.exactOptional(),
+    ...payloadsHidden,
   })
   .meta({ id: 'Run' });
 
@@ -397,6 +399,7 @@ export const runNodeResponse = z
     attempts: z.array(nodeAttempt).readonly(),
     attemptsOmitted: z.int().exactOptional().meta({ description: 'the number of earlier attempts that are omitted' }),
     lastEventId: z.int(),
+    ...payloadsHidden,
   })
   .meta({ id: 'RunNodeDetail', description: 'what a node saw and did' });
 
@@ -481,6 +484,7 @@ export const runEvent = z
     type: z.enum([...publicEventNames, ...Object.values(derivedEventNames)]),
     ...eventFields,
     payload: jsonObject,
+    ...payloadsHidden,
   })
   .meta({ id: 'RunEvent' });
 /** A piece of the output of a running node; only in streams. */
@@ -502,6 +506,7 @@ export const eventList = z.strictObject({
   data: z.array(runEvent).readonly(),
   cursor: z.string().meta({ description: 'pass it as `after` to continue, now or later' }),
   hasMore: z.boolean(),
+  ...payloadsHidden,
 });
 
 export const ticketResponse = z
@@ -523,5 +528,6 @@ export const runDefinitionResponse = z
       .record(z.string(), z.strictObject({ output: json, handle: z.string().exactOptional() }))
       .exactOptional()
       .meta({ description: 'test runs only: the nodes that did not run, with their outputs' }),
+    ...payloadsHidden,
   })
   .meta({ id: 'RunDefinition' });

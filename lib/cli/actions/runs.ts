@@ -1,7 +1,7 @@
 /** `stepwell runs …` for one run, and its lists: start, list, get, events, tags, watch, result, resume, wake, view and stop. */
 import * as z from 'zod';
 import { formatDelta, formatFailedItems, formatEndedRun, formatEvent, formatRunWorkflow, nodeName } from './format-run.ts';
-import { type Action, CliError, type CommandContext, type Tone, usageError } from '../command.ts';
+import { type Action, CliError, type CommandContext, type Tone, payloadsHiddenError, usageError } from '../command.ts';
 import { formatDuration, formatStatus, formatTable, formatTime } from '../format.ts';
 import { listOptions, moreRowsHint, readRows } from '../pages.ts';
 import {
@@ -310,6 +310,8 @@ export const result: Action = async (commandLine, context) => {
   const run = await awaitEnd(client, id, timeout, context.signal);
   const { exitCode, summary } = formatEndedRun(context, run);
   // stdout contains only the output, so that it can be piped.
+  if (run.status === 'completed' && run.payloadsHidden !== undefined && !context.isJson)
+    throw payloadsHiddenError(`the output of ${id}`);
   if (run.status === 'completed') return { data: run, text: formatOutput(run), exitCode };
   if (!context.isJson) [summary, ...(await explainEnd(context, client, run))].forEach(context.log);
   return { data: run, text: '', exitCode };

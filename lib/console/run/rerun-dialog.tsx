@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { defined } from '../../base/defined.ts';
 import { type Run, api } from '../api.ts';
 import { Dialog } from '../primitives/dialog.tsx';
+import { Hidden } from '../primitives/hidden.tsx';
 import { formJson, formText } from '../primitives/form-text.ts';
 import { go } from '../router.tsx';
 
@@ -44,6 +45,12 @@ export function RerunDialog({ run, fromNode, onClose }: RerunDialogProps): React
         Input, as JSON
         <textarea name="input" rows={8} defaultValue={given} spellCheck={false} />
       </label>
+      {run.payloadsHidden === true ? (
+        <>
+          <Hidden />
+          <p className="dim">An empty field keeps the input of this run.</p>
+        </>
+      ) : null}
       {run.workflowVersion === null ? null : (
         <label>
           Version
