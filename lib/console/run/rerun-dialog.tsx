@@ -6,6 +6,7 @@ import { Dialog } from '../primitives/dialog.tsx';
 import { Hidden } from '../primitives/hidden.tsx';
 import { formJson, formText } from '../primitives/form-text.ts';
 import { go } from '../router.tsx';
+import { type Replaced, ReplacedOutputs, replaceOf } from './replaced-outputs.tsx';
 
 interface RerunDialogProps {
   readonly run: Run;
@@ -17,6 +18,7 @@ interface RerunDialogProps {
 export function RerunDialog({ run, fromNode, onClose }: RerunDialogProps): ReactNode {
   // One key for the dialog: a confirmation that is repeated after a lost response starts one run.
   const [key] = useState(() => crypto.randomUUID());
+  const [replaced, setReplaced] = useState<Replaced>(new Map());
   const given = run.input === undefined ? '' : JSON.stringify(run.input, undefined, 2);
   const start = async (form: FormData): Promise<void> => {
     const text = formText(form, 'input');
@@ -25,6 +27,7 @@ export function RerunDialog({ run, fromNode, onClose }: RerunDialogProps): React
       fromNode,
       input: text === given || text.trim() === '' ? undefined : formJson(form, 'input'),
       version: version > 0 && version !== run.workflowVersion ? version : undefined,
+      replace: replaceOf(replaced),
     });
     const { runId } = await api.rerun(run.runId, changes, key);
     go(`/runs/${encodeURIComponent(runId)}`);
@@ -39,7 +42,7 @@ export function RerunDialog({ run, fromNode, onClose }: RerunDialogProps): React
       <p>
         {fromNode === undefined
           ? 'A new run starts from the beginning. This run stays as it is.'
-          : 'A new run keeps the results of the nodes before this one, which do not run again.'}
+          : 'A new run keeps the results of the nodes that do not depend on this one. They do not run again.'}
       </p>
       <label>
         Input, as JSON
@@ -56,6 +59,9 @@ export function RerunDialog({ run, fromNode, onClose }: RerunDialogProps): React
           Version
           <input name="version" type="number" min={1} defaultValue={run.workflowVersion} />
         </label>
+      )}
+      {fromNode === undefined ? null : (
+        <ReplacedOutputs run={run} fromNode={fromNode} replaced={replaced} onChange={setReplaced} />
       )}
     </Dialog>
   );
