@@ -52,7 +52,7 @@ test('ten steps that are created at once take two commits, and each answer is ab
   );
   expect(env.commits.map(({ length }) => length)).toEqual([1, 9]);
   expect(answers.map((answer) => answered(answer).step?.['stepId'])).toEqual(ids(10));
-  const eventIds = answers.map((answer) => String(answered(answer).event?.['eventId']));
+  const eventIds = answers.map((answer) => JSON.stringify(answered(answer).event?.['eventId']));
   expect(new Set(eventIds).size).toBe(10);
   expect(eventIds).toEqual(eventIds.toSorted());
 });
