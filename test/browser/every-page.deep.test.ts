@@ -80,8 +80,22 @@ const inspection = `(() => {
   const isWide = (element) => beyond(element) && ![...element.children].some(beyond) && !clips(element.parentElement);
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const reordered = [];
+  // Where the letters are: an isolate that its text does not close can reach beyond the element.
+  const isBackwards = ({ parentElement }, data) => {
+    const at = data.search(/[A-Za-z]{3}/);
+    if (at < 0 || /[\\u202E\\u2067]/.test(data) || parentElement.closest('script, style, textarea, option, title, svg') !== null) return false;
+    const placeOf = (offset) => {
+      const letter = document.createRange();
+      letter.setStart(texts.currentNode, offset);
+      letter.setEnd(texts.currentNode, offset + 1);
+      return letter.getBoundingClientRect();
+    };
+    const [first, next] = [placeOf(at), placeOf(at + 1)];
+    return first.width > 0 && first.top === next.top && next.left < first.left;
+  };
   while (texts.nextNode()) {
     const { data, parentElement } = texts.currentNode;
+    if (isBackwards(texts.currentNode, data)) reordered.push('backwards: ' + data.slice(0, 60) + ' in ' + parentElement.parentElement.outerHTML.slice(0, 160));
     if (!data.includes('\\u202E') || parentElement.closest('script, style, textarea, option, title') !== null) continue;
     let around = parentElement;
     while (!isolates(around)) around = around.parentElement;
