@@ -16,12 +16,13 @@ type HandledOperations = 'startRun' | 'rerunRun';
 const knownSpecVersion = 1;
 
 export const runOperations: OperationTable<HandledOperations> = {
-  async startRun({ decider }, { scope, body, idempotencyKey, trace }) {
+  async startRun({ decider }, { scope, body, idempotencyKey, trace, alongside }) {
     const audit = { resource: `workflow/${body.workflowName}` };
     const refusal = startRefusal(body, decider.deps.clock.now());
     if (refusal !== undefined) return { ...refusal, audit };
     const { specVersion: _specVersion, ...startRequest } = body;
-    const result = await startRun(decider, { ...startRequest, scope, idempotencyKey, bodyHash: bodyHash(body), trace });
+    const terms = defined({ scope, idempotencyKey, bodyHash: bodyHash(body), trace, alongside });
+    const result = await startRun(decider, { ...startRequest, ...terms });
     switch (result.kind) {
       case 'started': {
         const { runId, deploymentId, isReplay } = result;
