@@ -13,14 +13,14 @@ import type { Trace } from '../../engine/trace.ts';
 import type { Reservation } from '../../ports/control.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { scheduleDeadlineRecheck, startSchedulesRecheckWithin } from '../commit/deadline.ts';
-import type { Decider } from '../decider.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import { dispatchEffects } from '../commit/dispatch-effects.ts';
 import { markRunDue } from '../commit/mark-due.ts';
 import { measureCommit } from '../commit/append-facts.ts';
 import { isWon, putUntilOutcomeKnown } from '../run-log/append.ts';
 import { prepareCommits } from '../run-log/prepare-commits.ts';
 import { offloadEvents } from '../run-log/payloads.ts';
-import { type NotPrepared, type PrepareTerms, type PreparedRun, type Resolved, isTest } from '../new-run.ts';
+import { type FirstJob, type NotPrepared, type PrepareTerms, type PreparedRun, type Resolved, isTest } from '../new-run.ts';
 
 /** The terms of a run, apart from what it runs. */
 export interface RunTerms {
@@ -33,6 +33,11 @@ export interface RunTerms {
   readonly deadlineAt?: Instant;
   /** upper bound of the run's deadline: the latest deadline of the calling run */
   readonly maxDeadlineAt?: Instant;
+  /**
+   * Takes one job of the first commit, which the caller runs in place of a queue. It is called only by the request that wrote the head: no
+   * other request can know whether the job runs already. If it is not called, the job has a queue, or the sweep finds it.
+   */
+  readonly runsFirst?: (job: FirstJob) => void;
   /** takes the sending of the first jobs, which the caller awaits before it responds; absent: the start awaits it */
   readonly alongside?: (sending: Promise<void>) => void;
 }
@@ -64,9 +69,10 @@ export async function createRun(
   const startsAt = request.availableAt !== undefined && request.availableAt > now ? request.availableAt : undefined;
   const deadlines = deadlinesOf(request, resolved, startsAt ?? now);
   const newRun = { address, isTest: isTest(resolved) };
+  const runsOneInline = request.runsFirst !== undefined && startsAt === undefined;
   // Marked before the head is written, so that the sweep checks every existing run. If the run is refused, the sweep finds nothing.
   const [prepared, checkAt] = await Promise.all([
-    prepareCreation(decider, request, reservation, resolved, { address, now, startsAt, ...deadlines }),
+    prepareCreation(decider, request, reservation, resolved, { address, now, startsAt, runsOneInline, ...deadlines }),
     markFirstCheck(deps, newRun),
     scheduleDeadlineRecheck(deps, defined({ address, trace: request.trace, ...deadlines }), startSchedulesRecheckWithin),
   ]);
@@ -78,6 +84,7 @@ export async function createRun(
   if (result.kind === 'occupied' && !isWon(result, creation.commit))
     return { kind: isTombstone(result) ? 'run_deleted' : 'run_exists', runId: reservation.runId };
   const written = result.kind === 'occupied' ? await readWritten(decider, creation) : creation;
+  if (result.kind === 'stored') handOver(decider, creation, request.runsFirst);
   // The written run has already been deleted or has expired, so nothing is left to send.
   if (written === undefined) return creation;
   // Another attempt of this start may have written a head with other nodes.
@@ -88,7 +95,15 @@ export async function createRun(
   return written;
 }
 
-interface CreationTerms extends ReturnType<typeof deadlinesOf>, Pick<PrepareTerms, 'address' | 'now' | 'startsAt'> {}
+/** Hands the job that no queue gets to the caller. */
+function handOver(decider: Decider, creation: RunCreation, runsFirst: RunTerms['runsFirst']): void {
+  const { number, events } = creation.commit;
+  const inline = events.find((event) => event.type === 'NODE_DISPATCHED' && event.via === 'inline');
+  if (inline?.type === 'NODE_DISPATCHED') runsFirst?.(kindOf(decider, creation).jobOf(headOf(creation), number, inline));
+}
+
+interface CreationTerms
+  extends ReturnType<typeof deadlinesOf>, Pick<PrepareTerms, 'address' | 'now' | 'startsAt' | 'runsOneInline'> {}
 
 interface PreparedCreation {
   readonly creation: RunCreation;
@@ -102,12 +117,12 @@ async function prepareCreation(
   { bodyHash, trace }: Pick<RunTerms, 'bodyHash' | 'trace'>,
   { runId, owner }: Pick<Reservation, 'runId' | 'owner'>,
   resolved: Resolved,
-  { address, now, startsAt, deadlineAt, deadlineLimitAt }: CreationTerms,
+  { address, now, startsAt, runsOneInline, deadlineAt, deadlineLimitAt }: CreationTerms,
 ): Promise<PreparedCreation | NotCreated> {
   const { deps, by } = decider;
   const expiresAt = expiryOf({ createdAt: now, deadlineAt }, isTest(resolved) ? testRetention : deps.settings.retentionMs);
   const deadline = deadlineTermsOf(defined({ createdAt: now, availableAt: startsAt, deadlineAt, deadlineLimitAt }));
-  const first = await prepare(decider, resolved, { address, now, deadline, expiresAt, startsAt });
+  const first = await prepare(decider, resolved, { address, now, deadline, expiresAt, startsAt, runsOneInline });
   if ('kind' in first) return first;
   const creation: RunCreation = defined({
     ...first.created,
