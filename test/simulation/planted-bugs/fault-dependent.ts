@@ -60,8 +60,8 @@ export const faultDependentBugs: readonly PlantedBug[] = [
   {
     name: 'each check of a node within its heartbeat timeout sends its own recheck',
     file: 'lib/service/execution/recover-run.ts',
-    find: 'return { resent, needsRecheck: hasRecentHeartbeat && !isRecheckPending(heartbeats, now) };',
-    replace: 'return { resent, needsRecheck: hasRecentHeartbeat };',
+    find: ' && !isRecheckPending(heartbeats, now);',
+    replace: ';',
     scenario: 'redelivered messages during long work',
     within: 1,
   },
