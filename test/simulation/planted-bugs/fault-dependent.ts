@@ -16,9 +16,9 @@ export const faultDependentBugs: readonly PlantedBug[] = [
   {
     name: 'a check counts as scheduled although the write failed',
     file: 'lib/service/commit/mark-due.ts',
-    find: 'index.markDue(defined({ run: head.address, minute: minuteOf(at), isRecordedOnRun: isTestRun(head) ? true : undefined }));',
+    find: 'index.markDue(defined({ run: address, minute: minuteOf(at), isRecordedOnRun: isTest ? true : undefined }));',
     replace:
-      'index.markDue(defined({ run: head.address, minute: minuteOf(at), isRecordedOnRun: isTestRun(head) ? true : undefined })).catch(() => undefined);',
+      'index.markDue(defined({ run: address, minute: minuteOf(at), isRecordedOnRun: isTest ? true : undefined })).catch(() => undefined);',
     within: 100,
     faultProfile: 'throttled stores',
     options: { code: 0, runs: 9 },
