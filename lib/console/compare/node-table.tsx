@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react';
 import type { RunNode } from '../api.ts';
 import { durationText } from '../primitives/duration.ts';
 import { Hidden } from '../primitives/hidden.tsx';
+import { OwnText } from '../primitives/own-text.tsx';
 import { Status } from '../primitives/status.tsx';
 import { Value } from '../run/run-data.tsx';
 import type { ComparedNode, OutputComparison } from './compare-runs.ts';
@@ -71,7 +72,7 @@ function NodeRow({ node }: { readonly node: ComparedNode }): ReactNode {
       <tr className={node.isDifferent ? 'differs' : undefined}>
         <td>
           <b>
-            <bdi>{label}</bdi>
+            <OwnText>{label}</OwnText>
           </b>{' '}
           {label === nodeId ? null : <code className="dim">{nodeId}</code>}
           {iteration === undefined ? null : <span className="dim"> in {iteration}</span>}

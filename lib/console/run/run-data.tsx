@@ -1,6 +1,6 @@
 /** The input and the output of a run, and the outputs of its nodes. */
 import { type ReactNode, useState } from 'react';
-import type { Run } from '../api.ts';
+import type { Run, RunNode } from '../api.ts';
 import { Hidden } from '../primitives/hidden.tsx';
 import { JsonTree } from '../primitives/json-tree.tsx';
 import { isOpenRun } from '../runs/open-run.ts';
@@ -29,12 +29,21 @@ export function RunData({ run }: { readonly run: Run }): ReactNode {
         {!hasNodes ? null : run.payloadsHidden === true ? (
           <Hidden />
         ) : (
-          <JsonTree value={Object.fromEntries(run.nodes.map(({ nodeId, output }) => [nodeId, output]))} />
+          <JsonTree value={Object.fromEntries(run.nodes.flatMap(entryOf))} />
         )}
       </section>
     </div>
   );
 }
+
+/** A node without an output has no entry. */
+const entryOf = ({ nodeId, output, outputOmitted }: RunNode): [string, unknown][] => {
+  if (outputOmitted !== undefined) return [[nodeId, sizeText(outputOmitted)]];
+  return output === undefined ? [] : [[nodeId, output]];
+};
+
+const sizeText = ({ bytes }: { readonly bytes: number }): string =>
+  `${bytes.toLocaleString()} bytes: too large for a response of the API.`;
 
 interface ValueProps {
   readonly value: unknown;
@@ -45,7 +54,6 @@ interface ValueProps {
 
 export const Value = ({ value, omitted, isHidden }: ValueProps): ReactNode => {
   if (isHidden) return <Hidden />;
-  if (omitted !== undefined)
-    return <p className="dim">{omitted.bytes.toLocaleString()} bytes: too large for a response of the API.</p>;
+  if (omitted !== undefined) return <p className="dim">{sizeText(omitted)}</p>;
   return value === undefined ? <p className="dim">None.</p> : <JsonTree value={value} />;
 };
