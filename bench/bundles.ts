@@ -15,14 +15,12 @@ export interface BundleSize {
 /** Maximum minified size of a handler: 1 MB. */
 const maxBytes = 1_048_576;
 /**
- * Larger maximums: the library validates all queries and lens contracts and verifies the tokens of
- * identity providers, the worker runs all node types, and the code function serves
- * the World and has its own HTTP client for registered applications.
+ * Larger maximums: the worker runs all node types, and the code function serves the World and has its own HTTP client for registered
+ * applications.
  */
 const exceptions: Partial<Record<FunctionName, number>> = {
-  library: 1_179_648,
-  worker: 2_359_296,
-  code: 2_097_152,
+  worker: 2_097_152,
+  code: 1_835_008,
 };
 
 export const maxBytesOf = (name: FunctionName): number => exceptions[name] ?? maxBytes;

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
-import { type BuildOptions, type Plugin, build as bundle } from 'esbuild';
+import { type BuildOptions, type Metafile, type Plugin, build as bundle, transform } from 'esbuild';
 import { bundleThreadFile, programThreadFile } from '../lib/bundles/thread-start.ts';
 import { type FunctionName, functionNames } from '../lib/contract/environment.ts';
 import { buildConsole } from './build-console.ts';
@@ -117,7 +117,39 @@ const compressedExamples: Plugin = {
   },
 };
 
+/** Name of the file beside a bundle that has the engine for regular expressions. */
+const regexEngine = 're2.cjs';
+const regexEngineModule = 'regex-engine';
+
+/**
+ * The engine for regular expressions is a seventh of a bundle, and few runs have a pattern. A function loads it from a file beside its
+ * bundle when it compiles the first pattern.
+ */
+const regexEngineOnDemand: Plugin = {
+  name: 'regex-engine-on-demand',
+  setup(build) {
+    build.onResolve({ filter: /^re2js$/ }, () => ({ path: regexEngineModule, namespace: regexEngineModule }));
+    build.onResolve({ filter: new RegExp(`^\\./${regexEngine}$`) }, ({ path }) => ({ path, external: true }));
+    build.onLoad({ filter: /./, namespace: regexEngineModule }, () => ({
+      contents: `export const RE2JS = { compile: (pattern) => require('./${regexEngine}').RE2JS.compile(pattern) };`,
+    }));
+  },
+};
+
+/** Places the engine beside each bundle that can load it. */
+async function writeRegexEngine(outdir: string, outputs: Metafile['outputs']): Promise<void> {
+  const folders = new Set(
+    Object.entries(outputs)
+      .filter(([, { inputs }]) => Object.keys(inputs).includes(`${regexEngineModule}:${regexEngineModule}`))
+      .map(([file]) => basename(dirname(file))),
+  );
+  const source = readFileSync(require.resolve('re2js'), 'utf8');
+  const { code } = await transform(source, { format: 'cjs', minify: true, target: bundling.target, legalComments: 'none' });
+  for (const folder of folders) writeIfChanged(join(outdir, folder, regexEngine), Buffer.from(code));
+}
+
 const pluginsOfFunctions = [
+  regexEngineOnDemand,
   compressedExamples,
   englishOnly,
   environmentCredentials,
@@ -212,12 +244,14 @@ export async function buildFunctions(
         plugins: [...(options.plugins ?? []), ...pluginsOfFunctions, ...without],
         entryPoints: members.flatMap(entryPointsOf),
         outdir,
+        metafile: true,
         // Source maps are placed beside the bundle and excluded from the asset, to keep cold starts short.
         sourcemap: options.maps === false ? false : 'external',
       }),
     ),
   );
   for (const { path, contents } of bundled.flatMap(({ outputFiles }) => outputFiles)) writeIfChanged(path, contents);
+  await writeRegexEngine(outdir, Object.assign({}, ...bundled.map(({ metafile }) => metafile.outputs)));
   if (names.includes(scriptFunction)) {
     const engine = readFileSync(require.resolve(sandboxFiles.engine.source));
     writeIfChanged(join(outdir, scriptFunction, sandboxFiles.engine.name), engine);

@@ -9,7 +9,7 @@ import { type MeasuredApp, type MeasuredName, measuredWorkflow, pinnedVersion } 
 export const devkitVersions = { stable: '4.8.9', pinned: pinnedVersion, newest: '5.0.0-beta.55' } as const;
 
 export const countedSteps = 10;
-/** Of the log of that many parallel steps, in the newest line. */
+/** Of the log of that many parallel steps. */
 export const maxTogetherUnits = 26;
 
 /** In the 4.x line a step is a message of its own, and so is what follows it. */
@@ -39,15 +39,19 @@ const messages = (atLeast: number, atMost: number) =>
     ]),
   );
 
+/** The first commit of a run is in its head. Requests that come at once to one function share commits: how many depends on the time. */
+const commitsTogether = between(countedSteps, maxTogetherUnits - 1);
+
 /**
- * Parallel steps run in several functions, which lose puts to each other and decide again: the log is exact, the attempts are not.
- * A function that finds the run ended before the first one has shown it in the run's projection does the work after the end again.
+ * Parallel steps run in several functions, which lose puts to each other and decide again. A function that finds the run ended before the first one has shown it in the run's projection does the work after the end again.
  */
 const parallelBounds = {
   ...commonBounds,
   ...reads(40, 240),
   'readUnits.head': between(0, 40),
   ...messages(4, 50),
+  'writeUnits.commits': commitsTogether,
+  'commits.won': commitsTogether,
   'writeUnits.lost puts': between(0, 120),
   'writeUnits.deployments': between(2, 2 + threads),
   'writeUnits.end': between(1, 1 + threads),

@@ -20,10 +20,14 @@ export const runRoutes = [
     summary: 'Starts a run',
     servedBy: 'api',
     scope: 'trigger:write',
+    query: runs.startRunQuery,
     body: { schema: runs.startRunBody, limitBytes: inputLimitBytes, normalizeBody: canonicalStart },
     idempotencyKey: 'required',
     action: 'runs.create',
-    responses: { 202: ok('The run exists and will be executed', runs.startedResponse) },
+    responses: {
+      200: ok('With `wait`: the run has ended', runs.endedStartResponse),
+      202: ok('The run exists and will be executed; with `wait`: it has not ended in time', runs.acceptedStartResponse),
+    },
     errors: [
       'idempotency_required',
       'idempotency_conflict',

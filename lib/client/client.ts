@@ -1,6 +1,7 @@
 /** The typed client of the HTTP API. Request and response types come from the route table. */
 import type { JsonValue } from '../engine/json.ts';
-import { type CallOptions, sendRequest } from './send-request.ts';
+import { parseResponse } from './parse-response.ts';
+import { type CallOptions, sendAndParse, sendRequest } from './send-request.ts';
 import { type AwaitOptions, type PollOptions, awaitRunEnd, firstPollMs } from './await-run-end.ts';
 import { ControlCalls } from './control-calls.ts';
 import { LensCalls, QueryCalls } from './definition-calls.ts';
@@ -69,6 +70,7 @@ export class StepwellClient<Workflows extends object = Readonly<Record<string, W
     this.schedules = new ScheduleCalls(config);
     this.runs = new RunCalls({
       trigger: (body, callOptions) => this.trigger(body, callOptions),
+      triggerAndWait: (body, waitSeconds, callOptions) => this.triggerAndWait(body, waitSeconds, callOptions),
       result: (runId, callOptions) => this.result(runId, callOptions),
     });
   }
@@ -189,9 +191,27 @@ export class StepwellClient<Workflows extends object = Readonly<Record<string, W
   }
 
   /** Starts one run. All attempts of a call send the same idempotency key. */
-  async trigger(body: RequestBody<'startRun'>, options: TriggerOptions = {}): Promise<ResponseBody<'startRun'>> {
+  async trigger(body: RequestBody<'startRun'>, options: TriggerOptions = {}): Promise<shapes.AcceptedRun> {
     const idempotencyKey = this.#resolveIdempotencyKey(options);
     return sendRequest(this.#config, startRun, startRun.responses[202].schema, { body, idempotencyKey }, options);
+  }
+
+  /**
+   * Starts one run and waits for its end in the same request, for at most `waitSeconds` (1 to 25). The response of a run that has ended has
+   * `completedAt`. An attempt may last five seconds longer than the wait.
+   */
+  async triggerAndWait(
+    body: RequestBody<'startRun'>,
+    waitSeconds: number,
+    options: TriggerOptions = {},
+  ): Promise<shapes.AcceptedRun | shapes.AnsweredRun> {
+    const idempotencyKey = this.#resolveIdempotencyKey(options);
+    const wait = validateInteger('waitSeconds', waitSeconds, 1);
+    const config = { ...this.#config, timeoutMs: Math.max(this.#config.timeoutMs, (wait + 5) * 1_000) };
+    return sendAndParse(config, startRun, { body, query: { wait }, idempotencyKey }, options, (response, context) => {
+      if (response.status === 202) return parseResponse(response, startRun.responses[202].schema, context);
+      return parseResponse(response, startRun.responses[200].schema, context);
+    });
   }
 
   /** Reruns a run as one new run. All attempts of a call send the same idempotency key. */

@@ -29,6 +29,6 @@ test('a limit is at most a quarter above the current size', () => {
 
 test('docs/BENCH.md states the limits', () => {
   const megabytes = (name: (typeof functionNames)[number]): string => `${maxBytesOf(name) / 1_048_576} MB`;
-  const sentence = `it may have ${megabytes('sweep')}, the library's ${megabytes('library')} and the worker's ${megabytes('worker')}`;
+  const sentence = `it may have ${megabytes('sweep')}, the worker's ${megabytes('worker')} and the code function's ${megabytes('code')}`;
   expect(read('docs/BENCH.md')).toContain(sentence);
 });

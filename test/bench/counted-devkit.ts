@@ -24,7 +24,6 @@ export function countedDevKit(version: string): void {
   test('the bill of parallel steps is within its golden bounds', () => {
     const together = devkit.scenarioName(version, 'together');
     isGolden(together, billFor(together));
-    if (version === devkit.devkitVersions.newest)
-      expect(devkit.logUnits(billFor(together))).toBeLessThanOrEqual(devkit.maxTogetherUnits);
+    expect(devkit.logUnits(billFor(together))).toBeLessThanOrEqual(devkit.maxTogetherUnits);
   });
 }

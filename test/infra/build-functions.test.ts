@@ -75,6 +75,30 @@ test('the code function finds its thread files beside its bundle', async () => {
   });
 });
 
+test('the engine for regular expressions is beside the bundles that use it, and is loaded with the first pattern', async () => {
+  const regex = JSON.stringify(fileURLToPath(new URL('../../lib/nodes/condition/operators.ts', import.meta.url)));
+  const directories = sourcesOf({
+    api: `import { createRequire } from 'node:module';
+          import { compileRegex } from ${regex};
+          const loaded = () => Object.keys(createRequire(import.meta.url).cache).some((file) => file.endsWith('re2.cjs'));
+          export const handler = async (text: string) => {
+            const before = loaded();
+            const compiled = compileRegex('^a(b+)$');
+            return { before, matches: 'regex' in compiled && compiled.regex.test(text), bad: compileRegex('(?=a)'), after: loaded() };
+          };`,
+    worker: 'export const handler = async () => 1;',
+  });
+  const bundles = await buildFunctions(directories);
+  expect(bundles.find(({ name }) => name === 'api')?.bytes).toBeLessThan(100_000);
+  expect(existsSync(join(directories.outdir, 'worker', 're2.cjs'))).toBe(false);
+  expect(answerOf(join(directories.outdir, 'api', 'index.mjs'), 'abbb')).toEqual({
+    before: false,
+    matches: true,
+    bad: { code: 'regex_unsupported', message: expect.stringContaining('look-arounds') },
+    after: true,
+  });
+});
+
 test('source maps are beside the bundle, and the bundle does not reference them', async () => {
   const directories = sourcesOf({ api: 'export const handler = async () => {};' });
   await buildFunctions(directories);

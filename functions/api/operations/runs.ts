@@ -4,30 +4,35 @@ import { bodyHash } from '../../../lib/api/idempotency.ts';
 import type { BodyOf } from '../../../lib/api/routes.ts';
 import { defined } from '../../../lib/base/defined.ts';
 import { maxDeadline } from '../../../lib/engine/log/head.ts';
-import { type Instant, after } from '../../../lib/engine/time.ts';
+import { isTerminal } from '../../../lib/engine/log/fold.ts';
+import { type Instant, after, iso, seconds } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { rerunRun } from '../../../lib/service/runs/rerun-run.ts';
 import { startRun, type UnknownWorkflow } from '../../../lib/service/runs/start-run.ts';
-import { type OperationTable, type Refusal, refuse } from '../operation.ts';
+import { type AwaitedStart, startAndWait } from '../../../lib/service/runs/start-and-wait.ts';
+import { type ApiTools, type OperationTable, type Refusal, refuse } from '../operation.ts';
+import { failureOf, outputOf } from './run-view.ts';
 
 type HandledOperations = 'startRun' | 'rerunRun';
 
 /** The only supported version of the body of a start. */
 const knownSpecVersion = 1;
 
-export const runOperations: OperationTable<HandledOperations> = {
-  async startRun({ decider }, { scope, body, idempotencyKey, trace }) {
+export const runOperations: OperationTable<HandledOperations, ApiTools> = {
+  async startRun({ decider, jobCalls }, { scope, body, query: { wait }, idempotencyKey, trace, alongside }) {
     const audit = { resource: `workflow/${body.workflowName}` };
     const refusal = startRefusal(body, decider.deps.clock.now());
     if (refusal !== undefined) return { ...refusal, audit };
     const { specVersion: _specVersion, ...startRequest } = body;
-    const result = await startRun(decider, { ...startRequest, scope, idempotencyKey, bodyHash: bodyHash(body), trace });
+    const terms = defined({ scope, idempotencyKey, bodyHash: bodyHash(body), trace, alongside });
+    const request = { ...startRequest, ...terms };
+    const result: AwaitedStart =
+      wait === undefined ? await startRun(decider, request) : await startAndWait(decider, jobCalls, request, seconds(wait));
     switch (result.kind) {
       case 'started': {
-        const { runId, deploymentId, isReplay } = result;
+        const { runId, isReplay } = result;
         return {
-          status: 202,
-          body: { runId, status: 'pending', deploymentId },
+          ...startResponse(result),
           headers: defined({ location: `/v1/runs/${runId}`, 'idempotency-replayed': isReplay ? 'true' : undefined }),
           audit: { resource: `run/${runId}`, facts: { deduped: isReplay, runId } },
         };
@@ -114,6 +119,24 @@ export const runOperations: OperationTable<HandledOperations> = {
     }
   },
 };
+
+/** A start that waited shows the end of its run, or that it has not ended. */
+function startResponse({ runId, deploymentId, progress, output }: Extract<AwaitedStart, { kind: 'started' }>) {
+  if (progress === undefined || !isTerminal(progress))
+    return { status: 202 as const, body: { runId, status: progress?.status ?? ('pending' as const), deploymentId } };
+  return {
+    status: 200 as const,
+    body: defined({
+      runId,
+      status: progress.status,
+      deploymentId,
+      completedAt: iso(progress.endedAt),
+      ...outputOf(output),
+      error: progress.status === 'failed' ? failureOf(progress.error) : undefined,
+      cancelReason: progress.status === 'cancelled' ? progress.reason : undefined,
+    }),
+  };
+}
 
 /** Names a deployment that has the workflow and is not active, if there is one. */
 const refuseUnknownWorkflow = ({ kind, inactive }: UnknownWorkflow): Refusal<typeof kind> =>

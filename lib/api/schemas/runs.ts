@@ -20,7 +20,7 @@ import {
   utcTimestamp,
 } from './parts.ts';
 import { deltaEventName, derivedEventNames, publicEventNames } from '../../engine/log/event-names.ts';
-import { runStatuses } from '../../engine/log/head.ts';
+import { runStatuses, terminalStatuses } from '../../engine/log/head.ts';
 import { attemptStatuses, waitKinds } from '../../engine/log/timeline.ts';
 import { storedGraph } from './workflows.ts';
 
@@ -41,11 +41,26 @@ export const startRunBody = z
   })
   .meta({ id: 'StartRun' });
 
+/** The longest wait of a start, in seconds. The gateway ends a request after 29 seconds. */
+export const maxWaitSeconds = 25;
+
+export const startRunQuery = z.strictObject({
+  wait: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(maxWaitSeconds)
+    .exactOptional()
+    .meta({ description: 'how many seconds the request waits for the end of the run; absent: it does not wait' }),
+});
+
 export const startedResponse = z.strictObject({
   runId: z.string(),
   status: z.literal('pending'),
   deploymentId: z.string().nullable(),
 });
+
+export const acceptedStartResponse = startedResponse.extend({ status: z.enum(['pending', 'running']) });
 
 export const runParams = z.strictObject({ runId });
 /** Of the routes that also apply to external-worker runs. */
@@ -305,6 +320,20 @@ const rootCause = z
 const externalWorker = z
   .strictObject({ id: z.string(), leaseUntil: utcTimestamp })
   .meta({ id: 'ExternalWorker', description: 'of an external-worker run: who has claimed it' });
+
+/** A run that ended while its start waited. */
+export const endedStartResponse = z
+  .strictObject({
+    runId: z.string(),
+    status: z.enum(terminalStatuses),
+    deploymentId: z.string().nullable(),
+    completedAt: utcTimestamp,
+    output: json.exactOptional(),
+    outputOmitted: omitted.exactOptional(),
+    error: failure.exactOptional(),
+    cancelReason: z.string().exactOptional(),
+  })
+  .meta({ id: 'EndedStart' });
 
 export const getRunQuery = z.strictObject({
   resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` omits input and outputs' }),

@@ -15,7 +15,8 @@ import type { CodeFact, Draft } from './facts.ts';
 import { endOrRollBack } from './roll-back.ts';
 import { stepNodeId, decideRetry, stepRetryDefaults, workflowTaskNodeId } from './step.ts';
 
-export function dispatchWorkflowTask(draft: Draft, notBefore?: Instant): void {
+/** @param via `inline`: the caller that commits it runs it too */
+export function dispatchWorkflowTask(draft: Draft, notBefore?: Instant, via: 'queue' | 'inline' = 'queue'): void {
   const key = String((draft.state.code?.workflowTasks ?? 0) + 1);
   emit(
     draft,
@@ -24,7 +25,7 @@ export function dispatchWorkflowTask(draft: Draft, notBefore?: Instant): void {
       nodeId: workflowTaskNodeId(Number(key)),
       iteration: topLevel,
       attempt: firstAttempt,
-      via: 'queue',
+      via,
       wave: 0,
       step: { kind: 'workflow_task', key },
       notBefore: notBefore === undefined || notBefore <= draft.tools.now ? undefined : notBefore,

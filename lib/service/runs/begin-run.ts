@@ -12,6 +12,8 @@ import { type NotCreated, type RunTerms, createRun, isCreated } from './create-r
 import type { Resolved } from '../new-run.ts';
 
 export interface BeginRequest extends RunTerms {
+  /** `resolve` only reads, so it runs beside the reservation of the key; absent: it runs after it, and for a repeated request not at all */
+  readonly resolvesBesideKey?: true;
   /** endpoint of the idempotency key: the same key at another endpoint is another request */
   readonly endpoint: string;
   readonly idempotencyKey: string;
@@ -40,10 +42,12 @@ export async function beginRun<Refused extends { readonly kind: string }>(
     reservedAt: now,
     owner: deps.ids.nonce(),
   };
-  const reserved = await deps.reservations.reserve(request.scope, request.endpoint, request.idempotencyKey, proposed, {
+  const resolving = request.resolvesBesideKey === true ? settled(resolve(now)) : undefined;
+  const reserving = deps.reservations.reserve(request.scope, request.endpoint, request.idempotencyKey, proposed, {
     notBefore: instant(now - idempotencyTtlMs),
     expiresAt: after(now, idempotencyTtlMs),
   });
+  const [reserved, early] = await Promise.all([reserving, resolving]);
   const reservation = reserved.kind === 'taken' ? reserved.by : proposed;
   if (reservation.bodyHash !== request.bodyHash) return { kind: 'idempotency_conflict' };
 
@@ -56,7 +60,7 @@ export async function beginRun<Refused extends { readonly kind: string }>(
     if (head !== undefined) return resultFor(head, reservation, isReplay);
   }
 
-  const resolved = await resolve(now);
+  const resolved = await (early === undefined ? resolve(now) : early());
   if (!isResolved(resolved)) {
     // Nothing was written, so the key is released; only the request that reserved it may release it.
     if (!isReplay) await release();
@@ -69,6 +73,12 @@ export async function beginRun<Refused extends { readonly kind: string }>(
   }
   return { kind: 'started', runId: reservation.runId, deploymentId: created.deploymentId, isReplay };
 }
+
+/** The result or the error of work, for a later time: a repeated request needs neither, so an error of it must not fail that request. */
+const settled = async <Value>(work: Promise<Value>): Promise<() => Promise<Value>> => {
+  await Promise.allSettled([work]);
+  return () => work;
+};
 
 const resultFor = (head: Head, reservation: Reservation, isReplay: boolean): BeginResult =>
   head.commit.nonce === reservation.owner

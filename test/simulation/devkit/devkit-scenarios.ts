@@ -109,6 +109,8 @@ async function aFunctionWithAnOldFold(): Promise<void> {
   await world.ask(other, run, started('next'));
   const end: WorldRequest = { event: 'step_completed', correlationId: 'step', payload: inline('done') };
   await world.ask(old, run, end, { sinceCursor: slotId(eventId(3)) });
+  await world.ask(other, run, hookOf('order'));
+  must(9, await world.ask(old, run, disposal), 'hook_disposed', 'the disposal of a hook that another function created');
 }
 
 const isOfHook: Parameters<typeof holdBefore>[1] = ({ events }) =>

@@ -13,6 +13,7 @@ const eventResult = 'lib/service/kinds/devkit/event-result.ts';
 const deliver = 'lib/service/kinds/devkit/deliver-message.ts';
 const recover = 'lib/service/kinds/devkit/recover-devkit-run.ts';
 const record = 'lib/service/kinds/devkit/record-decided.ts';
+const together = 'lib/service/kinds/devkit/record-together.ts';
 const streams = 'lib/service/kinds/devkit/streams.ts';
 const publish = 'lib/service/kinds/devkit/publish-devkit-message.ts';
 
@@ -163,6 +164,36 @@ const bugs: readonly DevKitBug[] = [
     replace: 'withRun(world, run, !isFirst, (fold) => recordIn(world, fold, call, true));',
     scenario: 'a function with an old fold',
     within: 1,
+  },
+  {
+    name: 'requests that share a commit are decided on an old fold',
+    file: together,
+    find: '(fold, isFresh) => recordIn(world, fold, calls, isFresh)',
+    replace: '(fold) => recordIn(world, fold, calls, true)',
+    scenario: 'a function with an old fold',
+    within: 1,
+  },
+  {
+    name: 'requests that share a commit all get the answer of the first one',
+    file: together,
+    find: 'const each = decided[index];',
+    replace: 'const each = decided[0];',
+    within: 20,
+  },
+  {
+    name: 'of the requests that share a commit only the first is recorded',
+    file: together,
+    find: 'calls.map(({ request }) => decideRequest(draft, request));',
+    replace: "calls.map(({ request }, index) => index === 0 ? decideRequest(draft, request) : { kind: 'known' });",
+    within: 20,
+  },
+  {
+    name: 'a request that waits is answered before its commit',
+    file: together,
+    find: 'if (waiting !== undefined) return void waiting.push({ call, resolve, reject });',
+    replace:
+      "if (waiting !== undefined) { waiting.push({ call, resolve, reject }); return void resolve({ kind: 'answered', value: {} }); }",
+    within: 40,
   },
   {
     name: 'a page of events has a hole',

@@ -13,6 +13,7 @@ import { isStillClaimed, releaseTokens, withToken } from './hook-tokens.ts';
 import { createRunOf } from './create-run-event.ts';
 import { completeEnd, markBeforeCommit } from './lost-effects.ts';
 import { recordDecided } from './record-decided.ts';
+import { isShareable, recordTogether } from './record-together.ts';
 import { type DevKitFold, type World, withRun } from './world.ts';
 import { type WorldResult, errorOf, noRun, refused } from './world-error.ts';
 
@@ -24,6 +25,7 @@ export interface CreateEventRequest {
 
 export async function createEvent(world: World, call: CreateEventRequest): Promise<WorldResult<EventResult>> {
   const { run, request } = call;
+  if (isShareable(call)) return (await recordTogether(world, call)) ?? noRun;
   const record = (isFirst: boolean): Promise<WorldResult<EventResult> | undefined> =>
     withRun(world, run, !isFirst, (fold, isFresh) => recordIn(world, fold, call, isFresh));
   const recorded = request.event === 'run_created' ? undefined : await record(true);
