@@ -17,6 +17,13 @@ export function chain(length: number) {
   return { name: `chain-${length}`, nodes: ids.map(noOp), edges: edges(ids) };
 }
 
+/** The same with nodes whose results share commits. */
+export function idempotentChain(length: number) {
+  const ids = numbered(length);
+  const nodes = ids.map((id) => ({ id, type: 'javascript', config: { code: 'return 1', idempotent: true } }));
+  return { name: `idempotent-${length}`, nodes, edges: edges(ids) };
+}
+
 /** The same with a start and an end node, which are pure. */
 export function chainWithEnds(length: number) {
   const ids = numbered(length - 2);

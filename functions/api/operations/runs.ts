@@ -8,7 +8,7 @@ import { isTerminal } from '../../../lib/engine/log/fold.ts';
 import { type Instant, after, iso, seconds } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { rerunRun } from '../../../lib/service/runs/rerun-run.ts';
-import { startRun, type UnknownWorkflow } from '../../../lib/service/runs/start-run.ts';
+import { type StartResult, startRun, type UnknownWorkflow } from '../../../lib/service/runs/start-run.ts';
 import { type AwaitedStart, startAndWait } from '../../../lib/service/runs/start-and-wait.ts';
 import { type ApiTools, type OperationTable, type Refusal, refuse } from '../operation.ts';
 import { failureOf, outputOf } from './run-view.ts';
@@ -26,7 +26,7 @@ export const runOperations: OperationTable<HandledOperations, ApiTools> = {
     const { specVersion: _specVersion, ...startRequest } = body;
     const terms = defined({ scope, idempotencyKey, bodyHash: bodyHash(body), trace, alongside });
     const request = { ...startRequest, ...terms };
-    const result: AwaitedStart =
+    const result: StartResult | AwaitedStart =
       wait === undefined ? await startRun(decider, request) : await startAndWait(decider, jobCalls, request, seconds(wait));
     switch (result.kind) {
       case 'started': {
@@ -121,9 +121,11 @@ export const runOperations: OperationTable<HandledOperations, ApiTools> = {
 };
 
 /** A start that waited shows the end of its run, or that it has not ended. */
-function startResponse({ runId, deploymentId, progress, output }: Extract<AwaitedStart, { kind: 'started' }>) {
-  if (progress === undefined || !isTerminal(progress))
-    return { status: 202 as const, body: { runId, status: progress?.status ?? ('pending' as const), deploymentId } };
+function startResponse(started: Extract<StartResult | AwaitedStart, { kind: 'started' }>) {
+  const { runId, deploymentId } = started;
+  if (!('progress' in started)) return { status: 202 as const, body: { runId, status: 'pending' as const, deploymentId } };
+  const { progress, output } = started;
+  if (!isTerminal(progress)) return { status: 202 as const, body: { runId, status: progress.status, deploymentId } };
   return {
     status: 200 as const,
     body: defined({
