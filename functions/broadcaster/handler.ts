@@ -1,6 +1,6 @@
 /** Follows watched runs and posts their updates to WebSocket clients. Handles one message of the watch queue at a time. */
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { allows } from '../../lib/api/auth.ts';
+import { allows, watchScopes } from '../../lib/api/auth.ts';
 import { parseWatch } from '../../lib/codec/watches.ts';
 import type { KeyId } from '../../lib/engine/ids.ts';
 import { invariant } from '../../lib/engine/invariant.ts';
@@ -37,7 +37,7 @@ export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResp
 async function isAllowed(keyId: KeyId): Promise<boolean> {
   try {
     const result = await authenticator.recheck(keyId);
-    return result.kind === 'authenticated' && allows(result.key.scopes, 'runs:read');
+    return result.kind === 'authenticated' && watchScopes.every((scope) => allows(result.key.scopes, scope));
   } catch (error) {
     if (error instanceof Unavailable) return false;
     throw error;

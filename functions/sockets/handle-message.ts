@@ -1,6 +1,6 @@
 /** Handles messages of WebSocket clients. The run's broadcaster posts the updates of a run. */
 import { defined } from '../../lib/base/defined.ts';
-import { allows } from '../../lib/api/auth.ts';
+import { allows, watchScopes } from '../../lib/api/auth.ts';
 import { type ErrorDetail, createErrorEnvelope } from '../../lib/api/errors.ts';
 import { socketActions, socketMessage, socketMessageLimitBytes } from '../../lib/api/schemas/sockets.ts';
 import { type RunId, runId } from '../../lib/engine/ids.ts';
@@ -74,7 +74,9 @@ const parseJson = (text: string): { readonly value: unknown } | undefined => {
 async function checkAccess(tools: SocketTools, { keyId }: Connection): Promise<Refusal | undefined> {
   const result = await tools.authenticator.recheck(keyId);
   if (result.kind !== 'authenticated') return refuse('unauthorized');
-  if (!allows(result.key.scopes, 'runs:read')) return refuse('missing_scope', { required: 'runs:read' });
+  // The broadcaster posts the same frames to every watcher of a run, so a watcher must be allowed to see all of them.
+  const missing = watchScopes.find((scope) => !allows(result.key.scopes, scope));
+  if (missing !== undefined) return refuse('missing_scope', { required: missing });
   return (await checkRate(tools, result.key)).refusal;
 }
 

@@ -122,3 +122,6 @@ export const secretDigest = hashOf;
 /** The scope `admin` grants all others. */
 export const allows = (scopes: readonly KeyScope[], required: KeyScope): boolean =>
   scopes.includes(required) || scopes.includes('admin');
+
+/** What a socket needs to watch runs. */
+export const watchScopes = ['runs:read', 'payloads:read'] as const satisfies readonly KeyScope[];

@@ -99,9 +99,7 @@ const operation = (route: Route, example: ApiExamples[string]): ZodOpenApiOperat
   tags: [tagOf(route)],
   summary: route.summary,
   security: securityOf(route),
-  ...(route.scope === null
-    ? {}
-    : { description: `Requires a ${route.credential === 'session' ? 'session' : 'key'} with the scope \`${route.scope}\`.` }),
+  ...(route.scope === null ? {} : { description: descriptionOf(route) }),
   requestParams: defined({
     path: route.params,
     query: route.query,
@@ -143,6 +141,12 @@ const operation = (route: Route, example: ApiExamples[string]): ZodOpenApiOperat
     ...errorResponses(errorsOf(route)),
   },
 });
+
+const descriptionOf = ({ scope, credential, payloads = [] }: Route): string => {
+  const required = `Requires a ${credential === 'session' ? 'session' : 'key'} with the scope \`${scope}\`.`;
+  const hidden = payloads.map((path) => `\`${path}\``).join(', ');
+  return hidden === '' ? required : `${required} Without \`payloads:read\`, the response hides ${hidden}.`;
+};
 
 /** The alternatives of what a caller presents. */
 const securityOf = ({ scope, credential }: Route) => {

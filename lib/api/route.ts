@@ -1,6 +1,7 @@
 /** The type of a route: its declaration, from which the router, the OpenAPI document and the client are built. */
 import type * as z from 'zod';
 import type { KeyScope } from '../ports/control.ts';
+import type { PayloadPath } from './payloads.ts';
 import type { ErrorCode, ErrorDetail } from './errors.ts';
 
 export interface Route {
@@ -15,6 +16,11 @@ export interface Route {
   readonly servedBy: 'api' | 'events' | 'deployments' | 'library' | 'test-runs' | 'webhooks' | 'world';
   /** null: no key is required */
   readonly scope: KeyScope | null;
+  /**
+   * The paths of the response that have data of runs. A caller without `payloads:read` gets the response without them. Absent: the
+   * response has no such data.
+   */
+  readonly payloads?: readonly PayloadPath[];
   /** what the caller must present; absent: a key, or the cookie of a session */
   readonly credential?: 'key' | 'session';
   readonly params?: z.ZodObject;

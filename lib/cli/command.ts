@@ -119,6 +119,10 @@ export class CliError extends Error {
   }
 }
 
+/** The key may see the run, and not its data. */
+export const payloadsHiddenError = (what: string): CliError =>
+  new CliError('missing_scope', `The key lacks payloads:read, so ${what} is hidden. Use a key that has it.`);
+
 /** The command line is invalid. The message must name the argument or option. */
 export const usageError = (message: string): CliError => new CliError('usage', message, exitCodes.usage);
 

@@ -8,6 +8,7 @@ import { defined } from '../base/defined.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Stored, Workflow, WorkflowSpec } from '../sdk/index.ts';
 import type { AwaitOptions } from './await-run-end.ts';
+import { ScopeComputeClientError } from './errors.ts';
 import type { IdempotentCallOptions } from './idempotency-keys.ts';
 import { type AcceptedRun, type AnsweredRun, type EndedRun, type RequestBody, isAnswered } from './route-types.ts';
 
@@ -171,17 +172,30 @@ const toJson = (value: unknown): JsonValue => {
   return jsonValue.parse(text === undefined ? undefined : JSON.parse(text));
 };
 
-const typed = ({ status, ...run }: EndedRun): TypedEndedRun<unknown> =>
-  status === 'completed' ? { ...run, status, output: run.output } : { ...run, status };
+/** @throws ScopeComputeClientError */
+const typed = (ended: EndedRun): TypedEndedRun<unknown> => {
+  const { status, ...run } = ended;
+  return status === 'completed' ? { ...run, status, output: shownOutput(ended) } : { ...run, status };
+};
 
-/** A status that this client does not know is shown as a failure. */
-function typedAnswer({ status, ...run }: AnsweredRun): TypedAnsweredRun<unknown> {
-  if (status === 'completed') return { ...run, status: 'completed', output: run.output };
+/** A status that this client does not know is shown as a failure. @throws ScopeComputeClientError */
+function typedAnswer(answer: AnsweredRun): TypedAnsweredRun<unknown> {
+  const { status, ...run } = answer;
+  if (status === 'completed') return { ...run, status: 'completed', output: shownOutput(answer) };
   return { ...run, status: status === 'cancelled' ? 'cancelled' : 'failed' };
 }
 
-/** @throws RunNotCompletedError */
+/** An output that is hidden is no output of the declared type. */
+function shownOutput(run: EndedRun | AnsweredRun): unknown {
+  if (run.payloadsHidden === undefined) return run.output;
+  const required = 'payloads:read';
+  const message = `${run.runId} completed, and its output is hidden: the key lacks ${required}`;
+  const correlationId = 'correlationId' in run ? (run.correlationId ?? '') : '';
+  throw new ScopeComputeClientError({ status: 403, code: 'missing_scope', message, correlationId, required });
+}
+
+/** @throws RunNotCompletedError, ScopeComputeClientError */
 function outputOf(run: EndedRun): unknown {
   if (run.status !== 'completed' || run.outputOmitted !== undefined) throw new RunNotCompletedError(run);
-  return run.output;
+  return shownOutput(run);
 }

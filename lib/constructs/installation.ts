@@ -21,8 +21,8 @@ export interface RunEndedOptions {
 
 /** What an application may do with a key. */
 export const applicationScopes = {
-  trigger: ['trigger:write', 'runs:read'],
-  read: ['runs:read', 'workflows:read'],
+  trigger: ['trigger:write', 'runs:read', 'payloads:read'],
+  read: ['runs:read', 'payloads:read', 'workflows:read'],
 } as const;
 export type ApplicationKey = keyof typeof applicationScopes;
 

@@ -8,6 +8,7 @@ import type { SessionIdentity, Sessions } from './sessions.ts';
 export const keyScopes = [
   'trigger:write',
   'runs:read',
+  'payloads:read',
   'runs:write',
   'workflows:read',
   'workflows:write',

@@ -82,7 +82,7 @@ test('a pin is part of the draft, so the next visit of any browser has it', asyn
   await page.getByText('draft saved').waitFor();
   const draft = async () => (await signedIn.local.call('GET', '/v1/workflows/quote/draft')).body;
   await expect.poll(draft).toMatchObject({ pinned: { price: { output: 7 } } });
-  const other = await signInWithScopes(signedIn, ['runs:read', 'workflows:read', 'workflows:write']);
+  const other = await signInWithScopes(signedIn, ['runs:read', 'payloads:read', 'workflows:read', 'workflows:write']);
   await other.page.goto(`${signedIn.local.url}/console/workflows/quote/edit`);
   await other.page.getByRole('group', { name: 'price, javascript' }).click();
   const pin = other.page.getByRole('complementary', { name: 'Node price' }).getByRole('textbox', { name: 'Pinned output' });

@@ -21,7 +21,23 @@ export interface Content {
   readonly input: string;
   /** code of a script that returns its output */
   readonly code: string;
+  /** absent: no run has large values and names that objects have */
+  readonly large?: LargeContent;
 }
+
+/** The largest values that the API takes, and names that every object has. */
+interface LargeContent {
+  /** nearly the largest body that starts a run, as JSON */
+  readonly input: string;
+  /** answers `/keys`, `/big` and `/omitted` with JSON, the last with more than a response of the API shows */
+  readonly server: string;
+  /** an output to pin, nearly as large as a draft may be */
+  readonly pinned: unknown;
+}
+
+/** A workflow, of which no part has a name that is not a property of each object. */
+const largeName = 'constructor';
+const largeNodes = ['__proto__', 'constructor', 'hasOwnProperty', 'toString'] as const;
 
 export interface Installation {
   readonly content: Content;
@@ -29,6 +45,8 @@ export interface Installation {
   readonly failed: string;
   readonly waiting: string;
   readonly devKit: string;
+  /** with `Content.large` only */
+  readonly large?: string;
 }
 
 /** Content of ordinary length. */
@@ -42,27 +60,42 @@ export const plainContent: Content = {
 
 const encode = encodeURIComponent;
 
+const ifLarge = (runId: string | undefined, of: (runId: string) => readonly string[]): readonly string[] =>
+  runId === undefined ? [] : of(runId);
+
 /** The addresses of each row of `lib/console/shell/pages.tsx`. A page that is missing here fails `everyPageIsListed`. */
 const addresses: Readonly<Record<string, (made: Installation) => readonly string[]>> = {
   runs: ({ content }) => ['runs', `runs?workflow=${content.name}`, `runs?correlation=${encode(content.text)}&version=7`],
-  'runs/*': ({ completed, failed, waiting, devKit }) => [
+  'runs/*': ({ completed, failed, waiting, devKit, large }) => [
     ...['graph', 'waterfall', 'events', 'data'].map((tab) => `runs/${completed}?tab=${tab}`),
     `runs/${failed}?node=work`,
     `runs/${failed}?tab=iterations`,
     `runs/${failed}?tab=waterfall&node=work`,
     `runs/${waiting}`,
     `runs/${devKit}`,
+    ...ifLarge(large, (runId) => [
+      ...['graph', 'waterfall', 'events', 'data'].map((tab) => `runs/${runId}?tab=${tab}`),
+      ...largeNodes.map((node) => `runs/${runId}?node=${node}`),
+    ]),
   ],
-  compare: ({ completed, failed }) => ['compare', `compare?a=${completed}&b=${failed}`],
+  compare: ({ completed, failed, large }) => [
+    'compare',
+    `compare?a=${completed}&b=${failed}`,
+    ...ifLarge(large, (runId) => [`compare?a=${runId}&b=${completed}`]),
+  ],
   attention: () => ['attention'],
   workflows: () => ['workflows'],
-  'workflows/*': ({ content }) => [
+  'workflows/*': ({ content, large }) => [
     `workflows/${content.name}`,
     `workflows/${content.name}?tab=versions`,
     `workflows/${content.name}?tab=json`,
     `workflows/${content.name}?version=1&with=2`,
+    ...ifLarge(large, () => [`workflows/${largeName}`, `workflows/${largeName}?tab=json`]),
   ],
-  'workflows/*/edit': ({ content }) => [`workflows/${content.name}/edit`],
+  'workflows/*/edit': ({ content, large }) => [
+    `workflows/${content.name}/edit`,
+    ...ifLarge(large, () => [`workflows/${largeName}/edit`]),
+  ],
   schedules: () => ['schedules'],
   'schedules/*': ({ content }) => [`schedules/${content.name.slice(0, 64)}`],
   deployments: () => ['deployments'],
@@ -98,6 +131,48 @@ const ends = [
   { id: 'start', type: 'start' },
   { id: 'end', type: 'end', config: { outputParameters: [{ name: 'made', sourceVariable: '{{ctx.made}}' }] } },
 ];
+
+type Call = (path: string, body: unknown, headers?: Readonly<Record<string, string>>) => Promise<unknown>;
+
+/** A run with the names of `largeNodes`, arguments of such names, and values as large as they can be, and a draft with a pin. */
+async function populateLarge(call: Call, { text }: Content, { input, server, pinned }: LargeContent): Promise<string> {
+  const config = { constructor: 'of every object', toString: text.slice(0, 60).replaceAll(/[^ -~]/g, '') };
+  const get = (id: string, path: string) => ({
+    id,
+    type: 'http',
+    label: text,
+    config: {
+      url: `${server}/${path}`,
+      query: config,
+      outputVariable: `of_${path}`,
+      maxResponseBytes: 5_242_880,
+      retry: { attempts: 1 },
+    },
+  });
+  const [keys, big, omitted, last] = largeNodes;
+  const nodes = [
+    ...ends,
+    get(keys, 'keys'),
+    get(big, 'big'),
+    get(omitted, 'omitted'),
+    {
+      id: last,
+      type: 'javascript',
+      label: text,
+      config: { code: 'return { constructor: ctx.of_keys.body }', outputVariable: 'made' },
+    },
+  ];
+  const way = ['start', ...largeNodes, 'end'];
+  const edges = way.slice(1).map((target, at) => edge(way[at] ?? '', target));
+  const args = [...largeNodes, 'lines'].map((name) => ({ name, type: 'object' }));
+  await call('/v1/workflows', { name: largeName, nodes, edges, options: { args } });
+  const { runId } = runShape.parse(
+    await call('/v1/runs', `{"workflowName":"${largeName}","input":${input}}`, { 'idempotency-key': largeName }),
+  );
+  const definition = { name: largeName, nodes, edges, options: { args } };
+  await call(`/v1/workflows/${largeName}/draft`, { definition, revision: 0, basedOn: 1, pinned: { [big]: { output: pinned } } });
+  return runId;
+}
 
 /** Writes the content into everything that a page shows. */
 export async function populate({ local }: Pick<SignedIn, 'local'>, content: Content): Promise<Installation> {
@@ -190,15 +265,17 @@ export async function populate({ local }: Pick<SignedIn, 'local'>, content: Cont
   const uploaded = await fetch(`${local.url}/v1/deployments`, { method: 'POST', headers, body: form });
   expect(uploaded.status, await uploaded.text()).toBe(201);
 
+  const large = content.large === undefined ? undefined : await populateLarge(call, content, content.large);
   for (const [runId, status] of [
     [completed, 'completed'],
     [failed, 'failed'],
+    ...(large === undefined ? [] : [[large, 'completed'] as const]),
   ] as const)
     await vi.waitFor(async () => expect((await local.call('GET', `/v1/runs/${runId}`)).body).toMatchObject({ status }), {
       timeout: 60_000,
       interval: 250,
     });
-  return { content, completed, failed, waiting, devKit };
+  return { content, completed, failed, waiting, devKit, ...(large === undefined ? {} : { large }) };
 }
 
 /** The pages of keys and of the trail need admin. */

@@ -40,10 +40,14 @@ export const features: readonly Feature[] = [
     tests: [['smoke.test.ts', 'a failed run shows its root cause, graph, waterfall, events and data']],
   },
   {
-    promise: 'A run continues from a node, with another input or version, also many at once',
+    promise: 'A run continues from a node, with another input, version or replaced results, also many at once',
     tests: [
       ['smoke.test.ts', 'a failed run runs again from a node, with another input'],
       ['newcomer.deep.test.ts', 'it is corrected, and the failed run continues from its node on the next version'],
+      [
+        'run-page.deep.test.ts',
+        'a run continues after a failed node with an output that a person gives it, and the node does not run',
+      ],
       ['compare.deep.test.ts', 'several runs start again, each once, also when a response is lost'],
     ],
   },

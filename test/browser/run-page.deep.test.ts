@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { type LocalStart, preparedFolder } from '../e2e/local-start.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 import { isReachable } from './signed-in.ts';
-import { approval, nap, recovering } from './workflows.ts';
+import { approval, invoice, nap, recovering } from './workflows.ts';
 
 const directory = preparedFolder();
 let signedIn: SignedIn;
@@ -169,6 +169,49 @@ test('an open run is resumed from its page with a reason and a payload, once, al
   expect(JSON.stringify(resumed)).toMatch(/paid early.*135/);
   await dialog.getByRole('button', { name: 'Back' }).click();
   expect(await page.getByRole('button', { name: 'Resume…' }).count()).toBe(0);
+});
+
+test('a run continues after a failed node with an output that a person gives it, and the node does not run', async () => {
+  const { local, watched } = signedIn;
+  const { page } = watched;
+  const runId = await start(local, invoice, { orderId: 'order-77', quantity: 2 });
+  await page.goto(`${local.url}/console/runs/${runId}?node=receipt`);
+  await page.locator('.pill', { hasText: 'failed' }).waitFor();
+  const panel = page.getByRole('complementary', { name: 'Node receipt' });
+  await panel.getByRole('button', { name: 'Run again from here…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Run again from receipt' });
+  const choice = dialog.getByLabel('Replace an output');
+  // The start, this node and what follows it have no output that could be kept.
+  const options = async (): Promise<readonly string[]> => (await choice.locator('option').allTextContents()).slice(1);
+  await expect.poll(options).toEqual(['Price the order (completed)', 'Charge the card (failed)', 'Notify the shop (completed)']);
+  await choice.selectOption('price');
+  expect(JSON.parse(await dialog.getByLabel('Output of price, as JSON').inputValue())).toBe(100);
+  await dialog.getByRole('button', { name: 'Keep the output of price' }).click();
+  expect(await options()).toContain('Price the order (completed)');
+  await choice.selectOption('charge');
+  const output = dialog.getByLabel('Output of charge, as JSON');
+  await output.fill('{ "id": ');
+  await dialog.getByRole('button', { name: 'Start' }).click();
+  await dialog.getByText('Output of charge: The text is not JSON').waitFor();
+  await isReachable(page, 'run-rerun-replaced');
+  // What the server refuses is shown, and the corrected request starts the run.
+  await output.fill('{ "id": "ch_by_hand" }');
+  await dialog.getByLabel('Version').fill('99');
+  await dialog.getByRole('button', { name: 'Start' }).click();
+  await dialog.getByRole('alert').waitFor();
+  await dialog.getByLabel('Version').fill('1');
+  await dialog.getByRole('button', { name: 'Start' }).click();
+  await page.getByText('from receipt').waitFor();
+  await page.locator('.pill', { hasText: 'completed' }).waitFor();
+  await page.getByRole('tab', { name: 'Graph' }).waitFor();
+  const again = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+  expect((await local.call('GET', `/v1/runs/${again}`)).body).toMatchObject({
+    rerunOf: runId,
+    nodes: expect.arrayContaining([
+      expect.objectContaining({ nodeId: 'charge', status: 'completed', output: { id: 'ch_by_hand' } }),
+      expect.objectContaining({ nodeId: 'receipt', status: 'completed' }),
+    ]),
+  });
 });
 
 test('the attention page has what the sweep found: on which signal a run waits, and when one tries again', async () => {

@@ -84,6 +84,8 @@ describe('the key', () => {
     const { exitCode, of } = await runDoctor({ scopes: ['runs:read', 'trigger:write'] });
     expect(of('key')).toMatchObject({ result: 'ok', message: expect.stringContaining('it has runs:read; ') });
     expect(exitCode).toBe(0);
+    const sees = await runDoctor({ scopes: ['runs:read', 'payloads:read'] });
+    expect(sees.of('key')).toMatchObject({ message: expect.stringContaining('it has runs:read, payloads:read; ') });
   });
   test('that is unknown fails and exits with 1', async () => {
     const { exitCode, of } = await runDoctor({ env: { STEPWELL_API_KEY: 'sw_test_12345678_unknown' } });

@@ -196,6 +196,15 @@ describe('watch and result', () => {
     const { exitCode, out, err } = await admin.type('runs', 'result', run);
     expect([exitCode, JSON.parse(out), err]).toEqual([0, { given: { n: 1 } }, '']);
   });
+  test('without payloads:read, neither the output nor a history is printed', async () => {
+    const run = await started(environment.api, key, { graph: instantGraph(), input: { n: 1 } });
+    const { type } = await environment.cliWithScopes(['runs:read']);
+    for (const command of ['result', 'export-test']) {
+      const { exitCode, out, err } = await type('runs', command, run);
+      expect([exitCode, out]).toEqual([1, '']);
+      expect(err).toContain('The key lacks payloads:read');
+    }
+  });
   test('a run that exceeds --timeout exits with 1 and continues', async () => {
     await publish('flow', openGraph);
     const later = new Date(environment.api.world.clock.now() + hours(1)).toISOString();

@@ -107,3 +107,16 @@ test('a failed or cancelled run has no output: the error names the run and the r
   await runToEnd(client.cancelRun(open.runId, { reason: 'no stock' }));
   expect(String(await runToEnd(open.output().catch((thrown: unknown) => thrown)))).toContain('was cancelled: no stock');
 });
+
+test('an output that the key may not see is an error, and not an output', async () => {
+  const { api, clientOf, runToEnd } = createInProcessApi();
+  await runToEnd(clientOf(await api.key(['admin'])).createWorkflow({ name: 'order', ...instantGraph() }));
+  const blind = clientOf(await api.key(['trigger:write', 'runs:read']));
+  const due = new Date(0);
+  const run = await runToEnd(blind.runs.start(processOrder, { input: { orderId: 'o1', due }, idempotencyKey: 'o1' }));
+  const hidden = { _tag: 'ScopeComputeClientError', required: 'payloads:read' };
+  await expect(runToEnd(run.output())).rejects.toMatchObject(hidden);
+  await expect(runToEnd(run.result())).rejects.toMatchObject(hidden);
+  // The run itself says so.
+  expect(await runToEnd(blind.result(run.runId))).toMatchObject({ status: 'completed', payloadsHidden: true });
+});

@@ -5,7 +5,7 @@ const path = '/v1/workflows/flow/draft';
 
 test('a draft is saved, changed, read and deleted, for a workflow without a version', async () => {
   const api = http();
-  const key = await api.key(['workflows:write', 'workflows:read']);
+  const key = await api.key(['workflows:write', 'workflows:read', 'payloads:read']);
   expect((await api.call('GET', path, { key })).body).toMatchObject({ code: 'draft_not_found' });
   const definition = { nodes: 'not yet', note: { deep: [null] } };
   const first = await api.call('POST', path, { key, body: { definition, revision: 0, basedOn: null } });

@@ -20,7 +20,7 @@ interface Given {
 }
 const given = async (): Promise<Given> => {
   const api = http();
-  const key = await api.key(['runs:read', 'trigger:write', 'workflows:write']);
+  const key = await api.key(['runs:read', 'payloads:read', 'trigger:write', 'workflows:write']);
   return { api, here: socketApi(api), key, runId: await started(api, key, { graph: openGraph }) };
 };
 const opened = async (): Promise<Given> => {
@@ -187,13 +187,16 @@ describe('joining', () => {
     expect(await joinedIn(all)).toEqual(['a']);
   });
 
-  test('without the scope a run is not joined, and the scope is named', async () => {
+  test.each([
+    ['runs:read', ['trigger:write', 'payloads:read']],
+    ['payloads:read', ['trigger:write', 'runs:read']],
+  ] as const)('without %s a run is not joined, and the scope is named', async (required, scopes) => {
     const all = await given();
-    await all.here.open('a', { key: await all.api.key(['trigger:write']) });
+    await all.here.open('a', { key: await all.api.key(scopes) });
     expect(await all.here.say('a', { action: 'join', runId: all.runId })).toMatchObject({
       type: 'error',
       code: 'missing_scope',
-      required: 'runs:read',
+      required,
     });
     await all.here.open('b', { key: await all.api.key(['admin']) });
     expect(await all.here.say('b', { action: 'join', runId: all.runId })).toBeUndefined();
@@ -210,7 +213,7 @@ describe('joining', () => {
 
   test('joins count against the key’s rate', async () => {
     const all = await given();
-    await all.here.open('a', { key: await all.api.key(['runs:read'], { rateLimitPerMinute: 2 }) });
+    await all.here.open('a', { key: await all.api.key(['runs:read', 'payloads:read'], { rateLimitPerMinute: 2 }) });
     const join = () => all.here.say('a', { action: 'join', runId: all.runId });
     expect([await join(), await join()]).toMatchObject([undefined, { code: 'rate_limited' }]);
   });

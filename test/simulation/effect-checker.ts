@@ -133,6 +133,14 @@ export class EffectChecker {
     attempt.by.add(by);
   }
 
+  /** The execution used up its slice, so it had no effect, and begins again. */
+  interrupts(token: string, attempt: number, by: Process): void {
+    const interrupted = this.#attempts.get(`${token}#${attempt}`);
+    if (interrupted === undefined) return;
+    interrupted.begun -= 1;
+    interrupted.by.delete(by);
+  }
+
   /** A worker has the result of the attempt. */
   ends(token: string, attempt: number, by: Process, { now, isIdempotent }: { now: number; isIdempotent: boolean }): void {
     const name = `${token}#${attempt}`;

@@ -356,7 +356,12 @@ export class Functions implements MessageHandlers {
         this.#noting(() =>
           this.#effects.begins(attempt.token, attempt.number, process, isPackable && node.policy.isIdempotent === true),
         );
-        return others(node, input, attempt);
+        try {
+          return await others(node, input, attempt);
+        } catch (thrown) {
+          if (thrown instanceof TimeSliceExceeded) this.#effects.interrupts(attempt.token, attempt.number, process);
+          throw thrown;
+        }
       };
     return async (node, input, attempt) => {
       // Offloaded values are loaded before the attempt, and then the attempt starts again.

@@ -1,4 +1,5 @@
 /** The routes for drafts of workflows. */
+import { allows } from '../../../lib/api/auth.ts';
 import type { CurrentState } from '../../../lib/api/errors.ts';
 import { invariant } from '../../../lib/engine/invariant.ts';
 import { iso } from '../../../lib/engine/time.ts';
@@ -14,8 +15,13 @@ export const draftOperations: OperationTable<'getDraft' | 'saveDraft' | 'deleteD
   },
 
   async saveDraft({ decider: { deps } }, request) {
-    const { scope, params, body } = request;
-    const result = await saveDraft(deps, scope, { ...params, ...body, updatedBy: authorOf(request) });
+    const { scope, params, body, scopes } = request;
+    const result = await saveDraft(
+      deps,
+      scope,
+      { ...params, ...body, updatedBy: authorOf(request) },
+      !allows(scopes, 'payloads:read'),
+    );
     switch (result.kind) {
       case 'saved':
         return { status: 200, body: draftOf(result.draft) };

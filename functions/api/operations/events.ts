@@ -1,7 +1,9 @@
 /** The events of a run: a page of events as JSON, or a stream of server-sent events that follows the run. */
+import { allows } from '../../../lib/api/auth.ts';
+import { withoutPayload } from '../../../lib/api/payloads.ts';
 import { runRoutes } from '../../../lib/api/run-routes.ts';
 import { isExternalRunId } from '../../../lib/engine/external/run.ts';
-import { heartbeatEventName } from '../../../lib/engine/log/event-names.ts';
+import { derivedEventNames, heartbeatEventName } from '../../../lib/engine/log/event-names.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import type { WatchedRun } from '../../../lib/ports/watching.ts';
 import type { Deps } from '../../../lib/service/deps.ts';
@@ -25,7 +27,7 @@ const eventIdPattern = /^(0|[1-9][0-9]{0,14})$/;
 const anyOriginHeaders = { 'access-control-allow-origin': '*' } as const;
 
 const eventOperations: Operations<'events'> = {
-  async listRunEvents({ decider: { deps }, authenticator }, { scope, params, query, accept, headers, caller, session }) {
+  async listRunEvents({ decider: { deps }, authenticator }, { scope, params, query, accept, headers, caller, session, scopes }) {
     const format = negotiateFormat(accept);
     if (format === undefined) return refuse('not_acceptable');
     const lastEventId = format === 'stream' ? headers['last-event-id'] : undefined;
@@ -45,7 +47,8 @@ const eventOperations: Operations<'events'> = {
     const corsHeaders = query.ticket === undefined ? {} : anyOriginHeaders;
     // Status 204 stops an EventSource from reconnecting.
     if (followedRun.hasSeenAll) return { status: 204, stream: undefined, headers: corsHeaders };
-    const isAllowed = () => isStillAllowed(deps, authenticator, caller, session);
+    const required = ['runs:read' as const, 'payloads:read' as const].filter((one) => allows(scopes, one));
+    const isAllowed = () => isStillAllowed(deps, authenticator, caller, session, required);
     const { reader } = query;
     const hasReaderLease =
       reader === undefined || caller === undefined
@@ -54,7 +57,8 @@ const eventOperations: Operations<'events'> = {
     // After the reader lease: a reader that reconnects first ends its abandoned stream, which holds a slot.
     const releaseStreamSlot = await acquireStreamSlot(deps);
     const updates = watchRun(deps, followedRun.updates(), isAllowed, hasReaderLease);
-    const stream = framesOf(runId, withCleanup(updates, releaseStreamSlot));
+    const shown = allows(scopes, 'payloads:read') ? updates : hiddenUpdates(updates);
+    const stream = framesOf(runId, withCleanup(shown, releaseStreamSlot));
     return { status: 200, stream, headers: { ...eventStreamHeaders, ...corsHeaders } };
   },
 };
@@ -70,6 +74,16 @@ async function follow(deps: Deps, { runId, ...scope }: WatchedRun, after: number
   }
   const run = await beginFollowing(deps, { ...scope, runId });
   return run && { hasSeenAll: hasSeenAll(run, after), updates: () => followRun(deps, run, after) };
+}
+
+/** For a caller without `payloads:read`. Deltas and lines of a log are nothing but data. */
+async function* hiddenUpdates(updates: AsyncIterable<StreamUpdate>): AsyncGenerator<StreamUpdate, void, undefined> {
+  for await (const update of updates) {
+    if (update.kind === 'heartbeat') yield update;
+    else if (update.kind === 'event') yield { ...update, event: withoutPayload(update.event) };
+    else if (update.kind === 'derived' && update.event.type !== derivedEventNames.log)
+      yield { ...update, event: withoutPayload(update.event) };
+  }
 }
 
 async function* withCleanup<Item>(

@@ -1,4 +1,6 @@
 /** Handles one request in order: HTTPS, key, rate limit, scope, parsing, operation, audit trail. Each step passes on or refuses. */
+import { allows } from '../../../lib/api/auth.ts';
+import { withoutPayloads } from '../../../lib/api/payloads.ts';
 import type { Route } from '../../../lib/api/route.ts';
 import { environment, projectId } from '../../../lib/engine/ids.ts';
 import { type Trace, traceFields } from '../../../lib/engine/trace.ts';
@@ -109,7 +111,9 @@ const handleAuthenticated = async <Using extends CommonTools>(
     trail,
     key,
     finish,
-    async () => checkScopeOf(route.scope, key) ?? runOperation(tools, route, operation, call, callerContext),
+    async () =>
+      checkScopeOf(route.scope, key) ??
+      withoutHidden(route, key, await runOperation(tools, route, operation, call, callerContext)),
   );
   return { ...response, headers: { ...headers, ...response.headers } };
 };
@@ -131,6 +135,12 @@ const recordKeyUse = async (
 
 const checkScopeOf = (required: KeyScope | null, key: AuthenticatedKey) =>
   required === null ? undefined : checkScope(key, required);
+
+/** A stream hides its data itself. Status 202 accepts a request: the run has no data yet. */
+const withoutHidden = ({ payloads }: Route, { scopes }: AuthenticatedKey, response: AnyResponse): AnyResponse =>
+  payloads === undefined || !('body' in response) || response.status === 202 || allows(scopes, 'payloads:read')
+    ? response
+    : { ...response, body: withoutPayloads(response.body, payloads) };
 
 const withAudit = async (
   trail: AuditTrail,

@@ -1,6 +1,6 @@
 /** Schemas for drafts of workflows. */
 import * as z from 'zod';
-import { jsonObject, utcTimestamp } from './parts.ts';
+import { jsonObject, payloadsHidden, utcTimestamp } from './parts.ts';
 import { pinnedOutputs } from './run-control.ts';
 
 const basedOn = z
@@ -31,6 +31,7 @@ export const draftResponse = z
     pinned,
     updatedAt: utcTimestamp,
     updatedBy: z.string().meta({ description: 'key:<keyId>, or the subject of a session' }),
+    ...payloadsHidden,
   })
   .meta({ id: 'Draft' });
 

@@ -78,6 +78,14 @@ export const page = <Row extends z.ZodType>(row: Row) =>
     }),
   });
 
+/** Of a response that has data of runs, where its route lists `payloads`. */
+export const payloadsHidden = {
+  payloadsHidden: z.literal(true).exactOptional().meta({
+    description:
+      'the caller lacks `payloads:read`: data of runs is absent, and texts that must be there say that they are hidden',
+  }),
+};
+
 /** Why a run or a node failed. */
 export const failure = z
   .strictObject({

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { maxSignalTextLength } from '../../engine/ids.ts';
 import { days } from '../../engine/time.ts';
-import { eventLimit, json, jsonObject, signalId, utcTimestamp, workflowName } from './parts.ts';
+import { eventLimit, json, jsonObject, payloadsHidden, signalId, utcTimestamp, workflowName } from './parts.ts';
 import { tagNames, tagSeverities } from '../../engine/log/tags.ts';
 import { runStatuses } from '../../engine/log/head.ts';
 import { graph } from './workflows.ts';
@@ -63,6 +63,7 @@ export const tagList = z.strictObject({
     .readonly(),
   cursor: z.string().meta({ description: 'pass it as `after` to continue, now or later' }),
   hasMore: z.boolean(),
+  ...payloadsHidden,
 });
 
 const pinnedOutput = z

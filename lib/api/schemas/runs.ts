@@ -14,6 +14,7 @@ import {
   limit,
   nodeId,
   page,
+  payloadsHidden,
   runId,
   scheduleId,
   timestampInput,
@@ -230,7 +231,7 @@ const runSummary = z
     waitsOmitted: z.int().exactOptional().meta({ description: 'further waits that are not shown' }),
   })
   .meta({ id: 'RunSummary' });
-export const runList = page(runSummary);
+export const runList = page(runSummary).extend(payloadsHidden);
 
 /** The kinds of an estimate. */
 const estimatedKinds = [
@@ -332,6 +333,7 @@ export const endedStartResponse = z
     outputOmitted: omitted.exactOptional(),
     error: failure.exactOptional(),
     cancelReason: z.string().exactOptional(),
+    ...payloadsHidden,
   })
   .meta({ id: 'EndedStart' });
 
@@ -385,6 +387,7 @@ export const runResponse = z
     commits: z.int().exactOptional().meta({ description: 'writes to the log of the run; absent for external-worker runs' }),
     bytes: z.int().exactOptional().meta({ description: 'the size of the log as it is stored; with `estimate=true`' }),
     estimate: costEstimate.exactOptional(),
+    ...payloadsHidden,
   })
   .meta({ id: 'Run' });
 
@@ -426,6 +429,7 @@ export const runNodeResponse = z
     attempts: z.array(nodeAttempt).readonly(),
     attemptsOmitted: z.int().exactOptional().meta({ description: 'the number of earlier attempts that are omitted' }),
     lastEventId: z.int(),
+    ...payloadsHidden,
   })
   .meta({ id: 'RunNodeDetail', description: 'what a node saw and did' });
 
@@ -510,6 +514,7 @@ export const runEvent = z
     type: z.enum([...publicEventNames, ...Object.values(derivedEventNames)]),
     ...eventFields,
     payload: jsonObject,
+    ...payloadsHidden,
   })
   .meta({ id: 'RunEvent' });
 /** A piece of the output of a running node; only in streams. */
@@ -531,6 +536,7 @@ export const eventList = z.strictObject({
   data: z.array(runEvent).readonly(),
   cursor: z.string().meta({ description: 'pass it as `after` to continue, now or later' }),
   hasMore: z.boolean(),
+  ...payloadsHidden,
 });
 
 export const ticketResponse = z
@@ -552,5 +558,6 @@ export const runDefinitionResponse = z
       .record(z.string(), z.strictObject({ output: json, handle: z.string().exactOptional() }))
       .exactOptional()
       .meta({ description: 'test runs only: the nodes that did not run, with their outputs' }),
+    ...payloadsHidden,
   })
   .meta({ id: 'RunDefinition' });

@@ -2,7 +2,18 @@
 import * as z from 'zod';
 import { runStatuses } from '../../engine/log/head.ts';
 import { overlapPolicies } from '../../engine/schedule/timing.ts';
-import { cursor, json, limit, utcTimestamp, page, scheduleId, timestampInput, workflowName, pageSize } from './parts.ts';
+import {
+  cursor,
+  json,
+  limit,
+  utcTimestamp,
+  page,
+  payloadsHidden,
+  scheduleId,
+  timestampInput,
+  workflowName,
+  pageSize,
+} from './parts.ts';
 
 /** EventBridge Scheduler can be a minute late, and the message waits in a queue. */
 export const minCatchUpSeconds = 120;
@@ -102,6 +113,7 @@ export const scheduleResponse = z
     ...scheduleSummaryFields,
     input: json.exactOptional(),
     recentFires: z.array(fire).readonly().meta({ description: 'the most recent due times, newest first' }),
+    ...payloadsHidden,
   })
   .meta({ id: 'Schedule' });
 export const scheduleList = page(z.strictObject(scheduleSummaryFields).meta({ id: 'ScheduleSummary' }));

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { routes } from '../../api/routes.ts';
 import { appList } from '../../api/schemas/deployments.ts';
 import { keyList } from '../../api/schemas/keys.ts';
+import { runList } from '../../api/schemas/runs.ts';
 import { healthResponse } from '../../api/schemas/service.ts';
 import type { Check } from './doctor.ts';
 import type { CommandContext, Connection } from '../command.ts';
@@ -114,6 +115,12 @@ const probes = [
   ['workflows:read', '/v1/workflows?limit=1'],
 ] as const;
 
+/** A list of runs says whether it hides data. */
+async function showsPayloads(response: Response): Promise<boolean> {
+  const list = runList.safeParse(await response.json().catch(() => undefined));
+  return list.success && list.data.payloadsHidden === undefined;
+}
+
 const soonMs = 7 * 86_400_000;
 const keyIdPattern = /^sw_[a-z0-9-]+_([0-9A-Za-z]{8,32})_/;
 
@@ -135,6 +142,7 @@ export async function checkKey(context: CommandContext, connection: Connection):
         ...(await checkExpiry(context, apiKey, response)),
       ];
     scopes.push(scope);
+    if (scope === 'runs:read' && (await showsPayloads(response))) scopes.push('payloads:read');
   }
   const message =
     scopes.length === 0

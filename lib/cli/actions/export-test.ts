@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import * as z from 'zod';
-import { type Action, CliError, type CommandContext } from '../command.ts';
+import { type Action, CliError, type CommandContext, payloadsHiddenError } from '../command.ts';
 import { parseOptions } from '../parse-command-line.ts';
 import { readRunReference } from '../run-reference.ts';
 import type { Run, RunEvent, StepwellClient } from '../../client/index.ts';
@@ -77,6 +77,7 @@ async function readHistory(
   const events: RunEvent[] = [];
   for (let [hasMore, from] = [true, {}]; hasMore;) {
     const page = await client.listRunEvents(id, { ...from, limit: pageEvents }, { signal });
+    if (page.payloadsHidden !== undefined) throw payloadsHiddenError(`the history of ${id}`);
     events.push(...page.data);
     [hasMore, from] = [page.hasMore, { after: page.cursor }];
   }

@@ -2,7 +2,15 @@
 import * as z from 'zod';
 import { formatDelta, formatFailedItems, formatEndedRun, formatEvent, formatRunWorkflow, nodeName } from './format-run.ts';
 import { maxWaitSeconds } from '../../api/schemas/runs.ts';
-import { type Action, CliError, type CommandContext, type Outcome, type Tone, usageError } from '../command.ts';
+import {
+  type Action,
+  CliError,
+  type CommandContext,
+  type Outcome,
+  type Tone,
+  payloadsHiddenError,
+  usageError,
+} from '../command.ts';
 import { formatDuration, formatStatus, formatTable, formatTime } from '../format.ts';
 import { listOptions, moreRowsHint, readRows } from '../pages.ts';
 import {
@@ -74,6 +82,8 @@ export const startRun: Action = async (commandLine, context) => {
 /** stdout contains only the output, as of `runs result`. */
 function formatAnswer(context: CommandContext, run: AnsweredRun): Outcome {
   const { exitCode, summary } = formatEndedRun(context, run);
+  if (run.status === 'completed' && run.payloadsHidden !== undefined && !context.isJson)
+    throw payloadsHiddenError(`the output of ${run.runId}`);
   if (run.status === 'completed') return { data: run, text: formatOutput(run), exitCode };
   if (!context.isJson) context.log(summary);
   return { data: run, text: '', exitCode };
@@ -323,6 +333,8 @@ export const result: Action = async (commandLine, context) => {
   const run = await awaitEnd(client, id, timeout, context.signal);
   const { exitCode, summary } = formatEndedRun(context, run);
   // stdout contains only the output, so that it can be piped.
+  if (run.status === 'completed' && run.payloadsHidden !== undefined && !context.isJson)
+    throw payloadsHiddenError(`the output of ${id}`);
   if (run.status === 'completed') return { data: run, text: formatOutput(run), exitCode };
   if (!context.isJson) [summary, ...(await explainEnd(context, client, run))].forEach(context.log);
   return { data: run, text: '', exitCode };

@@ -6,7 +6,7 @@ export const registerKeys: Register = (program, createHandler) => {
   keys
     .command('create')
     .description('create a key; it is printed only once')
-    .requiredOption('--scopes <scope,scope>', 'the scopes of the key, such as trigger:write,runs:read')
+    .requiredOption('--scopes <scope,scope>', 'the scopes of the key, such as trigger:write,runs:read,payloads:read')
     .option('--expires-at <time>', 'the key expires at this time')
     .option('--expires-in-days <n>', 'the key expires after this many days')
     .option('--rate <n>', 'requests per minute, or none for no limit')

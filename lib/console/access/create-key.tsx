@@ -8,7 +8,8 @@ import { formText } from '../primitives/form-text.ts';
 /** What each scope allows, as docs/API.md says it. */
 const scopes: readonly (readonly [scope: KeyScope, allows: string])[] = [
   ['trigger:write', 'start runs and send signals'],
-  ['runs:read', 'read runs, their inputs and outputs'],
+  ['runs:read', 'see runs, their status, times and error codes'],
+  ['payloads:read', 'see inputs, outputs, messages and events of runs'],
   ['runs:write', 'cancel, rerun, wake and resume runs'],
   ['workflows:read', 'read definitions'],
   ['workflows:write', 'publish workflows and change schedules'],

@@ -80,7 +80,7 @@ function TwoRuns({ a, b }: { readonly a: string; readonly b: string }): ReactNod
         {definitions.some(({ isLoading }) => isLoading) ? (
           <Loading />
         ) : (
-          <NodeTable nodes={compareNodes(one.data, other.data, edges)} />
+          <NodeTable nodes={compareNodes(one.data, other.data, edges)} isHidden={one.data.payloadsHidden} />
         )}
       </section>
       <DefinitionDifference a={one.data} b={other.data} definitions={definitions} />

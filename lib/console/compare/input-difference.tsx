@@ -2,21 +2,25 @@
 import type { ReactNode } from 'react';
 import type { JsonValue } from '../../engine/json.ts';
 import type { Run } from '../api.ts';
+import { Hidden } from '../primitives/hidden.tsx';
 import { changesOf } from '../workflows/definition-diff.ts';
 
 const maxChanges = 100;
 
 export function InputDifference({ a, b }: { readonly a: Run; readonly b: Run }): ReactNode {
   const isOmitted = a.inputOmitted !== undefined || b.inputOmitted !== undefined;
-  const changes = isOmitted ? [] : changesOf(a.input, b.input, '');
+  const isHidden = a.payloadsHidden === true || b.payloadsHidden === true;
+  const changes = isOmitted || isHidden ? [] : changesOf(a.input, b.input, '');
   const shown = changes.slice(0, maxChanges);
   return (
     <section className="part" aria-label="Input">
       <div className="part-head">
         <h2>Input</h2>
-        <span className="count">{isOmitted ? 'not compared' : changes.length}</span>
+        <span className="count">{isOmitted || isHidden ? 'not compared' : changes.length}</span>
       </div>
-      {isOmitted ? (
+      {isHidden ? (
+        <Hidden />
+      ) : isOmitted ? (
         <p className="none dim">An input is too large for a response of the API.</p>
       ) : shown.length === 0 ? (
         <p className="none dim">Both runs have the same input.</p>

@@ -2,6 +2,8 @@
 import { type ReactNode, useState } from 'react';
 import type { RunNode } from '../api.ts';
 import { durationText } from '../primitives/duration.ts';
+import { Hidden } from '../primitives/hidden.tsx';
+import { OwnText } from '../primitives/own-text.tsx';
 import { Status } from '../primitives/status.tsx';
 import { Value } from '../run/run-data.tsx';
 import type { ComparedNode, OutputComparison } from './compare-runs.ts';
@@ -9,13 +11,20 @@ import type { ComparedNode, OutputComparison } from './compare-runs.ts';
 /** A run can have thousands of iterations. */
 const firstRows = 200;
 
-export function NodeTable({ nodes }: { readonly nodes: readonly ComparedNode[] }): ReactNode {
+interface NodeTableProps {
+  readonly nodes: readonly ComparedNode[];
+  /** as the responses say: `payloadsHidden` */
+  readonly isHidden: true | undefined;
+}
+
+export function NodeTable({ nodes, isHidden }: NodeTableProps): ReactNode {
   const [isFiltered, setFiltered] = useState(false);
   const [shown, setShown] = useState(firstRows);
   const different = nodes.filter(({ isDifferent }) => isDifferent);
   const rows = isFiltered ? different : nodes;
   return (
     <>
+      {isHidden === true ? <Hidden /> : null}
       <label className="check compare-filter">
         <input type="checkbox" checked={isFiltered} onChange={() => setFiltered(!isFiltered)} />
         Only the {different.length} of {nodes.length} nodes that differ
@@ -63,7 +72,7 @@ function NodeRow({ node }: { readonly node: ComparedNode }): ReactNode {
       <tr className={node.isDifferent ? 'differs' : undefined}>
         <td>
           <b>
-            <bdi>{label}</bdi>
+            <OwnText>{label}</OwnText>
           </b>{' '}
           {label === nodeId ? null : <code className="dim">{nodeId}</code>}
           {iteration === undefined ? null : <span className="dim"> in {iteration}</span>}
@@ -93,11 +102,11 @@ function NodeRow({ node }: { readonly node: ComparedNode }): ReactNode {
             <div className="columns">
               <div>
                 <h3>Output in A</h3>
-                <Value value={a?.output} omitted={a?.outputOmitted} />
+                <Value value={a?.output} omitted={a?.outputOmitted} isHidden={undefined} />
               </div>
               <div>
                 <h3>Output in B</h3>
-                <Value value={b?.output} omitted={b?.outputOmitted} />
+                <Value value={b?.output} omitted={b?.outputOmitted} isHidden={undefined} />
               </div>
             </div>
           </td>

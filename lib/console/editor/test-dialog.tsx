@@ -8,6 +8,7 @@ import { argumentsOf } from '../workflows/arguments.ts';
 import { comparedOf } from './compared.ts';
 import { definitionJson } from './read-definition.ts';
 import { Dialog } from '../primitives/dialog.tsx';
+import { useMaySeePayloads } from '../primitives/hidden.tsx';
 import { ErrorText } from '../primitives/error-text.tsx';
 import { formJson } from '../primitives/form-text.ts';
 import { pinsFrom } from './pins.ts';
@@ -24,6 +25,7 @@ const lastInputs = new Map<string, string>();
 
 export function TestDialog({ editor, onStart, onClose }: TestDialogProps): ReactNode {
   const { definition } = editor.document;
+  const maySee = useMaySeePayloads();
   const pinned = Object.keys(editor.document.pins);
   const errors = editor.findings.filter(({ severity }) => severity === 'error').length;
   return (
@@ -38,6 +40,7 @@ export function TestDialog({ editor, onStart, onClose }: TestDialogProps): React
       }}
     >
       <p>Nothing is published. The data of a test is deleted when you start the next one or leave the editor.</p>
+      {maySee ? null : <p>Pins that the draft has are hidden to your session, and do not apply: those nodes run.</p>}
       {errors === 0 ? null : <p className="bad">The definition has errors, which the server will refuse.</p>}
       <label>
         Input, as JSON
@@ -71,7 +74,11 @@ function PinFromRun({ editor: { document, run } }: { readonly editor: Editor }):
     setError(undefined);
     api
       .run(runId, {}, new AbortController().signal)
-      .then((found) => run((each) => ({ ...each, pins: { ...each.pins, ...pinsFrom(each.definition, found.nodes) } })), setError);
+      .then((found) => {
+        if (found.payloadsHidden === true) throw new Error('The outputs are hidden: your session lacks payloads:read.');
+        run((each) => ({ ...each, pins: { ...each.pins, ...pinsFrom(each.definition, found.nodes) } }));
+      })
+      .catch(setError);
   };
   return (
     <>

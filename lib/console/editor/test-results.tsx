@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react';
 import type { Run, RunNode } from '../api.ts';
 import { durationText } from '../primitives/duration.ts';
+import { Hidden } from '../primitives/hidden.tsx';
 import { JsonTree } from '../primitives/json-tree.tsx';
 import { Status } from '../primitives/status.tsx';
 import { isOpenRun } from '../runs/open-run.ts';
@@ -30,7 +31,7 @@ export function TestResults({ editor, run, onDelete }: TestResultsProps): ReactN
         {isOpenRun(run) ? null : (
           <li className="test-node">
             <b>Output</b>
-            <JsonTree value={run.output} depth={2} />
+            {run.payloadsHidden === true ? <Hidden /> : <JsonTree value={run.output} depth={2} />}
           </li>
         )}
       </ul>

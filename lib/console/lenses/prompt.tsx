@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react';
 import { parseTemplate } from '../../lens/placeholders.ts';
 import type { Lens } from '../api.ts';
+import { OwnText } from '../primitives/own-text.tsx';
 import { fieldsOf, promptOf, valuesOf } from './lens-values.ts';
 
 interface PromptProps {
@@ -31,7 +32,7 @@ export function Prompt({ lens, values }: PromptProps): ReactNode {
         {parseTemplate(lens.template).parts.map((part, index) =>
           'text' in part ? (
             // A label can occur twice, and the parts of one template never move.
-            <bdi key={index}>{part.text}</bdi>
+            <OwnText key={index}>{part.text}</OwnText>
           ) : (
             <mark key={index}>{`[[${part.placeholder.label}${part.placeholder.isOptional ? '!' : ''}]]`}</mark>
           ),

@@ -2,6 +2,7 @@
 import { Fragment, type ReactNode } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import type { Run } from '../api.ts';
+import { OwnText } from '../primitives/own-text.tsx';
 import { Link } from '../router.tsx';
 import { type CauseStep, causeChain, causeReader } from './root-cause.ts';
 
@@ -32,7 +33,7 @@ export function CauseLine({ run }: { readonly run: Run }): ReactNode {
       {steps.length === 1 ? null : (
         <>
           {': '}
-          <code>{last.error.code}</code> <bdi>{last.error.message}</bdi>
+          <code>{last.error.code}</code> <OwnText>{last.error.message}</OwnText>
         </>
       )}
       {last.at === undefined ? null : (

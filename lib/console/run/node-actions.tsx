@@ -1,9 +1,10 @@
 /** What a person can do with a node: send the signal for which it waits, wake it, retry it now, or run again from it. */
 import { type ReactNode, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
+import { hiddenText } from '../../base/hidden-text.ts';
 import { type Run, type RunNode, api } from '../api.ts';
 import { Dialog } from '../primitives/dialog.tsx';
-import { formJson } from '../primitives/form-text.ts';
+import { formJson, formText } from '../primitives/form-text.ts';
 import { isOpenRun } from '../runs/open-run.ts';
 import { isInBackoff } from '../runs/why.ts';
 import { RerunDialog } from './rerun-dialog.tsx';
@@ -95,6 +96,7 @@ interface SignalDialogProps {
 
 function SignalDialog({ waitingFor: { signal, correlation }, onSent, onClose }: SignalDialogProps): ReactNode {
   // One id for the dialog: a signal that is sent again after a lost response counts once.
+  const isHidden = correlation === hiddenText;
   const [signalId] = useState(() => crypto.randomUUID());
   return (
     <Dialog
@@ -102,13 +104,25 @@ function SignalDialog({ waitingFor: { signal, correlation }, onSent, onClose }: 
       action="Send"
       onClose={onClose}
       onConfirm={async (form) => {
-        await api.sendSignal({ name: signal, correlation, signalId, payload: formJson(form, 'payload') });
+        await api.sendSignal({
+          name: signal,
+          correlation: isHidden ? formText(form, 'correlation') : correlation,
+          signalId,
+          payload: formJson(form, 'payload'),
+        });
         await onSent();
       }}
     >
-      <p>
-        It continues the run that waits for the correlation <code>{correlation}</code>.
-      </p>
+      {isHidden ? (
+        <label>
+          Correlation, which is hidden: your session lacks payloads:read
+          <input name="correlation" required spellCheck={false} />
+        </label>
+      ) : (
+        <p>
+          It continues the run that waits for the correlation <code>{correlation}</code>.
+        </p>
+      )}
       <label>
         Payload, as JSON
         <textarea name="payload" rows={6} defaultValue="{}" spellCheck={false} />

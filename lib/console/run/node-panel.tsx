@@ -5,6 +5,7 @@ import { type Run, type RunNode, type RunNodeDetail, api } from '../api.ts';
 import { CloseButton } from '../primitives/close-button.tsx';
 import { durationText } from '../primitives/duration.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
+import { Hidden } from '../primitives/hidden.tsx';
 import { JsonTree } from '../primitives/json-tree.tsx';
 import { Loading } from '../primitives/loading.tsx';
 import { Status } from '../primitives/status.tsx';
@@ -57,7 +58,7 @@ export function NodePanel({ run, nodeId, iteration, onClose }: NodePanelProps): 
         </div>
       )}
       <h3>Output</h3>
-      <Value value={node?.output} omitted={node?.outputOmitted} />
+      <Value value={node?.output} omitted={node?.outputOmitted} isHidden={run.payloadsHidden} />
       {detail.data === undefined ? null : <Seen detail={detail.data} />}
       {detail.error === null ? null : <ErrorText error={detail.error} onRetry={() => void detail.refetch()} />}
       {detail.isLoading ? <Loading /> : null}
@@ -95,6 +96,12 @@ const Seen = ({ detail }: { readonly detail: RunNodeDetail }): ReactNode => {
           </pre>
         </>
       )}
+      {detail.payloadsHidden === true ? (
+        <>
+          <h3>Input, config, context, printed lines</h3>
+          <Hidden />
+        </>
+      ) : null}
       <Part title="Input" value={detail.inputs} omitted={detail.inputsOmitted} />
       <Part title="Config" value={detail.config} omitted={detail.configOmitted} />
       <Part title="Context" value={detail.context} omitted={detail.contextOmitted} />
@@ -113,7 +120,7 @@ const Part = ({ title, value, omitted }: PartProps): ReactNode =>
   value === undefined && omitted === undefined ? null : (
     <>
       <h3>{title}</h3>
-      <Value value={value} omitted={omitted} />
+      <Value value={value} omitted={omitted} isHidden={undefined} />
     </>
   );
 

@@ -3,8 +3,10 @@ import { type ReactNode, useState } from 'react';
 import { defined } from '../../base/defined.ts';
 import { type Run, api } from '../api.ts';
 import { Dialog } from '../primitives/dialog.tsx';
+import { Hidden } from '../primitives/hidden.tsx';
 import { formJson, formText } from '../primitives/form-text.ts';
 import { go } from '../router.tsx';
+import { type Replaced, ReplacedOutputs, replaceOf } from './replaced-outputs.tsx';
 
 interface RerunDialogProps {
   readonly run: Run;
@@ -16,6 +18,7 @@ interface RerunDialogProps {
 export function RerunDialog({ run, fromNode, onClose }: RerunDialogProps): ReactNode {
   // One key for the dialog: a confirmation that is repeated after a lost response starts one run.
   const [key] = useState(() => crypto.randomUUID());
+  const [replaced, setReplaced] = useState<Replaced>(new Map());
   const given = run.input === undefined ? '' : JSON.stringify(run.input, undefined, 2);
   const start = async (form: FormData): Promise<void> => {
     const text = formText(form, 'input');
@@ -24,6 +27,7 @@ export function RerunDialog({ run, fromNode, onClose }: RerunDialogProps): React
       fromNode,
       input: text === given || text.trim() === '' ? undefined : formJson(form, 'input'),
       version: version > 0 && version !== run.workflowVersion ? version : undefined,
+      replace: replaceOf(replaced),
     });
     const { runId } = await api.rerun(run.runId, changes, key);
     go(`/runs/${encodeURIComponent(runId)}`);
@@ -38,17 +42,26 @@ export function RerunDialog({ run, fromNode, onClose }: RerunDialogProps): React
       <p>
         {fromNode === undefined
           ? 'A new run starts from the beginning. This run stays as it is.'
-          : 'A new run keeps the results of the nodes before this one, which do not run again.'}
+          : 'A new run keeps the results of the nodes that do not depend on this one. They do not run again.'}
       </p>
       <label>
         Input, as JSON
         <textarea name="input" rows={8} defaultValue={given} spellCheck={false} />
       </label>
+      {run.payloadsHidden === true ? (
+        <>
+          <Hidden />
+          <p className="dim">An empty field keeps the input of this run.</p>
+        </>
+      ) : null}
       {run.workflowVersion === null ? null : (
         <label>
           Version
           <input name="version" type="number" min={1} defaultValue={run.workflowVersion} />
         </label>
+      )}
+      {fromNode === undefined ? null : (
+        <ReplacedOutputs run={run} fromNode={fromNode} replaced={replaced} onChange={setReplaced} />
       )}
     </Dialog>
   );

@@ -3,6 +3,7 @@ import { type ReactNode, Suspense, lazy, useCallback, useRef } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiError, type Run, api } from '../api.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
+import { Hidden } from '../primitives/hidden.tsx';
 import { Loading } from '../primitives/loading.tsx';
 import { Tabs } from '../primitives/tabs.tsx';
 import { setSearch, useSearch } from '../router.tsx';
@@ -129,5 +130,11 @@ function View({ tab, run, reader, version, node, iteration, onSelect }: ViewProp
     );
   if (tab === 'Waterfall' || tab === 'Iterations')
     return <TimelineView tab={tab} run={run} reader={reader} version={version} iteration={iteration} onSelect={onSelect} />;
-  return tab === 'Events' ? <EventList reader={reader} version={version} /> : <RunData run={run} />;
+  if (tab === 'Data') return <RunData run={run} />;
+  return (
+    <>
+      {run.payloadsHidden === true ? <Hidden /> : null}
+      <EventList reader={reader} version={version} />
+    </>
+  );
 }

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../engine/json.ts';
 import type { RunNode, TestBody } from '../api.ts';
 import { durationText } from '../primitives/duration.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
+import { Hidden } from '../primitives/hidden.tsx';
 import { JsonTree } from '../primitives/json-tree.tsx';
 import { Loading } from '../primitives/loading.tsx';
 import { Status } from '../primitives/status.tsx';
@@ -51,6 +52,7 @@ export function TriedNode({ test, children }: TriedNodeProps): ReactNode {
       {node.outputOmitted === undefined ? null : (
         <p className="dim">{node.outputOmitted.bytes.toLocaleString()} bytes: too large for a response of the API.</p>
       )}
+      {test.run.payloadsHidden === true ? <Hidden /> : null}
       {node.output === undefined ? null : children(node)}
     </section>
   );

@@ -1,5 +1,6 @@
 /** Why an open run has not ended, or why a run failed, from the run alone: one sentence, and the node that it is about. */
 import { defined } from '../../base/defined.ts';
+import { hiddenText } from '../../base/hidden-text.ts';
 import type { Run, RunNode } from '../api.ts';
 import { durationText } from '../primitives/duration.ts';
 
@@ -88,7 +89,8 @@ function sentence(node: RunNode, now: number): string {
   const name = nameOf(node);
   if (node.waitingFor !== undefined) {
     const { signal, correlation, until } = node.waitingFor;
-    return `${name} waits for the signal ${signal}/${correlation}${until === undefined ? '' : `, and gives up ${left(until, now)}`}.`;
+    const key = correlation === hiddenText ? signal : `${signal}/${correlation}`;
+    return `${name} waits for the signal ${key}${until === undefined ? '' : `, and gives up ${left(until, now)}`}.`;
   }
   if (node.error !== undefined && node.status === 'queued') {
     const again = node.wakeAt === undefined ? '' : `, again ${left(node.wakeAt, now)}`;

@@ -11,7 +11,10 @@ interface ActionProps {
   readonly onClose: () => void;
 }
 
-export function RunNow({ schedule: { scheduleId, workflowName, input, version }, onClose }: ActionProps): ReactNode {
+export function RunNow({
+  schedule: { scheduleId, workflowName, input, version, payloadsHidden },
+  onClose,
+}: ActionProps): ReactNode {
   // One key for the dialog: a confirmation that is repeated after a lost response starts one run.
   const [key] = useState(() => crypto.randomUUID());
   return (
@@ -20,6 +23,8 @@ export function RunNow({ schedule: { scheduleId, workflowName, input, version },
       action="Start a run"
       onClose={onClose}
       onConfirm={async () => {
+        // Without the input, this would be another run.
+        if (payloadsHidden === true) throw new Error('The input of the schedule is hidden: your session lacks payloads:read.');
         const { runId } = await api.startRun({ workflowName, ...defined({ input, version }) }, key);
         go(`/runs/${encodeURIComponent(runId)}`);
       }}

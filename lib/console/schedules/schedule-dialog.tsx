@@ -4,6 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { defined } from '../../base/defined.ts';
 import { type Schedule, api } from '../api.ts';
 import { Dialog } from '../primitives/dialog.tsx';
+import { Hidden } from '../primitives/hidden.tsx';
 import { useNow } from '../primitives/time.tsx';
 import { go } from '../router.tsx';
 import { DueTimes } from './due-times.tsx';
@@ -55,6 +56,12 @@ export function ScheduleDialog({ schedule, onClose }: ScheduleDialogProps): Reac
               onChange={({ currentTarget: { value } }) => set({ input: value })}
             />
           </label>
+          {schedule?.payloadsHidden === true ? (
+            <>
+              <Hidden />
+              <p className="dim">An empty field keeps the input.</p>
+            </>
+          ) : null}
           <label>
             While a run of the schedule is open
             <select value={form.overlap} onChange={({ currentTarget: { value } }) => set({ overlap: value })}>

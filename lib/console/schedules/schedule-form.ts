@@ -27,7 +27,7 @@ export const formOf = (schedule: Schedule | undefined): ScheduleForm => ({
   scheduleId: schedule?.scheduleId ?? '',
   workflowName: schedule?.workflowName ?? '',
   version: schedule?.version === undefined ? '' : String(schedule.version),
-  input: JSON.stringify(schedule?.input ?? {}, undefined, 2),
+  input: schedule?.payloadsHidden === true ? '' : JSON.stringify(schedule?.input ?? {}, undefined, 2),
   kind: schedule?.rate === undefined ? 'cron' : 'rate',
   cron: schedule?.cron ?? '',
   rate: schedule?.rate ?? '',
@@ -87,13 +87,14 @@ export const newScheduleIn = (form: ScheduleForm): NewSchedule => ({
 export function changesIn(form: ScheduleForm, schedule: Schedule): ScheduleChange {
   const before = formOf(schedule);
   const changed = (...names: readonly (keyof ScheduleForm)[]): boolean => names.some((name) => form[name] !== before[name]);
-  const input: JsonValue = jsonOf(form.input);
+  const keepsInput = schedule.payloadsHidden === true && form.input.trim() === '';
+  const input: JsonValue | undefined = keepsInput ? undefined : jsonOf(form.input);
   return {
     ...(changed('kind', 'cron', 'rate', 'timeZone') ? { ...timingOf(form), ...zoneOf(form) } : {}),
     ...defined({
       workflowName: changed('workflowName') ? form.workflowName.trim() : undefined,
       version: changed('version') ? (versionOf(form.version) ?? null) : undefined,
-      input: isSameJson(input, schedule.input ?? {}) ? undefined : input,
+      input: input === undefined || isSameJson(input, schedule.input ?? {}) ? undefined : input,
       startAt: changed('startAt') ? (isoOf(form.startAt) ?? null) : undefined,
       endAt: changed('endAt') ? (isoOf(form.endAt) ?? null) : undefined,
       overlap: changed('overlap') ? overlapOf(form.overlap) : undefined,

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import { type Schedule, api } from '../api.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
+import { Hidden } from '../primitives/hidden.tsx';
 import { JsonTree } from '../primitives/json-tree.tsx';
 import { Loading } from '../primitives/loading.tsx';
 import { Ago, useNow } from '../primitives/time.tsx';
@@ -83,7 +84,13 @@ function Content({ schedule }: { readonly schedule: Schedule }): ReactNode {
       </div>
       <section className="card" aria-label="Input">
         <h2>Input of each run</h2>
-        {schedule.input === undefined ? <p className="dim">None: an empty object.</p> : <JsonTree value={schedule.input} />}
+        {schedule.payloadsHidden === true ? (
+          <Hidden />
+        ) : schedule.input === undefined ? (
+          <p className="dim">None: an empty object.</p>
+        ) : (
+          <JsonTree value={schedule.input} />
+        )}
       </section>
       {open === 'run' ? <RunNow schedule={schedule} onClose={close} /> : null}
       {open === 'edit' ? <ScheduleDialog schedule={schedule} onClose={close} /> : null}

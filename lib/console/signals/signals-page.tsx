@@ -1,5 +1,6 @@
 /** Sends a signal, and shows which runs wait for which one. The address has the name and the correlation. */
 import type { ReactNode } from 'react';
+import { hiddenText } from '../../base/hidden-text.ts';
 import { ErrorText } from '../primitives/error-text.tsx';
 import { Loading } from '../primitives/loading.tsx';
 import { Status } from '../primitives/status.tsx';
@@ -137,7 +138,7 @@ const Row = ({ row }: { readonly row: SignalWait }): ReactNode => (
         className="quiet"
         aria-label={`Send ${row.signal} to ${row.correlation}`}
         onClick={() => {
-          setSearch({ name: row.signal, correlation: row.correlation });
+          setSearch({ name: row.signal, correlation: row.correlation === hiddenText ? undefined : row.correlation });
           document.getElementById('signals-title')?.scrollIntoView();
         }}
       >

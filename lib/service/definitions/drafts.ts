@@ -27,12 +27,18 @@ export type SaveDraftResult =
   | { readonly kind: 'workflow_deleting' }
   | { readonly kind: 'definition_invalid'; readonly findings: readonly Finding[] };
 
-/** Saves the draft. A repeated request finds the draft that it saved, and succeeds. */
-export async function saveDraft(deps: Needs, scope: Scope, change: DraftChange): Promise<SaveDraftResult> {
+/**
+ * Saves the draft. A repeated request finds the draft that it saved, and succeeds.
+ * @param keepsPins the author does not see the pins of the draft: those that the change does not name stay
+ */
+export async function saveDraft(deps: Needs, scope: Scope, request: DraftChange, keepsPins = false): Promise<SaveDraftResult> {
+  const { name } = request;
+  const [summary, state] = await Promise.all([deps.workflows.summary(scope, name), deps.drafts.read(scope, name)]);
+  const stored = state.draft?.pinned;
+  const change = keepsPins && stored !== undefined ? { ...request, pinned: { ...stored, ...request.pinned } } : request;
   const { definition, pinned } = change;
   const findings = checkStoredSize(pinned === undefined ? definition : { definition, pinned });
   if (findings.length > 0) return { kind: 'definition_invalid', findings };
-  const [summary, state] = await Promise.all([deps.workflows.summary(scope, change.name), deps.drafts.read(scope, change.name)]);
   if (summary?.deletingSince !== undefined) return { kind: 'workflow_deleting' };
   if ((state.draft?.revision ?? 0) !== change.revision) return repeatedOrConflict(change, state.draft);
   const draft = { ...change, revision: state.revision + 1, updatedAt: deps.clock.now() };

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { pack } from '../../../../lib/codec/packed.ts';
 import type { WorkflowVersion } from '../../../../lib/engine/graph/definition.ts';
 import { type RunAddress, commitNo, firstAttempt, firstCommit } from '../../../../lib/engine/ids.ts';
 import type { JsonObject } from '../../../../lib/engine/json.ts';
@@ -221,40 +220,6 @@ describe('another writer', () => {
       'RUN_STATUS_CHANGED a >b',
       'b >m m >x x RUN_STATUS_CHANGED RUN_COMPLETED',
     ]);
-  });
-});
-
-describe('the write units of the log', () => {
-  /** Of the keys, the names of the attributes, the time, the writer and the nonce. */
-  const bytesBesideEvents = 250;
-
-  /** @returns the units of all commits after the first: a unit is a whole KB */
-  async function unitsOf(length: number): Promise<number> {
-    const ids = Array.from({ length }, (_, index) => `a${index}`);
-    const drawn = ids.slice(1).map((id, index) => `a${index}>${id}`);
-    const { env, run } = await begun(flow(drawn.join(' '), ids), {
-      answer: () => {
-        env.ports.clock.advance(durationMs(2));
-        return finished('7');
-      },
-    });
-    await env.settle();
-    const commits = await env.ports.log.commitsAfter(run, firstCommit);
-    return commits.reduce((units, { events }) => {
-      const packed = pack(events);
-      const bytes = 'gzip' in packed ? packed.gzip.length : packed.text.length;
-      return units + Math.ceil((bytes + bytesBesideEvents) / 1_024);
-    }, 0);
-  }
-
-  // A start costs six more.
-  it.each([
-    [10, 1],
-    [100, 6],
-    [1_000, 64],
-  ])('a chain of %s nodes of 2 ms takes at most %s', async (length, most) => {
-    const units = await unitsOf(length);
-    expect(units).toBeLessThanOrEqual(most);
   });
 });
 

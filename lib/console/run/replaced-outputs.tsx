@@ -1,0 +1,99 @@
+/** Outputs that a rerun from a node has in place of those that it keeps, as JSON that a person edits. */
+import type { ReactNode } from 'react';
+import type { JsonValue } from '../../engine/json.ts';
+import type { Run, RunNode } from '../api.ts';
+import { useDefinition } from '../compare/definition-difference.tsx';
+import { definitionGraph, type DrawnEdge } from '../layout/definition-graph.ts';
+import { ErrorText } from '../primitives/error-text.tsx';
+import { jsonOf } from '../primitives/form-text.ts';
+
+/** The text of each replaced output, by the id of its node. */
+export type Replaced = ReadonlyMap<string, string>;
+
+/** The nodes whose outputs can be replaced: those that ended, and do not run again. */
+export function keptNodes(nodes: readonly RunNode[], edges: readonly DrawnEdge[], fromNode: string): readonly RunNode[] {
+  const again = new Set([fromNode]);
+  for (const id of again) for (const { source, target } of edges) if (source === id) again.add(target);
+  return nodes.filter(
+    ({ nodeId, iteration, status, attempt, type }) =>
+      iteration === undefined && ended.includes(status) && attempt > 0 && type !== 'start' && !again.has(nodeId),
+  );
+}
+
+const ended: readonly RunNode['status'][] = ['completed', 'failed', 'timed_out', 'blocked', 'invalidated'];
+
+/** @throws SyntaxError that names the node */
+export function replaceOf(replaced: Replaced): Readonly<Record<string, { readonly output: JsonValue }>> | undefined {
+  if (replaced.size === 0) return undefined;
+  return Object.fromEntries(
+    [...replaced].map(([nodeId, text]) => {
+      try {
+        return [nodeId, { output: jsonOf(text) }];
+      } catch (error) {
+        throw new SyntaxError(`Output of ${nodeId}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }),
+  );
+}
+
+interface ReplacedOutputsProps {
+  readonly run: Run;
+  readonly fromNode: string;
+  readonly replaced: Replaced;
+  readonly onChange: (replaced: Replaced) => void;
+}
+
+export function ReplacedOutputs({ run, fromNode, replaced, onChange }: ReplacedOutputsProps): ReactNode {
+  const { data, error, refetch } = useDefinition(run);
+  if (error !== null) return <ErrorText error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return null;
+  const kept = keptNodes(run.nodes, definitionGraph(data.nodes, data.edges).edges, fromNode);
+  const set = (nodeId: string, text: string | undefined): void => {
+    const next = new Map(replaced);
+    if (text === undefined) next.delete(nodeId);
+    else next.set(nodeId, text);
+    onChange(next);
+  };
+  const others = kept.filter(({ nodeId }) => !replaced.has(nodeId));
+  return (
+    <>
+      {kept
+        .filter(({ nodeId }) => replaced.has(nodeId))
+        .map((node) => (
+          <div key={node.nodeId}>
+            <label>
+              Output of {node.nodeId}, as JSON
+              <textarea
+                rows={4}
+                value={replaced.get(node.nodeId)}
+                spellCheck={false}
+                onChange={({ currentTarget: { value } }) => set(node.nodeId, value)}
+              />
+            </label>
+            <button type="button" className="quiet" onClick={() => set(node.nodeId, undefined)}>
+              {node.status === 'completed' ? `Keep the output of ${node.nodeId}` : `Leave ${node.nodeId} ${node.status}`}
+            </button>
+          </div>
+        ))}
+      {others.length === 0 ? null : (
+        <label>
+          Replace an output
+          <select
+            value=""
+            onChange={({ currentTarget: { value } }) => {
+              const output = kept.find(({ nodeId }) => nodeId === value)?.output;
+              if (value !== '') set(value, output === undefined ? '' : JSON.stringify(output, undefined, 2));
+            }}
+          >
+            <option value="">of a node that does not run again…</option>
+            {others.map(({ nodeId, label, status }) => (
+              <option key={nodeId} value={nodeId}>
+                {label ?? nodeId} ({status})
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+    </>
+  );
+}
