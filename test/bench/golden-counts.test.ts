@@ -70,6 +70,13 @@ test.each(['cold', 'warm'] as const)(
   },
 );
 
+test('ten scripts that are answered in one request cost at most eight units and no queue request', () => {
+  const { writeUnits, queueRequests, apiRequests } = billFor('chain-10-answered');
+  expect(total(writeUnits, ['rate windows'])).toBeLessThanOrEqual(8);
+  expect([total(queueRequests), total(apiRequests)]).toEqual([0, 1]);
+  expect(total(billFor('code-10-answered').queueRequests)).toBe(0);
+});
+
 test('the reads of each node of a chain do not grow with its length', () => {
   const reads = (name: string) => total(billFor(name).readUnits, ['api keys']);
   expect(reads('chain-100')).toBe(reads('chain-10'));
