@@ -26,6 +26,7 @@ const pollIntervalMs = 10;
 const startedShape = z.looseObject({ runId: z.string() });
 /** A run that has not ended in time has another status. */
 const answeredShape = z.looseObject({ runId: z.string(), status: z.literal('completed') });
+const batchShape = z.looseObject({ data: z.array(z.looseObject({ run: startedShape })) });
 const keyShape = z.looseObject({ key: z.string() });
 const queueInput = z.looseObject({ QueueUrl: z.string() });
 const updateInput = z.looseObject({ Key: z.looseObject({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) }) });
@@ -49,6 +50,8 @@ export interface BenchCloud {
   publishLens(lens: Lens): Promise<void>;
   /** Starts a run and returns its id. */
   start(workflow: Workflow | CodeWorkflow, idempotencyKey: string, apiKey?: string): Promise<string>;
+  /** Starts a run for each key in one request, and returns their ids. */
+  startBatch(workflow: Workflow, idempotencyKeys: readonly string[], apiKey?: string): Promise<readonly string[]>;
   /** Starts a run, waits for its end in the same request, and returns its id. */
   startAndWait(workflow: Workflow | CodeWorkflow, idempotencyKey: string): Promise<string>;
   /** Reruns an ended code run from a step and returns the id of the new run. */
@@ -166,6 +169,11 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
       const body = { workflowName: workflow.name, input: 'input' in workflow ? workflow.input : {} };
       const headers = { 'idempotency-key': idempotencyKey, authorization: `Bearer ${key}` };
       return startedShape.parse(await request('POST', '/v1/runs', body, headers)).runId;
+    },
+    async startBatch(workflow, idempotencyKeys, key = apiKey) {
+      const runs = idempotencyKeys.map((idempotencyKey) => ({ workflowName: workflow.name, idempotencyKey }));
+      const { data } = batchShape.parse(await request('POST', '/v1/runs/batch', { runs }, { authorization: `Bearer ${key}` }));
+      return data.map(({ run }) => run.runId);
     },
     async startAndWait(workflow, idempotencyKey) {
       const body = { workflowName: workflow.name, input: 'input' in workflow ? workflow.input : {} };
