@@ -10,6 +10,7 @@ import { type ClientOptions, type ClientConfig, resolveClientConfig, validateInt
 import { readFirstNonEmptyPage, followEvents, iterateRows } from './pagination.ts';
 import { RunCalls, type WorkflowTypes } from './run-calls.ts';
 import { ScheduleCalls } from './schedule-calls.ts';
+import { defined } from '../base/defined.ts';
 import type * as shapes from './route-types.ts';
 import { type ResponseBody, type RequestBody, type EndedRun, type RequestQuery, type Run, routeOf } from './route-types.ts';
 import { type WatchOptions, watchRun } from './watch-run.ts';
@@ -31,6 +32,7 @@ const testWorkflow = routeOf('testWorkflow');
 const stopTestRun = routeOf('stopTestRun');
 const viewRun = routeOf('viewRun');
 const startRun = routeOf('startRun');
+const startRunBatch = routeOf('startRunBatch');
 const getRun = routeOf('getRun');
 const getRunDefinition = routeOf('getRunDefinition');
 const getRunNode = routeOf('getRunNode');
@@ -212,6 +214,20 @@ export class StepwellClient<Workflows extends object = Readonly<Record<string, W
       if (response.status === 202) return parseResponse(response, startRun.responses[202].schema, context);
       return parseResponse(response, startRun.responses[200].schema, context);
     });
+  }
+
+  /**
+   * Starts up to 100 runs in one request. Each start has its own outcome, in the order of `runs`: a refused one does not stop the others.
+   * A start without an idempotency key gets one for the call.
+   */
+  async triggerBatch(runs: readonly shapes.BatchStart[], options: CallOptions = {}): Promise<ResponseBody<'startRunBatch'>> {
+    const body = {
+      runs: runs.map(({ idempotencyKey, ...start }) => ({
+        ...start,
+        idempotencyKey: this.#resolveIdempotencyKey(defined({ idempotencyKey })),
+      })),
+    };
+    return sendRequest(this.#config, startRunBatch, startRunBatch.responses[200].schema, { body }, options);
   }
 
   /** Reruns a run as one new run. All attempts of a call send the same idempotency key. */

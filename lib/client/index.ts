@@ -28,6 +28,7 @@ export type { Upload, UploadOptions } from './upload.ts';
 export { isAnswered, isDelta } from './route-types.ts';
 export type {
   AcceptedRun,
+  BatchStart,
   AnsweredRun,
   EndedRun,
   Run,

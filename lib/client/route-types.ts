@@ -44,6 +44,8 @@ type ResponseBodyOf<Id extends OperationId, Status extends keyof Responses<Id>> 
   ? Tolerant<z.output<Schema>>
   : never;
 
+/** One start of a batch. */
+export type BatchStart = RequestBody<'startRun'> & { readonly idempotencyKey?: string };
 /** A run that exists, and has not ended when its start was answered. */
 export type AcceptedRun = ResponseBodyOf<'startRun', 202>;
 /** A run that ended while its start waited. */

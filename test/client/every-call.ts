@@ -50,6 +50,7 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
     client.queries.publish('find', { kind: 'http', connection: 'https://example.com', request: {} }),
   archiveQuery: (client) => client.queries.archive('find'),
   startRun: (client) => client.trigger({ workflowName: 'flow' }),
+  startRunBatch: (client) => client.triggerBatch([{ workflowName: 'flow' }]),
   listRuns: (client) => client.listRuns(),
   getRun: (client) => client.getRun(runId),
   getRunDefinition: (client) => client.getRunDefinition(runId),

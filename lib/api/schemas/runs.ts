@@ -23,6 +23,8 @@ import {
 import { deltaEventName, derivedEventNames, publicEventNames } from '../../engine/log/event-names.ts';
 import { runStatuses, terminalStatuses } from '../../engine/log/head.ts';
 import { attemptStatuses, waitKinds } from '../../engine/log/timeline.ts';
+import { idempotencyKeyPattern } from '../idempotency.ts';
+import { errorResponse } from './service.ts';
 import { storedGraph } from './workflows.ts';
 
 export const startRunBody = z
@@ -62,6 +64,35 @@ export const startedResponse = z.strictObject({
 });
 
 export const acceptedStartResponse = startedResponse.extend({ status: z.enum(['pending', 'running']) });
+
+/** How many runs one request starts. Each is a reservation, a due entry and a head. */
+export const maxBatchStarts = 100;
+
+const batchStart = startRunBody
+  .extend({
+    idempotencyKey: z
+      .string()
+      .regex(idempotencyKeyPattern)
+      .meta({ description: 'as the header Idempotency-Key of a start: the same key starts the same run once' }),
+  })
+  .meta({ id: 'BatchStart' });
+
+export const startBatchBody = z.strictObject({ runs: z.array(batchStart).min(1).max(maxBatchStarts) }).meta({ id: 'StartBatch' });
+
+export const startBatchResponse = z.strictObject({
+  data: z
+    .array(
+      z.strictObject({
+        idempotencyKey: z.string(),
+        run: startedResponse
+          .extend({ isReplay: z.literal(true).exactOptional().meta({ description: 'an earlier request started it' }) })
+          .exactOptional(),
+        error: errorResponse.exactOptional().meta({ description: 'why this start was refused; the others are not affected' }),
+      }),
+    )
+    .readonly()
+    .meta({ description: 'the outcome of each start, in the order of the request: `run` or `error`' }),
+});
 
 export const runParams = z.strictObject({ runId });
 /** Of the routes that also apply to external-worker runs. */
