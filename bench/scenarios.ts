@@ -2,7 +2,7 @@
 import { type BenchCloud, threads } from './bench-cloud.ts';
 import type { Bill } from './bill.ts';
 import type { Bound } from './golden.ts';
-import { type CodeWorkflow, codeChain, codeTogether } from './code-workflows.ts';
+import { type CodeWorkflow, codeChain, codePacked, codeTogether } from './code-workflows.ts';
 import {
   chain,
   chainOfEffects,
@@ -95,6 +95,13 @@ export const scenarios: readonly Scenario[] = [
   { name: 'code-10-answered', workflow: codeChain(10), ends: 'completed', isAnswered: true, bounds: codeBounds },
   { name: 'code-10', workflow: codeChain(10), ends: 'completed', bounds: codeBounds },
   { name: 'code-100', workflow: codeChain(100), ends: 'completed', bounds: { ...codeBounds, ...snapshots(4, 6) } },
+  { name: 'code-10-idempotent', workflow: codePacked(10), ends: 'completed', bounds: { ...codeBounds, ...packed(11) } },
+  {
+    name: 'code-100-idempotent',
+    workflow: codePacked(100),
+    ends: 'completed',
+    bounds: { ...codeBounds, ...packed(101), ...snapshots(0, 3) },
+  },
   {
     name: 'code-1000',
     workflow: codeChain(1_000),

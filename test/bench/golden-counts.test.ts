@@ -45,6 +45,10 @@ test.each([
   expect([writeUnits['commits'], total(queueRequests)]).toEqual([steps + 1, 3]);
 });
 
+test.each(['code-10-idempotent', 'code-100-idempotent'])('%s, idempotent steps in a row, shares commits', (name) => {
+  expect(total(billFor(name).queueRequests)).toBe(3);
+});
+
 test('a rerun of code from the last of a hundred steps costs one commit besides those of its own step', () => {
   const { commits } = billFor('code-100-from-the-last');
   expect(total(commits)).toBe(3);

@@ -13,12 +13,16 @@ import { commitItem } from '../../lib/aws/run-items.ts';
 import { logKey } from '../../lib/aws/run-keys.ts';
 import { keyOf } from '../../lib/aws/table.ts';
 import { compile } from '../../lib/engine/graph/compile.ts';
-import { firstCommit, nodeId, workflowName } from '../../lib/engine/ids.ts';
-import { durationMs } from '../../lib/engine/time.ts';
+import { type RunAddress, firstCommit, nodeId, workflowName } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { type Instant, durationMs } from '../../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
 import { startRun } from '../../lib/service/runs/start-run.ts';
+import { defineWorkflow } from '../../lib/sdk/index.ts';
 import type { JobHandler } from '../../lib/service/worker.ts';
+import { DrivenRun } from '../program/driven-run.ts';
+import { VirtualClock } from '../program/virtual-clock.ts';
 import { createTestEnv, scope } from '../service/test-env.ts';
 import { isGolden } from './counted-cloud.ts';
 
@@ -58,12 +62,27 @@ async function count(workflow: Workflow): Promise<Bill> {
   const { head, state } = await env.fold(run);
   expect(state.progress.status).toBe('completed');
   const commits = await env.ports.log.commitsAfter(run, firstCommit);
-  const sizes = commits.map((commit) =>
-    itemBytes(wired({ ...keyOf(logKey(run, 'platform', commit.number)), ...commitItem.encode(commit, head.expiresAt) })),
-  );
-  const units = sizes.reduce((sum, bytes) => sum + writeUnits(bytes), 0);
+  const units = commits.reduce((sum, commit) => sum + writeUnits(bytesOf(run, commit, head.expiresAt)), 0);
   return { ...billOf([]), writeUnits: { commits: units }, commits: { won: commits.length } };
 }
+
+/** The same for idempotent steps of code. A snapshot is not counted. */
+async function countCode(steps: number): Promise<Bill> {
+  const clock = new VirtualClock();
+  const code = defineWorkflow({ name: 'test' }, async ({ step }) => {
+    for (let at = 0; at < steps; at += 1)
+      await step.run({ name: 'step', idempotent: true }, () => clock.sleep(nodeMs).then(() => at));
+  });
+  const run = await new DrivenRun([code], {}, clock).toTheEnd();
+  expect(run.state.progress.status).toBe('completed');
+  const address = { ...scope, runId: run.facts.runId };
+  const commits = run.commits.filter(({ number }) => number > firstCommit);
+  const units = commits.reduce((sum, commit) => sum + writeUnits(bytesOf(address, commit, run.facts.deadlineAt)), 0);
+  return { ...billOf([]), writeUnits: { commits: units }, commits: { won: commits.length } };
+}
+
+const bytesOf = (run: RunAddress, commit: Commit, expiresAt: Instant): number =>
+  itemBytes(wired({ ...keyOf(logKey(run, 'platform', commit.number)), ...commitItem.encode(commit, expiresAt) }));
 
 /** The SDK has bytes where the wire has base64. */
 const wired = (item: Readonly<Record<string, AttributeValue>>): WireItem =>
@@ -86,6 +105,20 @@ test.each([
   if (process.env['STEPWELL_WRITE_GOLDEN'] === '1') writeGolden(name, goldenOf(bill, {}));
   isGolden(name, bill);
   expect(unitsBesideCommits + (bill.writeUnits['commits'] ?? 0)).toBeLessThanOrEqual(mostUnits);
+  expect(bill.commits['won']).toBeLessThanOrEqual(mostCommits);
+});
+
+test.each([
+  { steps: 10, mostUnits: 2, mostCommits: 2 },
+  { steps: 100, mostUnits: 6, mostCommits: 2 },
+  { steps: 1_000, mostUnits: 60, mostCommits: 10 },
+])('$steps idempotent steps of code take at most $mostCommits commits and $mostUnits units for them', async (expected) => {
+  const { steps, mostUnits, mostCommits } = expected;
+  const name = `packed-code-${steps}`;
+  const bill = await countCode(steps);
+  if (process.env['STEPWELL_WRITE_GOLDEN'] === '1') writeGolden(name, goldenOf(bill, {}));
+  isGolden(name, bill);
+  expect(bill.writeUnits['commits']).toBeLessThanOrEqual(mostUnits);
   expect(bill.commits['won']).toBeLessThanOrEqual(mostCommits);
 });
 

@@ -12,7 +12,7 @@ import type { Functions } from './functions.ts';
 import { ListClients } from './list-clients.ts';
 import type { SimulationContext } from './process.ts';
 import { type LongWaits, withLongCodeWaits, withLongGraphWaits } from './long-waits.ts';
-import { type CodeWorkflow, leafCode, randomCode } from './random-code.ts';
+import { type CodeWorkflow, leafCode, randomCode, randomCodeChain } from './random-code.ts';
 import { randomChain } from './random-chain.ts';
 import { longRunningVersions, leafVersion, randomVersion } from './random-graph.ts';
 import { SignalClients } from './signal-clients.ts';
@@ -109,13 +109,13 @@ export class Clients {
       : undefined;
     const randomGraph = (name: string): WorkflowVersion =>
       idempotent > 0 && prng.isLucky(0.8) ? randomChain(prng, name, idempotent) : randomVersion(prng, name, isBrisk);
+    const randomProgram = (name: string): CodeWorkflow =>
+      idempotent > 0 && prng.isLucky(0.8) ? randomCodeChain(prng, name, idempotent) : randomCode(prng, name, { isBrisk });
     const drawn = (index: number): WorkflowVersion | CodeWorkflow => {
       const given = fixed[index % fixed.length];
       if (given !== undefined) return { ...given, name: `code-${index}` };
       const isCode = prng.isLucky(code);
-      const workflow = isCode
-        ? randomCode(prng, `code-${index}`, { isBrisk })
-        : { ...randomGraph(`flow-${index}`), options: limits };
+      const workflow = isCode ? randomProgram(`code-${index}`) : { ...randomGraph(`flow-${index}`), options: limits };
       return long === undefined
         ? workflow
         : 'part' in workflow

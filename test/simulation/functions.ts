@@ -409,15 +409,18 @@ export class Functions implements MessageHandlers {
 
   #stepEffects(process: Process): StepEffects {
     return {
-      began: (runId, { key, attempt }, mayOverlap) =>
+      began: (runId, { key, attempt }, mayOverlap, mayShare) =>
         // The code would treat an error thrown here as its own failure.
         this.#noting(() => {
           if (!process.isAlive) return;
           const node = nodeKey({ nodeId: stepNodeId(key), iteration: topLevel });
           this.#watches.times.begins(`${runId}/${node}#${attempt}`, this.#around.time.now);
-          this.#effects.beginsStep(runId, key, attempt, { by: process, mayOverlap });
+          this.#effects.beginsStep(runId, key, attempt, { by: process, mayOverlap, mayShare });
           this.#dies(process, key, `${runId}/${node}#${attempt}`);
         }),
+      ended: (runId, { key, attempt }) => {
+        if (process.isAlive) this.#effects.endsStep(runId, key, attempt, this.#around.time.now);
+      },
       undone: (runId, { key, attempt }) => this.#noting(() => this.#effects.undoes(runId, key, attempt, process)),
       sleep: (ms, signal) => process.sleep(ms, signal),
     };

@@ -73,7 +73,7 @@ export function optionsOfKind(kind: SimulationKind, seed: number): SimulationOpt
     case 'long':
       return { seed, rates: seed % 4 === 0 ? noFaults : chaosFaults, longWaits: longShare };
     case 'packs':
-      return { seed, code: 0.1, idempotent: 0.8, ...(packMixes[seed % packMixes.length] ?? { rates: chaosFaults }) };
+      return { seed, code: 0.3, idempotent: 0.8, ...(packMixes[seed % packMixes.length] ?? { rates: chaosFaults }) };
     case 'waits':
       return { seed, rates: seed % 4 === 0 ? noFaults : chaosFaults, code: 0.3, idempotent: 0.4, awaited: 0.8 };
     case 'slow':

@@ -1,14 +1,16 @@
 /** Scenarios of packs: fixed chains of scripts in which a pack ends in each of its ways, and the property that must hold then. */
 import { fairSharesOf, TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
 import { firstCommit } from '../../lib/engine/ids.ts';
-import type { Commit } from '../../lib/engine/log/commit.ts';
+import { type Commit, maxPackAge } from '../../lib/engine/log/commit.ts';
 import { type DurationMs, type Instant, durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { maxPackAge } from '../../lib/service/kinds/graph/pack.ts';
 import { type Topology, finishedWith, names, takes } from '../conformance/topology.ts';
 import { overrideMethods } from '../service/override-methods.ts';
 import { type CrashRun, type CrashRunOptions, type FixedWorkflow, crashRun } from './crash-run.ts';
+import { noFaults } from './faults.ts';
 import { packedTopology } from './fixed-topologies.ts';
+import type { CodeWorkflow, Part } from './random-code.ts';
+import { simulate } from './simulation.ts';
 import { runInvariant } from './violation.ts';
 
 /** A run without a crash must not wait for a heartbeat timeout or a sweep. */
@@ -237,6 +239,54 @@ async function moreScriptsThanTheTimeOfAWorker(): Promise<void> {
   runInvariant(12, report.outOfTime === 0, `${report.outOfTime} workers reached the time limit of their function`);
 }
 
+const idempotentStep = (ms: number): Part => ({
+  kind: 'step',
+  ms,
+  failures: 0,
+  mostAttempts: 1,
+  hasRollback: false,
+  isIdempotent: true,
+});
+
+const codeOf = (name: string, part: Part): CodeWorkflow => ({ name, mostAttempts: 1, isIdempotent: false, part });
+
+/** Some clients of these seeds wake or cancel the run, and others do not. */
+const codeSeeds = [1, 2, 3, 4, 5, 6];
+
+/**
+ * The wait ends after five seconds. The worker reads that after six, when the step has ended and its result would be held back.
+ * @throws a violation where the code gets a result before a wait that the log has before it
+ */
+async function aWaitThatEndsBeforeAPackOfSteps(): Promise<void> {
+  const row: Part = { kind: 'seq', parts: [idempotentStep(5_850), idempotentStep(400), idempotentStep(400)] };
+  const wait: Part = { kind: 'seq', parts: [{ kind: 'sleep', ms: 4_900 }, idempotentStep(400)] };
+  const both = codeOf('row-and-wait', { kind: 'all', parts: [row, wait] });
+  for (const seed of codeSeeds) await simulate({ seed, rates: noFaults, codes: [both], runs: 1 });
+}
+
+/** @throws a violation where watchers see the result of a step later than the age of a pack allows */
+async function aPackOfStepsThatGetsOld(): Promise<void> {
+  let shared = 0;
+  for (const ms of [1, 40, 240]) {
+    const row = codeOf('row', { kind: 'seq', parts: Array.from({ length: 40 }, () => idempotentStep(ms)) });
+    const { packed } = await simulate({
+      seed: 1,
+      rates: noFaults,
+      codes: [row],
+      runs: 1,
+      onCommit: (_run, { events }, now) => {
+        for (const event of events) {
+          if (event.type !== 'NODE_COMPLETED' || !event.nodeId.startsWith('work-') || event.endedAt === undefined) continue;
+          const heldMs = now - event.endedAt;
+          runInvariant(12, heldMs <= maxPackAge + putMs, `the result of ${event.nodeId} was held back for ${heldMs} ms`);
+        }
+      },
+    });
+    shared += packed;
+  }
+  runInvariant(12, shared > 60, `of 120 steps, ${shared} began before their commit`);
+}
+
 export const packScenarios = {
   'a pack that gets old': aPackThatGetsOld,
   'a pack that gets long': aPackThatGetsLong,
@@ -245,5 +295,7 @@ export const packScenarios = {
   'another writer before a pack': anotherWriterBeforeThePack,
   'a pack whose last result needs a stored value': aResultThatNeedsAStoredValue,
   'a slice that is spent in a pack': aSliceSpentInAPack,
+  'a pack of steps that gets old': aPackOfStepsThatGetsOld,
+  'a wait that ends before a pack of steps': aWaitThatEndsBeforeAPackOfSteps,
   'more scripts than the time of a worker': moreScriptsThanTheTimeOfAWorker,
 } as const;

@@ -135,7 +135,7 @@ function requestOf({ specVersion, ...start }: StartBody) {
 
 /** Why a start started nothing. */
 function notStarted(
-  result: Exclude<AwaitedStart, { readonly kind: 'started' }>,
+  result: Exclude<StartResult | AwaitedStart, { readonly kind: 'started' }>,
   { version, workflowName }: StartBody,
 ): Refusal<ErrorOf<'startRun'>> {
   switch (result.kind) {

@@ -11,7 +11,7 @@ import { jsonOf } from '../primitives/form-text.ts';
 export type Replaced = ReadonlyMap<string, string>;
 
 /** The nodes whose outputs can be replaced: those that ended, and do not run again. */
-export function keptNodes(nodes: readonly RunNode[], edges: readonly DrawnEdge[], fromNode: string): readonly RunNode[] {
+function keptNodes(nodes: readonly RunNode[], edges: readonly DrawnEdge[], fromNode: string): readonly RunNode[] {
   const again = new Set([fromNode]);
   for (const id of again) for (const { source, target } of edges) if (source === id) again.add(target);
   return nodes.filter(

@@ -156,6 +156,9 @@ export const divergedCode = 'replay_diverged';
 const minDelay = seconds(5);
 export const maxTaskDeferral = minutes(5);
 
+/** Whether an earlier try of the task was deferred, for example because the code crashed its thread. */
+export const wasDeferred = ({ attempt }: Pick<OpenNode, 'attempt'>): boolean => attempt > firstAttempt;
+
 /** Defers a workflow task that cannot run now, with growing delay and without a limit, because the run has not failed. */
 export function deferWorkflowTask(
   draft: Draft,

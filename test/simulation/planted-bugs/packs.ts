@@ -6,7 +6,13 @@ const runNode = 'lib/service/kinds/graph/run-node.ts';
 const attemptNode = 'lib/service/kinds/graph/attempt-node.ts';
 const watchAttempt = 'lib/service/kinds/graph/watch-attempt.ts';
 
+const liveExecution = 'lib/program/live-execution.ts';
+const commandBatchDraft = 'lib/program/command-batch-draft.ts';
+
 const chains = { code: 0, runs: 6, idempotent: 0.8 } as const;
+
+/** Code workflows with many idempotent steps in a row. */
+const codeChains = { code: 1, runs: 6, idempotent: 0.8 } as const;
 
 export const packBugs: readonly PlantedBug[] = [
   {
@@ -109,7 +115,7 @@ export const packBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a pack is held back for a minute',
-    file: pack,
+    file: 'lib/engine/log/commit.ts',
     find: 'maxPackAge = durationMs(250)',
     replace: 'maxPackAge = durationMs(60_000)',
     within: 60,
@@ -231,5 +237,66 @@ export const packBugs: readonly PlantedBug[] = [
     within: 200,
     faultProfile: 'lost deliveries',
     options: chains,
+  },
+  {
+    name: 'the result of a step with side effects shares a commit with the steps after it',
+    file: commandBatchDraft,
+    find: 'if (step === undefined || !canShareCommit(step)) this.#hasUrgentEntry = true;',
+    replace: '',
+    within: 20,
+    faultProfile: 'none',
+    options: codeChains,
+  },
+  {
+    name: 'a step with side effects begins before the commit of the results before it',
+    file: commandBatchDraft,
+    find: 'if (!canShareCommit(pending)) this.#hasUrgentEntry = true;',
+    replace: '',
+    within: 20,
+    faultProfile: 'none',
+    options: codeChains,
+  },
+  {
+    name: 'a step with a rollback shares a commit',
+    file: 'lib/program/step-request.ts',
+    find: 'functionStep?.isIdempotent === true && functionStep.rollback === undefined',
+    replace: 'functionStep?.isIdempotent === true',
+    within: 20,
+    faultProfile: 'none',
+    options: codeChains,
+  },
+  {
+    name: 'steps share commits after a crash',
+    file: liveExecution,
+    find: ' || task.shouldCommitBeforeSteps === true) return false;',
+    replace: ') return false;',
+    within: 100,
+    faultProfile: 'none',
+    options: { ...codeChains, poison: 0.15 },
+  },
+  {
+    name: 'steps share commits while the code waits',
+    file: liveExecution,
+    find: 'this.#invocation.isWaiting || ',
+    replace: '',
+    within: 1,
+    scenario: 'a wait that ends before a pack of steps',
+  },
+  {
+    name: 'a pack of steps has no age',
+    file: liveExecution,
+    find: 'canWaitUntil === undefined || clock.now() >= canWaitUntil || ',
+    replace: 'canWaitUntil === undefined || ',
+    within: 1,
+    scenario: 'a pack of steps that gets old',
+  },
+  {
+    name: 'steps share commits beside a step with side effects',
+    file: liveExecution,
+    find: 'return running.every((step) => step !== undefined && canShareCommit(step));',
+    replace: 'return running.length >= 0;',
+    within: 100,
+    faultProfile: 'none',
+    options: codeChains,
   },
 ];
