@@ -15,6 +15,8 @@ export interface CodeWorkflow {
 
 /** Sequential steps. */
 export const codeChain = (steps: number): CodeWorkflow => ({ name: 'code-chain', input: { steps }, folder: codeFolder });
+/** Sequential steps that are idempotent. */
+export const codePacked = (steps: number): CodeWorkflow => ({ name: 'code-packed', input: { steps }, folder: codeFolder });
 /** Parallel steps. */
 export const codeTogether = (steps: number): CodeWorkflow => ({ name: 'code-together', input: { steps }, folder: codeFolder });
 

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
 import type { BenchCloud } from './bench-cloud.ts';
-import { chain } from './workflows.ts';
+import { chain, chainOfEffects } from './workflows.ts';
 
 const eventsShape = z.looseObject({
   data: z.array(z.looseObject({ type: z.string(), timestamp: z.string() })),
@@ -12,20 +12,23 @@ const eventsShape = z.looseObject({
 export interface Latencies {
   /** from the request to the final commit, for each run */
   readonly runMs: readonly number[];
-  /** between the commits of consecutive nodes */
+  /** between the commits of consecutive nodes; those that share a commit have no time between them */
   readonly nodeMs: readonly number[];
 }
 
 /** Sequential runs, until `runs` runs or `seconds` seconds are reached. */
-export async function measureChain(bench: BenchCloud, length: number, runs: number, seconds: number): Promise<Latencies> {
-  const workflow = chain(length);
+export async function measureChain(
+  bench: BenchCloud,
+  { length, hasEffects, runs, seconds }: { length: number; hasEffects: boolean; runs: number; seconds: number },
+): Promise<Latencies> {
+  const workflow = hasEffects ? chainOfEffects(length) : chain(length);
   await bench.publish(workflow);
   const runMs: number[] = [];
   const nodeMs: number[] = [];
   const until = performance.now() + seconds * 1_000;
   for (let run = 0; run < runs && performance.now() < until; run += 1) {
     const startedAt = Date.now();
-    const runId = await bench.start(workflow, `latency-${run}`);
+    const runId = await bench.start(workflow, `latency-${workflow.name}-${run}`);
     while (!bench.hasEnded(runId)) await wait(5);
     const { data } = eventsShape.parse(await bench.get(`/v1/runs/${runId}/events?limit=200`));
     const timesOf = (type: string) => data.flatMap((event) => (event.type === type ? [Date.parse(event.timestamp)] : []));

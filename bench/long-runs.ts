@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
 import type { BenchCloud } from './bench-cloud.ts';
-import { chain, looped } from './workflows.ts';
+import { chainOfEffects, looped } from './workflows.ts';
 
 const pageShape = z.looseObject({
   data: z.array(z.looseObject({ type: z.string(), timestamp: z.string(), nodeId: z.string().optional() })),
@@ -22,8 +22,11 @@ export interface LongRun {
 /** Minimum samples for a mean, in short runs too. */
 const minNodes = 300;
 
-/** Short runs are chains of nodes; longer runs are sequential iterations of a loop. */
-const workflowBuilders = { chain, loop: looped } as const;
+/** Chains of nodes, and sequential iterations of a loop. Each node has a commit, whose time is the time of the node. */
+const workflowBuilders = {
+  chain: chainOfEffects,
+  loop: (items: number) => looped(items, { hasEffects: true }),
+} as const;
 
 export async function measureLongRuns(
   bench: BenchCloud,

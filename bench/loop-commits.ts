@@ -19,7 +19,7 @@ export async function countLoops(
 ): Promise<readonly LoopCommits[]> {
   const counted: LoopCommits[] = [];
   for (const concurrency of concurrencies) {
-    const workflow = looped(items, concurrency);
+    const workflow = looped(items, { concurrency });
     await bench.publish(workflow);
     const from = bench.calls;
     const runId = await bench.start(workflow, `loop-commits-${concurrency}`);

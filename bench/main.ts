@@ -109,12 +109,17 @@ async function measureAll(directory: string): Promise<void> {
     printSection('The bill of one run', billTable(bills));
     printSection('Dollars for a million such runs', dollarTable(bills));
     const starts = await countStarts(bench);
-    printSection('What one start reads and writes', billTable(starts.map(({ key, bill }) => ({ name: `${key} key`, bill }))));
+    printSection(
+      'What one start reads and writes',
+      billTable(starts.map(({ key, bill }) => ({ name: key === 'batch' ? 'batch of ten' : `${key} key`, bill }))),
+    );
     printSection(`An item of a loop of ${loopItems}`, loopTable(await countLoops(bench, loopItems, loopConcurrencies)));
     bench.stopRecording();
-    const latencies = await measureChain(bench, 10, chainRuns, chainSeconds);
+    const ten = { length: 10, runs: chainRuns, seconds: chainSeconds };
+    const packed = await measureChain(bench, { ...ten, hasEffects: false });
+    const effects = await measureChain(bench, { ...ten, hasEffects: true });
     const bare = await measureBarePuts(bench.cloud, barePuts, warn);
-    printSection('A chain of ten no-op nodes on this machine', latencyTable(latencies, bare));
+    printSection('A chain of ten no-op nodes on this machine', latencyTable(packed, effects, bare));
     const growths: Record<string, number> = {};
     for (const [kind, lengths] of Object.entries(longRuns)) {
       const long = await measureLongRuns(bench, kind === 'chain' ? kind : 'loop', lengths);

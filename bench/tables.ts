@@ -70,11 +70,13 @@ const timesTable = (rows: readonly (readonly [string, readonly number[]])[], bar
   return table([head, ...[...rows, ['a bare conditional put', bareMs] as const].map(row)]);
 };
 
-export const latencyTable = ({ runMs, nodeMs }: Latencies, bareMs: readonly number[]): string =>
+/** @param packed runs whose nodes share commits */
+export const latencyTable = (packed: Latencies, effects: Latencies, bareMs: readonly number[]): string =>
   timesTable(
     [
-      ['whole run', runMs],
-      ['one node to the next', nodeMs],
+      ['whole run', packed.runMs],
+      ['whole run, nodes with side effects', effects.runMs],
+      ['one node to the next, with side effects', effects.nodeMs],
     ],
     bareMs,
   );

@@ -1,6 +1,13 @@
 /** The measured workflows. Their nodes do nothing, so that only the overhead of the platform is measured. */
 
-const noOp = (id: string) => ({ id, type: 'javascript', config: { code: 'return 1' } });
+interface NoOp {
+  readonly id: string;
+  readonly type: 'javascript';
+  readonly config: { readonly code: string; readonly idempotent?: false };
+}
+const noOp = (id: string): NoOp => ({ id, type: 'javascript', config: { code: 'return 1' } });
+/** Stands for a node with side effects: its result has a commit of its own. */
+const effect = (id: string): NoOp => ({ id, type: 'javascript', config: { code: 'return 1', idempotent: false } });
 const edges = (ids: readonly string[]) => ids.slice(1).map((target, at) => ({ source: ids[at] ?? '', target }));
 const numbered = (count: number) => Array.from({ length: count }, (_one, at) => `n${at + 1}`);
 
@@ -11,18 +18,24 @@ export const endless = {
   edges: [],
 };
 
-/** Sequential nodes; each is executed. */
+/** Sequential scripts; each is executed, and their results share commits. */
 export function chain(length: number) {
   const ids = numbered(length);
   return { name: `chain-${length}`, nodes: ids.map(noOp), edges: edges(ids) };
 }
 
-/** The same with a start and an end node, which are pure. */
+/** The same with a commit for each node. */
+export function chainOfEffects(length: number) {
+  const ids = numbered(length);
+  return { name: `chain-${length}-of-effects`, nodes: ids.map(effect), edges: edges(ids) };
+}
+
+/** Nodes with side effects between a start and an end node, which are pure. */
 export function chainWithEnds(length: number) {
   const ids = numbered(length - 2);
   return {
     name: `chain-${length}-with-ends`,
-    nodes: [{ id: 'start', type: 'start' }, ...ids.map(noOp), { id: 'end', type: 'end' }],
+    nodes: [{ id: 'start', type: 'start' }, ...ids.map(effect), { id: 'end', type: 'end' }],
     edges: edges(['start', ...ids, 'end']),
   };
 }
@@ -44,10 +57,10 @@ export function fan(branches: number) {
   };
 }
 
-/** A loop with one node per item. */
-export function looped(items: number, concurrency = 1) {
+/** A loop with one node per item, and a commit for each node if they have side effects. */
+export function looped(items: number, { concurrency = 1, hasEffects = false } = {}) {
   return {
-    name: concurrency === 1 ? `looped-${items}` : `looped-${items}-by-${concurrency}`,
+    name: `looped-${items}${concurrency === 1 ? '' : `-by-${concurrency}`}${hasEffects ? '-of-effects' : ''}`,
     nodes: [
       { id: 'items', type: 'javascript', config: { code: `return Array.from({ length: ${items} }, (_, at) => at)` } },
       {
@@ -55,7 +68,7 @@ export function looped(items: number, concurrency = 1) {
         type: 'loop',
         config: { sourceVariable: '{{ctx.jsResult}}', maxIterations: items, concurrency },
       },
-      noOp('one'),
+      hasEffects ? effect('one') : noOp('one'),
       { id: 'end', type: 'end' },
     ],
     edges: [

@@ -3,8 +3,9 @@ import { defined } from '../lib/base/defined.ts';
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { Logger } from '@aws-lambda-powertools/logger';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { parseJobCall } from '../lib/codec/job-calls.ts';
 import { hopsAttribute, parseHops } from '../lib/codec/jobs.ts';
-import { type Hops, hops } from '../lib/engine/hops.ts';
+import { type Hops, hops, noHops } from '../lib/engine/hops.ts';
 import { traceFields } from '../lib/engine/trace.ts';
 import type { Job, ResultMessage } from '../lib/ports/jobs.ts';
 import { hopLimiter } from './wiring.ts';
@@ -33,6 +34,21 @@ export const logKeysOf = (message: Job | ResultMessage) =>
     nodeId: 'nodeId' in message ? message.nodeId : undefined,
     ...(message.trace === undefined ? {} : traceFields(message.trace)),
   });
+
+/**
+ * Handles a job that the API function called this function with. It is its first delivery, and there is no other: if the handler throws,
+ * the caller learns that the outcome is unknown, and the sweep recovers the run.
+ */
+export const handleJobCall = async (event: unknown, logger: Logger, handle: (job: Job) => Promise<void>): Promise<object> => {
+  const job = parseJobCall(event);
+  logger.appendKeys(logKeysOf(job));
+  try {
+    await hopLimiter.handle(noHops, () => handle(job));
+    return { handled: true };
+  } finally {
+    logger.resetKeys();
+  }
+};
 
 /** Handles each message. If the handler throws, the error is logged and SQS redelivers the message. Log keys are reset after each message. */
 export const processEachMessage = (

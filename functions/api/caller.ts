@@ -18,6 +18,8 @@ export interface CallerContext {
   readonly scopes: readonly KeyScope[];
   /** trace of the request; runs that it starts continue the trace */
   readonly trace: Trace;
+  /** Adds work that the response waits for, beside the audit entry. It must not change the response. Absent: the operation waits for it. */
+  readonly alongside?: (work: Promise<void>) => void;
 }
 
 /** Additional facts for the audit trail entry of a request. */

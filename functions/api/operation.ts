@@ -15,6 +15,7 @@ import type {
 import { defined } from '../../lib/base/defined.ts';
 import type { InspectNode } from '../../lib/engine/graph/inspection.ts';
 import { type Instant, iso } from '../../lib/engine/time.ts';
+import type { JobCalls } from '../../lib/ports/jobs.ts';
 import { Authenticator } from '../../lib/service/access/authenticator.ts';
 import { FailureBudget } from '../../lib/service/access/failure-budget.ts';
 import { RateLimiter } from '../../lib/service/access/rate-limiter.ts';
@@ -118,6 +119,12 @@ export interface Tools<Of extends Resolver = Decider> {
   readonly rates: RateLimiter;
   readonly failures: FailureBudget;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+/** The tools of the api function. */
+export interface ApiTools extends Tools {
+  /** calls the function of the first job of a run, for requests that wait for the run */
+  readonly jobCalls: JobCalls;
 }
 
 /** For operations that commit to no run: their function does not bundle the run kinds. */

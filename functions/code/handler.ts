@@ -1,7 +1,9 @@
-/** Runs deployed code: handles messages and workflow tasks from the code queue, one at a time. */
+/** Runs deployed code: handles messages and workflow tasks from the code queue and from requests that wait for a run, one at a time. */
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { isJobCall } from '../../lib/codec/job-calls.ts';
 import { parseJob } from '../../lib/codec/jobs.ts';
-import { processEachMessage, isRedelivered, logKeysOf, receivesOf } from '../batch.ts';
+import type { Instant } from '../../lib/engine/time.ts';
+import { handleJobCall, processEachMessage, isRedelivered, logKeysOf, receivesOf } from '../batch.ts';
 import { invocationDeadlineOf } from '../wiring.ts';
 import { codeDeciderOf, loggerOf } from './decider-wiring.ts';
 import { createRunner } from './create-runner.ts';
@@ -22,11 +24,18 @@ const runner = createRunner(decider, logger, hostOptions);
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse | object> =>
   isWebhookCall(event)
     ? handleWebhookCall(runner, event, context)
-    : processEachMessage(event, context, logger, (record) => handleRecord(record, context));
+    : isJobCall(event)
+      ? handleJobCall(event, logger, (job) => handleCodeJob(runner, job, { isRedelivered: false, mustEndAt: mustEndAt(context) }))
+      : processEachMessage(event, context, logger, (record) => handleRecord(record, context));
 
 async function handleRecord(record: SQSRecord, context: Context): Promise<void> {
   const job = parseJob(record.body);
   logger.appendKeys(logKeysOf(job));
-  const mustEndAt = invocationDeadlineOf(context, decider.deps.clock.now());
-  await handleCodeJob(runner, job, { isRedelivered: isRedelivered(record), receives: receivesOf(record), mustEndAt });
+  await handleCodeJob(runner, job, {
+    isRedelivered: isRedelivered(record),
+    receives: receivesOf(record),
+    mustEndAt: mustEndAt(context),
+  });
 }
+
+const mustEndAt = (context: Context): Instant => invocationDeadlineOf(context, decider.deps.clock.now());

@@ -1,15 +1,16 @@
-/** Executes nodes: handles jobs from the node queue and the delay queue, one at a time. */
+/** Executes nodes: handles jobs from the node queue, the delay queue and requests that wait for a run, one at a time. */
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { isJobCall } from '../../lib/codec/job-calls.ts';
 import { parseJob } from '../../lib/codec/jobs.ts';
 import { parseFire } from '../../lib/codec/schedules.ts';
 import { fireSchedule } from '../../lib/service/schedules/fire-schedule.ts';
 import { handleJob } from '../../lib/service/execution/handle-job.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
-import { processEachMessage, isRedelivered, logKeysOf } from '../batch.ts';
+import { handleJobCall, processEachMessage, isRedelivered, logKeysOf } from '../batch.ts';
 import { deciderOf, invocationDeadlineOf, loggerOf } from '../wiring.ts';
 import { createRunAttempt } from './wiring.ts';
 import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
-import type { JobHandler } from '../../lib/service/worker.ts';
+import type { Delivery, JobHandler } from '../../lib/service/worker.ts';
 
 const logger = loggerOf('worker');
 const decider = deciderOf('worker');
@@ -20,8 +21,10 @@ const worker: JobHandler = {
   runAttempt: createRunAttempt(decider.deps),
 };
 
-export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
-  processEachMessage(event, context, logger, (record) => handleRecord(record, context));
+export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse | object> =>
+  isJobCall(event)
+    ? handleJobCall(event, logger, (job) => handleJob(worker, job, deliveryOf(context, { isRedelivered: false })))
+    : processEachMessage(event, context, logger, (record) => handleRecord(record, context));
 
 async function handleRecord(record: SQSRecord, context: Context): Promise<void> {
   const fire = parseFire(record.body);
@@ -31,10 +34,11 @@ async function handleRecord(record: SQSRecord, context: Context): Promise<void> 
   }
   const job = parseJob(record.body);
   logger.appendKeys(logKeysOf(job));
-  const delivery = {
-    isRedelivered: isRedelivered(record),
-    isDelayed: record.attributes.MessageGroupId === undefined,
-    mustEndAt: invocationDeadlineOf(context, worker.deps.clock.now()),
-  };
-  return handleJob(worker, job, delivery);
+  const isDelayed = record.attributes.MessageGroupId === undefined;
+  return handleJob(worker, job, deliveryOf(context, { isRedelivered: isRedelivered(record), isDelayed }));
 }
+
+const deliveryOf = (context: Context, facts: Omit<Delivery, 'mustEndAt'>): Delivery => ({
+  ...facts,
+  mustEndAt: invocationDeadlineOf(context, worker.deps.clock.now()),
+});

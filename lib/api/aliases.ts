@@ -96,3 +96,9 @@ export const canonicalView = (body: unknown): unknown => renameKeys(body, viewAl
 
 /** Replaces the aliases of the input in the body of a start. */
 export const canonicalStart = (body: unknown): unknown => renameKeys(body, inputAliases);
+
+/** The same for each start of a batch. */
+export function canonicalStartBatch(body: unknown): unknown {
+  if (!isRecord(body) || !Array.isArray(body['runs'])) return body;
+  return { ...body, runs: body['runs'].map(canonicalStart) };
+}

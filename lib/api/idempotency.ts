@@ -17,11 +17,12 @@ export const bodyHash = (body: unknown): string => {
 const quotedKeyPattern = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
 /** in characters */
 export const maxIdempotencyKeyLength = 255;
-const keyPattern = new RegExp(`^[\\x20-\\x7e]{1,${maxIdempotencyKeyLength}}$`);
+/** printable ASCII */
+export const idempotencyKeyPattern = new RegExp(`^[\\x20-\\x7e]{1,${maxIdempotencyKeyLength}}$`);
 
 /** The key, or undefined if it is empty, longer than the limit, or not printable ASCII. */
 export const parseIdempotencyKey = (header: string): string | undefined => {
   const text = header.trim();
   const key = quotedKeyPattern.exec(text)?.[1]?.replaceAll(/\\(["\\])/g, '$1') ?? text;
-  return keyPattern.test(key) ? key : undefined;
+  return idempotencyKeyPattern.test(key) ? key : undefined;
 };

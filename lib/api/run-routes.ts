@@ -1,5 +1,5 @@
 /** The routes for runs, tickets, signals, tags, test runs and views of runs, as entries of the route table. */
-import { canonicalDefinition, canonicalStart, canonicalView } from './aliases.ts';
+import { canonicalDefinition, canonicalStart, canonicalStartBatch, canonicalView } from './aliases.ts';
 import { ok, type Route, smallLimitBytes } from './route.ts';
 import * as runs from './schemas/runs.ts';
 import * as control from './schemas/run-control.ts';
@@ -7,6 +7,8 @@ import { definitionLimits } from '../engine/graph/findings.ts';
 
 /** The input of a run is stored in its log, or offloaded to the bucket. */
 export const inputLimitBytes = 1_048_576;
+/** Lambda takes a request of 6 MB, in which a body may be escaped. */
+export const batchLimitBytes = 4_194_304;
 /** A thousand node ids of maximum length. */
 export const wakeLimitBytes = 262_144;
 /** The payload of a resume is stored in the log of its run. */
@@ -20,10 +22,15 @@ export const runRoutes = [
     summary: 'Starts a run',
     servedBy: 'api',
     scope: 'trigger:write',
+    query: runs.startRunQuery,
     body: { schema: runs.startRunBody, limitBytes: inputLimitBytes, normalizeBody: canonicalStart },
     idempotencyKey: 'required',
     action: 'runs.create',
-    responses: { 202: ok('The run exists and will be executed', runs.startedResponse) },
+    payloads: ['/output', '/error', '/cancelReason'],
+    responses: {
+      200: ok('With `wait`: the run has ended', runs.endedStartResponse),
+      202: ok('The run exists and will be executed; with `wait`: it has not ended in time', runs.acceptedStartResponse),
+    },
     errors: [
       'idempotency_required',
       'idempotency_conflict',
@@ -38,6 +45,19 @@ export const runRoutes = [
       'not_found',
       'deployment_not_verified',
     ],
+  },
+  {
+    method: 'POST',
+    path: '/v1/runs/batch',
+    operationId: 'startRunBatch',
+    summary: 'Starts up to 100 runs, each with its own outcome',
+    servedBy: 'api',
+    scope: 'trigger:write',
+    body: { schema: runs.startBatchBody, limitBytes: batchLimitBytes, normalizeBody: canonicalStartBatch },
+    idempotencyKey: 'none',
+    action: 'runs.create',
+    responses: { 200: ok('The outcome of each start', runs.startBatchResponse) },
+    errors: [],
   },
   {
     method: 'GET',

@@ -57,6 +57,10 @@ const schemas = {
     .union([url, z.literal('')])
     .default('')
     .transform((text) => (text === '' ? undefined : text)),
+  workerFunction: z
+    .string()
+    .default('')
+    .transform((text) => (text === '' ? undefined : text)),
   codeFunction: z
     .string()
     .default('')

@@ -1,6 +1,7 @@
 /** The typed client of the HTTP API. Request and response types come from the route table. */
 import type { JsonValue } from '../engine/json.ts';
-import { type CallOptions, sendRequest } from './send-request.ts';
+import { parseResponse } from './parse-response.ts';
+import { type CallOptions, sendAndParse, sendRequest } from './send-request.ts';
 import { type AwaitOptions, type PollOptions, awaitRunEnd, firstPollMs } from './await-run-end.ts';
 import { ControlCalls } from './control-calls.ts';
 import { LensCalls, QueryCalls } from './definition-calls.ts';
@@ -9,6 +10,7 @@ import { type ClientOptions, type ClientConfig, resolveClientConfig, validateInt
 import { readFirstNonEmptyPage, followEvents, iterateRows } from './pagination.ts';
 import { RunCalls, type WorkflowTypes } from './run-calls.ts';
 import { ScheduleCalls } from './schedule-calls.ts';
+import { defined } from '../base/defined.ts';
 import type * as shapes from './route-types.ts';
 import { type ResponseBody, type RequestBody, type EndedRun, type RequestQuery, type Run, routeOf } from './route-types.ts';
 import { type WatchOptions, watchRun } from './watch-run.ts';
@@ -30,6 +32,7 @@ const testWorkflow = routeOf('testWorkflow');
 const stopTestRun = routeOf('stopTestRun');
 const viewRun = routeOf('viewRun');
 const startRun = routeOf('startRun');
+const startRunBatch = routeOf('startRunBatch');
 const getRun = routeOf('getRun');
 const getRunDefinition = routeOf('getRunDefinition');
 const getRunNode = routeOf('getRunNode');
@@ -69,6 +72,7 @@ export class StepwellClient<Workflows extends object = Readonly<Record<string, W
     this.schedules = new ScheduleCalls(config);
     this.runs = new RunCalls({
       trigger: (body, callOptions) => this.trigger(body, callOptions),
+      triggerAndWait: (body, waitSeconds, callOptions) => this.triggerAndWait(body, waitSeconds, callOptions),
       result: (runId, callOptions) => this.result(runId, callOptions),
     });
   }
@@ -189,9 +193,41 @@ export class StepwellClient<Workflows extends object = Readonly<Record<string, W
   }
 
   /** Starts one run. All attempts of a call send the same idempotency key. */
-  async trigger(body: RequestBody<'startRun'>, options: TriggerOptions = {}): Promise<ResponseBody<'startRun'>> {
+  async trigger(body: RequestBody<'startRun'>, options: TriggerOptions = {}): Promise<shapes.AcceptedRun> {
     const idempotencyKey = this.#resolveIdempotencyKey(options);
     return sendRequest(this.#config, startRun, startRun.responses[202].schema, { body, idempotencyKey }, options);
+  }
+
+  /**
+   * Starts one run and waits for its end in the same request, for at most `waitSeconds` (1 to 25). The response of a run that has ended has
+   * `completedAt`. An attempt may last five seconds longer than the wait.
+   */
+  async triggerAndWait(
+    body: RequestBody<'startRun'>,
+    waitSeconds: number,
+    options: TriggerOptions = {},
+  ): Promise<shapes.AcceptedRun | shapes.AnsweredRun> {
+    const idempotencyKey = this.#resolveIdempotencyKey(options);
+    const wait = validateInteger('waitSeconds', waitSeconds, 1);
+    const config = { ...this.#config, timeoutMs: Math.max(this.#config.timeoutMs, (wait + 5) * 1_000) };
+    return sendAndParse(config, startRun, { body, query: { wait }, idempotencyKey }, options, (response, context) => {
+      if (response.status === 202) return parseResponse(response, startRun.responses[202].schema, context);
+      return parseResponse(response, startRun.responses[200].schema, context);
+    });
+  }
+
+  /**
+   * Starts up to 100 runs in one request. Each start has its own outcome, in the order of `runs`: a refused one does not stop the others.
+   * A start without an idempotency key gets one for the call.
+   */
+  async triggerBatch(runs: readonly shapes.BatchStart[], options: CallOptions = {}): Promise<ResponseBody<'startRunBatch'>> {
+    const body = {
+      runs: runs.map(({ idempotencyKey, ...start }) => ({
+        ...start,
+        idempotencyKey: this.#resolveIdempotencyKey(defined({ idempotencyKey })),
+      })),
+    };
+    return sendRequest(this.#config, startRunBatch, startRunBatch.responses[200].schema, { body }, options);
   }
 
   /** Reruns a run as one new run. All attempts of a call send the same idempotency key. */

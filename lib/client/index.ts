@@ -14,11 +14,22 @@ export {
   UnauthorizedComputeClientError,
   type ClientErrorDetail,
 } from './errors.ts';
-export { RunNotCompletedError, type RunHandle, type StartOptions, type TypedEndedRun, type WorkflowTypes } from './run-calls.ts';
+export {
+  RunNotCompletedError,
+  type AwaitedRun,
+  type RunHandle,
+  type StartOptions,
+  type TypedAnsweredRun,
+  type TypedEndedRun,
+  type WorkflowTypes,
+} from './run-calls.ts';
 export type { WatchOptions } from './watch-run.ts';
 export type { Upload, UploadOptions } from './upload.ts';
-export { isDelta } from './route-types.ts';
+export { isAnswered, isDelta } from './route-types.ts';
 export type {
+  AcceptedRun,
+  BatchStart,
+  AnsweredRun,
   EndedRun,
   Run,
   RunDelta,

@@ -14,6 +14,7 @@ const idempotentOperations: readonly string[] = [
   'archiveWorkflow',
   'archiveQuery',
   'archiveLens',
+  'startRunBatch',
   'cancelRun',
   'createDeployment',
   'verifyDeployment',

@@ -37,6 +37,19 @@ export type ResponseBody<Id extends OperationId> = {
     : never;
 }[keyof Responses<Id>];
 
+/** The body of one of the route's responses. */
+type ResponseBodyOf<Id extends OperationId, Status extends keyof Responses<Id>> = Responses<Id>[Status] extends {
+  schema: infer Schema extends z.ZodType;
+}
+  ? Tolerant<z.output<Schema>>
+  : never;
+
+/** One start of a batch. */
+export type BatchStart = RequestBody<'startRun'> & { readonly idempotencyKey?: string };
+/** A run that exists, and has not ended when its start was answered. */
+export type AcceptedRun = ResponseBodyOf<'startRun', 202>;
+/** A run that ended while its start waited. */
+export type AnsweredRun = ResponseBodyOf<'startRun', 200>;
 export type Run = ResponseBody<'getRun'>;
 export type RunSummary = ResponseBody<'listRuns'>['data'][number];
 export type RunEvent = ResponseBody<'listRunEvents'>['data'][number];
@@ -51,6 +64,9 @@ export type WorkflowSummary = ResponseBody<'listWorkflows'>['data'][number];
 export type EndedRun = Omit<Run, 'status'> & { readonly status: TerminalStatus };
 
 export const isEnded = (run: Run): run is EndedRun => terminalStatuses.some((status) => status === run.status);
+
+/** Whether the run ended while its start waited. */
+export const isAnswered = (run: AcceptedRun | AnsweredRun): run is AnsweredRun => 'completedAt' in run;
 
 /** Event types that end a run. */
 export const isFinalEvent = ({ type }: RunEvent): boolean => finalNames.has(type);

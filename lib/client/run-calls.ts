@@ -3,13 +3,14 @@
  * workflows by name, which `stepwell types` writes for graphs.
  */
 import * as z from 'zod';
+import { maxWaitSeconds } from '../api/schemas/runs.ts';
 import { defined } from '../base/defined.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Stored, Workflow, WorkflowSpec } from '../sdk/index.ts';
 import type { AwaitOptions } from './await-run-end.ts';
 import { ScopeComputeClientError } from './errors.ts';
 import type { IdempotentCallOptions } from './idempotency-keys.ts';
-import type { EndedRun, RequestBody, ResponseBody } from './route-types.ts';
+import { type AcceptedRun, type AnsweredRun, type EndedRun, type RequestBody, isAnswered } from './route-types.ts';
 
 /** The types of one workflow. */
 export interface WorkflowTypes {
@@ -34,18 +35,36 @@ export type StartOptions<Input> = InputOption<Input> &
 /** Options are required where the input is. */
 type StartArguments<Input> = {} extends InputOption<Input> ? [options?: StartOptions<Input>] : [options: StartOptions<Input>];
 
+interface WaitOption {
+  readonly waitSeconds?: number;
+}
+
+/** Options are required where the input is. */
+type WaitArguments<Input> =
+  {} extends InputOption<Input> ? [options?: StartOptions<Input> & WaitOption] : [options: StartOptions<Input> & WaitOption];
+
 /** An ended run. The output is what the workflow returned, as JSON: its type is the workflow's promise and is not checked. */
 export type TypedEndedRun<Output> =
   | (Omit<EndedRun, 'status' | 'output'> & { readonly status: 'completed'; readonly output: Output })
   | (Omit<EndedRun, 'status'> & { readonly status: 'failed' | 'cancelled' });
 
 /** A started run. */
-export interface RunHandle<Output> extends ResponseBody<'startRun'> {
+export interface RunHandle<Output> extends AcceptedRun {
   /** Waits until the run ends, like `client.result`. Failed and cancelled runs are returned too. */
   result(options?: AwaitOptions): Promise<TypedEndedRun<Output>>;
   /** Waits until the run ends, and returns its output. @throws RunNotCompletedError if it failed or was cancelled */
   output(options?: AwaitOptions): Promise<Output>;
 }
+
+/** How a run ended while its start waited. The output has the type as in `TypedEndedRun`. */
+export type TypedAnsweredRun<Output> =
+  | (Omit<AnsweredRun, 'status' | 'output'> & { readonly status: 'completed'; readonly output: Output })
+  | (Omit<AnsweredRun, 'status'> & { readonly status: 'failed' | 'cancelled' });
+
+/** A run whose start waited: its end, or its handle if it has not ended in time. */
+export type AwaitedRun<Output> =
+  | (TypedAnsweredRun<Output> & { readonly hasEnded: true })
+  | (RunHandle<Output> & { readonly hasEnded: false });
 
 /** The run ended, and has no output: it failed, was cancelled, or its output is too large to read. */
 export class RunNotCompletedError extends Error {
@@ -65,7 +84,12 @@ const endText = ({ status, error, cancelReason, outputOmitted }: EndedRun): stri
 };
 
 interface Calls {
-  readonly trigger: (body: RequestBody<'startRun'>, options: IdempotentCallOptions) => Promise<ResponseBody<'startRun'>>;
+  readonly trigger: (body: RequestBody<'startRun'>, options: IdempotentCallOptions) => Promise<AcceptedRun>;
+  readonly triggerAndWait: (
+    body: RequestBody<'startRun'>,
+    waitSeconds: number,
+    options: IdempotentCallOptions,
+  ) => Promise<AcceptedRun | AnsweredRun>;
   readonly result: (runId: string, options?: AwaitOptions) => Promise<EndedRun>;
 }
 
@@ -95,15 +119,45 @@ export class RunCalls<Workflows extends object> {
     workflow: string | NamedWorkflow<unknown, unknown, unknown>,
     options: StartOptions<unknown> = {},
   ): Promise<RunHandle<unknown>> {
-    const { input, idempotencyKey, signal, correlationId, ...more } = options;
-    const body = { workflowName: nameOf(workflow), ...(input !== undefined && { input: toJson(input) }), ...more };
-    const callOptions = defined({ idempotencyKey, signal, correlationId });
-    const started = await this.#calls.trigger(body, callOptions);
+    const { body, callOptions } = requestOf(workflow, options);
+    return this.#handle(await this.#calls.trigger(body, callOptions));
+  }
+
+  /**
+   * Starts one run and waits for its end in the same request, for at most `waitSeconds`: 1 to 25, default 25. A run that waits for a signal
+   * or for a later time is returned at once, as a run that has not ended.
+   */
+  startAndWait<Input, Output, RawInput>(
+    workflow: NamedWorkflow<Input, Output, RawInput>,
+    ...options: WaitArguments<RawInput>
+  ): Promise<AwaitedRun<Stored<Output>>>;
+  startAndWait<Name extends keyof Workflows & string>(
+    workflow: Name,
+    ...options: WaitArguments<InputOf<Workflows[Name]>>
+  ): Promise<AwaitedRun<OutputOf<Workflows[Name]>>>;
+  async startAndWait(
+    workflow: string | NamedWorkflow<unknown, unknown, unknown>,
+    { waitSeconds = maxWaitSeconds, ...options }: StartOptions<unknown> & WaitOption = {},
+  ): Promise<AwaitedRun<unknown>> {
+    const { body, callOptions } = requestOf(workflow, options);
+    const run = await this.#calls.triggerAndWait(body, waitSeconds, callOptions);
+    return isAnswered(run) ? { ...typedAnswer(run), hasEnded: true } : { ...this.#handle(run), hasEnded: false };
+  }
+
+  #handle(started: AcceptedRun): RunHandle<unknown> {
     const result = async (wait?: AwaitOptions): Promise<TypedEndedRun<unknown>> =>
       typed(await this.#calls.result(started.runId, wait));
     return { ...started, result, output: async (wait) => outputOf(await this.#calls.result(started.runId, wait)) };
   }
 }
+
+const requestOf = (
+  workflow: string | NamedWorkflow<unknown, unknown, unknown>,
+  { input, idempotencyKey, signal, correlationId, ...more }: StartOptions<unknown>,
+) => ({
+  body: { workflowName: nameOf(workflow), ...(input !== undefined && { input: toJson(input) }), ...more },
+  callOptions: defined({ idempotencyKey, signal, correlationId }),
+});
 
 const nameOf = (workflow: string | NamedWorkflow<unknown, unknown, unknown>): string => {
   if (typeof workflow === 'string') return workflow;
@@ -124,11 +178,19 @@ const typed = (ended: EndedRun): TypedEndedRun<unknown> => {
   return status === 'completed' ? { ...run, status, output: shownOutput(ended) } : { ...run, status };
 };
 
+/** A status that this client does not know is shown as a failure. @throws ScopeComputeClientError */
+function typedAnswer(answer: AnsweredRun): TypedAnsweredRun<unknown> {
+  const { status, ...run } = answer;
+  if (status === 'completed') return { ...run, status: 'completed', output: shownOutput(answer) };
+  return { ...run, status: status === 'cancelled' ? 'cancelled' : 'failed' };
+}
+
 /** An output that is hidden is no output of the declared type. */
-function shownOutput({ runId, output, payloadsHidden, correlationId = '' }: EndedRun): unknown {
-  if (payloadsHidden === undefined) return output;
+function shownOutput(run: EndedRun | AnsweredRun): unknown {
+  if (run.payloadsHidden === undefined) return run.output;
   const required = 'payloads:read';
-  const message = `${runId} completed, and its output is hidden: the key lacks ${required}`;
+  const message = `${run.runId} completed, and its output is hidden: the key lacks ${required}`;
+  const correlationId = 'correlationId' in run ? (run.correlationId ?? '') : '';
   throw new ScopeComputeClientError({ status: 403, code: 'missing_scope', message, correlationId, required });
 }
 

@@ -35,13 +35,23 @@ export interface RequestParts {
 }
 
 /** @param schema the schema of the route's response */
-export const sendRequest = async <Schema extends z.ZodType>(
+export const sendRequest = <Schema extends z.ZodType>(
   config: ClientConfig,
   route: Route,
   schema: Schema,
   requestParts: RequestParts,
-  { signal, correlationId = config.newId() }: CallOptions = {},
-): Promise<Tolerant<z.output<Schema>>> => {
+  options: CallOptions = {},
+): Promise<Tolerant<z.output<Schema>>> =>
+  sendAndParse(config, route, requestParts, options, (response, context) => parseResponse(response, schema, context));
+
+/** For a route with several responses. @param parse gets a response with a status that the route declares */
+export const sendAndParse = async <Parsed>(
+  config: ClientConfig,
+  route: Route,
+  requestParts: RequestParts,
+  { signal, correlationId = config.newId() }: CallOptions,
+  parse: (response: RawResponse, context: RequestContext) => Parsed,
+): Promise<Parsed> => {
   const { operationId, action } = route;
   const requestContext = { operationId, correlationId };
   const hasIdempotencyKey = requestParts.idempotencyKey !== undefined || requestParts.bodyHasIdempotencyKey === true;
@@ -52,7 +62,7 @@ export const sendRequest = async <Schema extends z.ZodType>(
     if ('error' in outcome || Object.hasOwn(route.responses, outcome.status)) return outcome;
     return { error: errorFromResponse(outcome, requestContext), retryAfterMs: readRetryAfterMs(outcome.headers) };
   });
-  return parseResponse(response, schema, requestContext);
+  return parse(response, requestContext);
 };
 
 /** Any response, or the error of the connection. */

@@ -55,7 +55,7 @@ const startRunPermissions: readonly PermissionName[] = ['record idempotency keys
 export const functionShapes: Record<FunctionName, FunctionShape> = {
   api: {
     description: 'Serves the HTTP API',
-    extraEnvironment: ['corsOrigins'],
+    extraEnvironment: ['corsOrigins', 'workerFunction', 'codeFunction'],
     memoryMb: 1024,
     // API Gateway's maximum for a response that is not streamed.
     timeoutSeconds: 29,

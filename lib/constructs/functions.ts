@@ -150,6 +150,7 @@ export class Functions extends Construct {
     this.codeRole = this.createCodeRole(props);
     this.connectWorld();
     this.connectWebhooks();
+    this.connectWaitingStarts(props);
     this.connectQueues(props);
   }
 
@@ -190,6 +191,18 @@ export class Functions extends Construct {
     if (webhooks === undefined || code === undefined) return;
     webhooks.allowInvoking(code);
     webhooks.setVariable('codeFunction', code.lambda.functionName);
+  }
+
+  /** A request that waits for its run calls the function of its first job. The API function has no right to secrets, models or databases. */
+  private connectWaitingStarts({ codeTakesMessages }: FunctionsProps): void {
+    const [api, worker, code] = [this.get('api'), this.get('worker'), this.get('code')];
+    if (api === undefined || worker === undefined) return;
+    api.allowInvoking(worker);
+    api.setVariable('workerFunction', worker.lambda.functionName);
+    // Where only worker processes run code, the job goes through the queue.
+    if (code === undefined || !codeTakesMessages) return;
+    api.allowInvoking(code);
+    api.setVariable('codeFunction', code.lambda.functionName);
   }
 
   private connectQueues({
@@ -264,6 +277,7 @@ function environmentValues({
     // Set where the functions of the World and of deployed code, and the role of that code, exist.
     worldFunction: '',
     codeFunction: '',
+    workerFunction: '',
     apiAddress: '',
     codeRoleArn: '',
   };

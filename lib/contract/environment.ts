@@ -65,7 +65,9 @@ export const environmentNames = {
   encryptsRuns: 'STEPWELL_ENCRYPTS_RUNS',
   /** the address of the HTTP API, for the webhooks of apps; empty: unknown */
   apiAddress: 'STEPWELL_API_ADDRESS',
-  /** the function that runs deployed code, for requests for webhooks of apps; empty: none */
+  /** the function that executes nodes, for requests that wait for a run */
+  workerFunction: 'STEPWELL_WORKER_FUNCTION',
+  /** the function that runs deployed code, for requests for webhooks of apps and requests that wait for a run; empty: none */
   codeFunction: 'STEPWELL_CODE_FUNCTION',
   /** the role with which the code of deployments calls AWS; empty: none */
   codeRoleArn: 'STEPWELL_CODE_ROLE_ARN',

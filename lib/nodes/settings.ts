@@ -16,6 +16,8 @@ export interface NodeDefaults {
   readonly retry: RetryPolicy;
   readonly timeoutMs: DurationMs;
   readonly outputVariable?: string;
+  /** its runner only computes: it sends no request and reads nothing that another program can change */
+  readonly isIdempotent?: true;
 }
 
 /** Defaults of the DAG document: three attempts, with waits of 1 s and 2 s. */
@@ -116,7 +118,7 @@ export function readSettings(config: JsonObject, defaults: NodeDefaults): Settin
     retry: readRetry(config['retry'], defaults.retry, findings),
     timeoutMs: limits.ms ?? limits.s ?? defaults.timeoutMs,
     isDisabled: read(settings.isDisabled) ?? false,
-    isIdempotent: read(settings.isIdempotent),
+    isIdempotent: read(settings.isIdempotent) ?? defaults.isIdempotent,
   });
   return { policy, findings };
 }

@@ -188,6 +188,20 @@ export interface Jobs {
   sendFire(fire: ScheduleFire): Promise<void>;
 }
 
+/**
+ * What became of a job that a function was called with:
+ * - `ended`: the function has handled it, and commits nothing more for it;
+ * - `refused`: it did not begin, so the job can have a queue;
+ * - `unknown`: it may have begun and may still run. The sweep finds the run if it does not.
+ */
+export type JobCallResult = 'ended' | 'refused' | 'unknown';
+
+/** Calls the function that executes jobs of this kind, and waits until it has ended. */
+export interface JobCalls {
+  /** Never rejects. @param signal ends the wait, and not the function */
+  call(job: WorkJob, signal: AbortSignal): Promise<JobCallResult>;
+}
+
 /** The maximum delay of a message (SQS's limit). A longer wait needs a timer. */
 export const maxQueueDelayMs = 900_000;
 

@@ -24,7 +24,7 @@ export interface WorkflowTask {
   readonly history: History<JsonValue>;
   /** After this time no step function starts, and the task hands off to the next task. */
   readonly handOffAt: Instant;
-  /** A worker crashed at an earlier delivery. Each step is committed before it starts, so that the log names a crashing step. */
+  /** A worker or a thread may have crashed at an earlier try. Each step is committed before it starts, so that the log names a crashing step. */
   readonly shouldCommitBeforeSteps?: true;
 }
 

@@ -2,8 +2,10 @@
 import { workflowRetryDefaults, decideRetry, isFinalFailure } from '../engine/durable/step.ts';
 import type { History, CommandBatchEntry } from '../engine/durable/command-batch.ts';
 import type { JsonValue } from '../engine/json.ts';
+import { maxPackAge, maxPackLength } from '../engine/log/commit.ts';
 import type { Failure } from '../engine/log/events.ts';
-import { type PendingStep, isWait } from './step-request.ts';
+import { type Instant, after } from '../engine/time.ts';
+import { type PendingStep, canShareCommit, isWait } from './step-request.ts';
 import type { StepFunctionEnd } from './step-functions.ts';
 import { failureOf } from './failures.ts';
 import type { ExecutionContext } from './execution-context.ts';
@@ -28,6 +30,12 @@ export class CommandBatchDraft {
   #isOverLimit = false;
   /** A result of a step without `idempotent` must be committed before the next step starts. */
   #hasNonIdempotentEnd = false;
+  /** Something waits for an entry, or an attempt that it records may have had an effect. */
+  #hasUrgentEntry = false;
+  /** when its first result was taken */
+  #openedAt: Instant | undefined;
+  /** of the results as JSON */
+  #length = 0;
 
   constructor(context: ExecutionContext, invocation: WorkflowInvocation, steps: StepsInProgress) {
     this.#context = context;
@@ -45,6 +53,20 @@ export class CommandBatchDraft {
     return this.takenEnds.length > 0 && !this.#hasNonIdempotentEnd;
   }
 
+  /**
+   * Until when the batch may wait for results of the next idempotent steps, to share their commit. If it is lost, they run again.
+   * Undefined: it must be committed now.
+   */
+  get canWaitUntil(): Instant | undefined {
+    if (this.#openedAt === undefined || this.#hasUrgentEntry || this.#length > maxPackLength) return undefined;
+    return this.isCodeFinished ? undefined : after(this.#openedAt, maxPackAge);
+  }
+
+  /** The steps to start, once. */
+  takeStepsToStart(): readonly PendingStep[] {
+    return this.stepsToStart.splice(0);
+  }
+
   /** The function has ended, or it has reached the limit of step attempts. */
   get isCodeFinished(): boolean {
     return this.#isOverLimit || this.#invocation.end !== undefined;
@@ -60,6 +82,7 @@ export class CommandBatchDraft {
     if (this.isCodeFinished) return;
     for (const step of lost) {
       const pending = this.#invocation.stepOf(step.key);
+      this.#hasUrgentEntry = true;
       if (pending?.kind === 'signal-send') this.stepsToStart.push(pending);
       else this.#add(lostEntry(step, clock.now()), true);
     }
@@ -68,6 +91,7 @@ export class CommandBatchDraft {
   addRequestedSteps(): void {
     for (let pending = this.#nextRequestedStep(); pending !== undefined; pending = this.#nextRequestedStep()) {
       this.entries.push({ kind: 'scheduled', command: pending.command });
+      if (!canShareCommit(pending)) this.#hasUrgentEntry = true;
       this.#steps.recordRequested(pending.key, isWait(pending));
       if (!isWait(pending)) this.stepsToStart.push(pending);
     }
@@ -86,8 +110,12 @@ export class CommandBatchDraft {
     const { stepFunctions, clock } = this.#context;
     for (let end = stepFunctions.takeEnded(); end !== undefined; end = stepFunctions.takeEnded()) {
       this.takenEnds.push(end);
-      if (this.#invocation.stepOf(end.key)?.functionStep?.isIdempotent !== true) this.#hasNonIdempotentEnd = true;
+      const step = this.#invocation.stepOf(end.key);
+      if (step?.functionStep?.isIdempotent !== true) this.#hasNonIdempotentEnd = true;
       const entry = this.#entryFor(end);
+      this.#openedAt ??= clock.now();
+      this.#length += JSON.stringify(entry).length;
+      if (step === undefined || !canShareCommit(step)) this.#hasUrgentEntry = true;
       this.#add(entry, false);
       const result = resultOf(entry);
       if (result === undefined) continue;

@@ -3,7 +3,7 @@ import type { History, CommandBatch } from '../engine/durable/command-batch.ts';
 import { unreachable } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type Instant, after, earliest, seconds } from '../engine/time.ts';
-import type { PendingStep } from './step-request.ts';
+import { type PendingStep, canShareCommit } from './step-request.ts';
 import {
   type ExecutionContext,
   type ExitReason,
@@ -57,13 +57,17 @@ export class LiveExecution {
   /** @returns `roll_back` when the code has ended and its steps must be rolled back */
   async run(): Promise<ExitReason | { readonly kind: 'roll_back' }> {
     const { wakeUp, clock, interrupts, stepFunctions } = this.#context;
+    let held: CommandBatchDraft | undefined;
     for (;;) {
-      if (isAborting(interrupts)) return aborted;
-      const exitReason = await this.#applyNewHistory();
-      if (exitReason !== undefined) return exitReason;
+      const exitReason = isAborting(interrupts) ? aborted : await this.#applyNewHistory();
+      if (exitReason !== undefined) {
+        stepFunctions.putBack(held?.takenEnds ?? []);
+        return exitReason;
+      }
       this.#startDueRetries();
       const isFinalBatch = isHandingOff(this.#context);
-      const draft = new CommandBatchDraft(this.#context, this.#invocation, this.#steps);
+      const draft = held ?? new CommandBatchDraft(this.#context, this.#invocation, this.#steps);
+      held = undefined;
       if (!isFinalBatch) {
         draft.addLostAttempts(this.#lost);
         this.#lost = [];
@@ -76,6 +80,12 @@ export class LiveExecution {
       if (action.next === 'wait' && draft.entries.length === 0) {
         this.#startSteps(draft.stepsToStart);
         await wakeUp.wait(clock, action.until);
+        continue;
+      }
+      if (action.next === 'wait' && !isFinalBatch && this.#canHold(draft)) {
+        this.#startSteps(draft.takeStepsToStart());
+        held = draft;
+        await wakeUp.wait(clock, earliest([draft.canWaitUntil, action.until].filter((moment) => moment !== undefined)));
         continue;
       }
       const batch = action.next === 'wait' ? ({ next: 'running' } as const) : action;
@@ -100,6 +110,18 @@ export class LiveExecution {
       if (batch.next !== 'running') return taskFinished;
       this.#startSteps(draft.stepsToStart);
     }
+  }
+
+  /**
+   * Whether the batch may wait for results of idempotent steps: only such steps run, and nothing else of the run is open, so that no
+   * other writer adds to the history before it. After a crash each step is committed before it starts.
+   */
+  #canHold({ canWaitUntil }: CommandBatchDraft): boolean {
+    const { clock, stepFunctions, task } = this.#context;
+    if (canWaitUntil === undefined || clock.now() >= canWaitUntil || task.shouldCommitBeforeSteps === true) return false;
+    if (this.#invocation.isWaiting || this.#steps.awaitingRetry.length > 0) return false;
+    const running = stepFunctions.running.map(({ key }) => this.#invocation.stepOf(key));
+    return running.every((step) => step !== undefined && canShareCommit(step));
   }
 
   /** Delivers entries that other writers have committed since this task's last commit, without a new replay where possible. */

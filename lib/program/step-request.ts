@@ -16,7 +16,7 @@ export interface StepFunctionContext {
 export interface FunctionStep {
   readonly stepFunction: (context: StepFunctionContext) => unknown;
   readonly retry?: StepRetry;
-  /** the next step may start before this result is committed; if the result is lost, the step runs again */
+  /** the next step may start before this result is committed, and both may share a commit; if the result is lost, the step runs again */
   readonly isIdempotent?: true;
   readonly rollback?: (context: StepFunctionContext & { readonly output: JsonValue }) => unknown;
 }
@@ -43,6 +43,10 @@ export interface PendingStep {
 /** A wait ends without the workflow task: a timer, a signal or a child run ends it. */
 export const isWait = ({ kind }: { readonly kind: StepKind }): boolean =>
   kind === 'sleep' || kind === 'signal-wait' || kind === 'workflow';
+
+/** If its result is lost, the step runs again, and nothing outside the run has changed. A rollback would undo something. */
+export const canShareCommit = ({ functionStep }: Pick<PendingStep, 'functionStep'>): boolean =>
+  functionStep?.isIdempotent === true && functionStep.rollback === undefined;
 
 /** Converts an author's retry policy to the engine's form. @throws TypeError for an invalid policy */
 export function stepRetryOf(policy: unknown): StepRetry | undefined {

@@ -27,7 +27,10 @@ export interface StepOptions<Output> {
   readonly retryPolicy?: RetryPolicy;
   /** Compensates the step when the run fails or is cancelled after the step completed. Rollbacks run in reverse order. */
   readonly rollback?: (context: RollbackContext<Output>) => unknown;
-  /** Running the step twice is harmless: the next idempotent step may start before this step's result is committed. */
+  /**
+   * Running the step twice is harmless: the next idempotent step may start before this step's result is committed, and both results may
+   * share a commit. Default: false.
+   */
   readonly idempotent?: boolean;
 }
 

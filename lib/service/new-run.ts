@@ -74,7 +74,12 @@ export interface PrepareTerms {
   readonly deadline: DeadlineTerms;
   readonly expiresAt: Instant;
   readonly startsAt: Instant | undefined;
+  /** the caller runs one job of the first commit, so no queue gets it */
+  readonly runsOneInline: boolean;
 }
+
+/** A job of the first commit of a run. */
+export type FirstJob = WorkJob;
 
 /** The kind-specific part of a run, and its first events. */
 export interface PreparedRun {

@@ -2,7 +2,14 @@
 import { maxErrorDetails } from '../../lib/api/errors.ts';
 import { maxIdempotencyKeyLength } from '../../lib/api/idempotency.ts';
 import { smallLimitBytes } from '../../lib/api/route.ts';
-import { inputLimitBytes, resumeLimitBytes, signalLimitBytes, wakeLimitBytes } from '../../lib/api/run-routes.ts';
+import {
+  batchLimitBytes,
+  inputLimitBytes,
+  resumeLimitBytes,
+  signalLimitBytes,
+  wakeLimitBytes,
+} from '../../lib/api/run-routes.ts';
+import { maxBatchStarts, maxWaitSeconds } from '../../lib/api/schemas/runs.ts';
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { stepwellDefaults } from '../../lib/constructs/functions.ts';
 import { defaultConcurrency } from '../../lib/contract/concurrency.ts';
@@ -45,6 +52,24 @@ export const requests: LimitSection = {
       atLimit: '`unavailable` (503). Repeat the request with the same idempotency key',
       definedIn: ['lib/constructs/function-shapes.ts'],
       quota: pages.apiGateway,
+    },
+    {
+      name: 'Wait of a start for its run',
+      value: seconds(maxWaitSeconds * 1_000),
+      atLimit: '`invalid_request` (400) for a longer one. At the end of its time the response is 202, and the run continues',
+      definedIn: ['lib/api/schemas/runs.ts'],
+    },
+    {
+      name: 'Starts of a batch',
+      value: count(maxBatchStarts),
+      atLimit: '`invalid_request` (400), and nothing is started. Send several batches',
+      definedIn: ['lib/api/schemas/runs.ts'],
+    },
+    {
+      name: 'Body of a batch of starts',
+      value: bytes(batchLimitBytes),
+      atLimit: '`payload_too_large` (413), and nothing is started',
+      definedIn: ['lib/api/run-routes.ts'],
     },
     {
       name: 'Nesting of a body',

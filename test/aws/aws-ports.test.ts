@@ -41,6 +41,7 @@ const complete: Record<EnvironmentName, string> = {
   devKitSecretArn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:runs-AbCdEf',
   encryptsRuns: 'true',
   worldFunction: 'world',
+  workerFunction: 'worker',
   codeFunction: 'code',
   apiAddress: 'https://api.example.com',
   codeRoleArn: 'arn:aws:iam::123456789012:role/authors',

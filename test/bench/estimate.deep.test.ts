@@ -24,7 +24,17 @@ const shown = z.looseObject({
   bytes: z.number(),
   estimate: z.object({ dollars: z.number(), parts: z.array(z.object({ kind: z.string(), count: z.number() })) }),
 });
-const compared = ['chain-10', 'chain-100', 'code-10', 'code-10-together', 'fan-8', 'fan-100-together', 'sleep-20-minutes'];
+const compared = [
+  'chain-10',
+  'chain-100',
+  'chain-10-of-effects',
+  'chain-100-of-effects',
+  'code-10',
+  'code-10-together',
+  'fan-8',
+  'fan-100-together',
+  'sleep-20-minutes',
+];
 
 test.each(compared)('the estimate of %s is within a tenth of its bill', async (name) => {
   const scenario = scenarios.find((each) => each.name === name);

@@ -11,10 +11,16 @@ test.each(scenarios.flatMap(({ name, isLong = false }) => (isLong ? [name] : [])
   isGolden(name, billFor(name));
 });
 
-test('chain-1000 costs one commit for each executed node and six units around them, and three queue requests', () => {
-  const { writeUnits, commits, queueRequests } = billFor('chain-1000');
+test('chain-1000-of-effects costs one commit for each executed node and six units around them, and three queue requests', () => {
+  const { writeUnits, commits, queueRequests } = billFor('chain-1000-of-effects');
   expect(total(writeUnits, ['rate windows'])).toBe(1_006);
   expect([total(commits), total(queueRequests)]).toEqual([1_000, 3]);
+});
+
+test('chain-1000 costs six units besides its commits, and three queue requests', () => {
+  const { writeUnits, queueRequests } = billFor('chain-1000');
+  expect(total(writeUnits, ['rate windows']) - (writeUnits['commits'] ?? 0)).toBe(6);
+  expect(total(queueRequests)).toBe(3);
 });
 
 test('code-1000, steps of code one after the other, costs one commit more than it has steps', () => {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { total } from '../../bench/bill.ts';
 import { scenarios } from '../../bench/scenarios.ts';
-import { type StartCost, countStarts, startGoldenName } from '../../bench/start-cost.ts';
+import { type StartCost, batchStarts, countStarts, startGoldenName } from '../../bench/start-cost.ts';
 import { countedCloud, isGolden } from './counted-cloud.ts';
 
 const short = scenarios.filter(({ isLong = false }) => !isLong);
@@ -18,13 +18,22 @@ test.each(short.map(({ name }) => name))('the bill of %s is the golden one', (na
 });
 
 test.each([
-  ['chain-10', 10, 10],
-  ['chain-100', 100, 100],
+  ['chain-10-of-effects', 10, 10],
+  ['chain-100-of-effects', 100, 100],
   ['chain-10-with-ends', 10, 8],
-])('%s costs one commit for each executed node and six units around them, and three queue requests', (name, _nodes, executed) => {
-  const { writeUnits, commits, queueRequests } = billFor(name);
-  expect(total(writeUnits, ['rate windows'])).toBe(executed + 6);
-  expect([total(commits), total(queueRequests)]).toEqual([executed, 3]);
+])(
+  '%s costs one commit for each executed node with side effects and six units around them, and three queue requests',
+  (name, _nodes, executed) => {
+    const { writeUnits, commits, queueRequests } = billFor(name);
+    expect(total(writeUnits, ['rate windows'])).toBe(executed + 6);
+    expect([total(commits), total(queueRequests)]).toEqual([executed, 3]);
+  },
+);
+
+test.each(['chain-10', 'chain-100'])('%s costs six units besides its commits, and three queue requests', (name) => {
+  const { writeUnits, queueRequests } = billFor(name);
+  expect(total(writeUnits, ['rate windows']) - (writeUnits['commits'] ?? 0)).toBe(6);
+  expect(total(queueRequests)).toBe(3);
 });
 
 test.each([
@@ -34,6 +43,10 @@ test.each([
   const { writeUnits, commits, queueRequests } = billFor(name);
   expect(total(commits)).toBe(steps + 1);
   expect([writeUnits['commits'], total(queueRequests)]).toEqual([steps + 1, 3]);
+});
+
+test.each(['code-10-idempotent', 'code-100-idempotent'])('%s, idempotent steps in a row, shares commits', (name) => {
+  expect(total(billFor(name).queueRequests)).toBe(3);
 });
 
 test('a rerun of code from the last of a hundred steps costs one commit besides those of its own step', () => {
@@ -56,6 +69,21 @@ test.each(['cold', 'warm'] as const)(
     expect(bill.readUnits['api keys'] ?? 0).toBe(key === 'cold' ? 1 : 0);
   },
 );
+
+test('a start of a batch of ten costs a tenth of an audit entry and of a queue request', () => {
+  const bill = starts.find((one) => one.key === 'batch')?.bill;
+  if (bill === undefined) throw new Error('the batch was not counted');
+  isGolden(startGoldenName('batch'), bill);
+  expect(total(bill.queueRequests)).toBe(1);
+  expect(total(bill.writeUnits, ['rate windows'])).toBe(4 * batchStarts + 1);
+});
+
+test('ten scripts that are answered in one request cost at most eight units and no queue request', () => {
+  const { writeUnits, queueRequests, apiRequests } = billFor('chain-10-answered');
+  expect(total(writeUnits, ['rate windows'])).toBeLessThanOrEqual(8);
+  expect([total(queueRequests), total(apiRequests)]).toEqual([0, 1]);
+  expect(total(billFor('code-10-answered').queueRequests)).toBe(0);
+});
 
 test('the reads of each node of a chain do not grow with its length', () => {
   const reads = (name: string) => total(billFor(name).readUnits, ['api keys']);

@@ -20,8 +20,8 @@ test.each(exact)('the bill of %s is the golden one', (name) => {
 });
 
 test.each([
-  ['loop-10', 10],
-  ['loop-100', 100],
+  ['loop-10-of-effects', 10],
+  ['loop-100-of-effects', 100],
 ])(
   '%s, one pass after the other, costs a commit for each pass and one for the node before, and three queue requests',
   (name, passes) => {

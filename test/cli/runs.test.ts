@@ -72,6 +72,21 @@ describe('start', () => {
     const unknown = await admin.type('--json', 'runs', 'start', 'flow', '--workflow-version', '3');
     expect([unknown.exitCode, errorIn(unknown).message]).toEqual([1, expect.stringContaining('flow has no version 3.')]);
   });
+  test('with --wait prints the output of a run that ends in time, and exits with 1 if it failed', async () => {
+    await publish('flow', instantGraph());
+    await publish('fails', instantGraph('error'));
+    const ended = await admin.type('runs', 'start', 'flow', '--input', '{"n":1}', '--wait', '5');
+    expect([ended.exitCode, JSON.parse(ended.out)]).toEqual([0, { given: { n: 1 } }]);
+    expect(dataIn(await admin.type('--json', 'runs', 'start', 'flow', '--wait'), runs.endedStartResponse).status).toBe(
+      'completed',
+    );
+    const failed = await admin.type('runs', 'start', 'fails', '--wait', '5');
+    expect([failed.exitCode, failed.out]).toEqual([1, '']);
+    expect(failed.err).toContain('failed');
+  });
+  test('with --wait outside 1 to 25 exits with 3', async () => {
+    expect((await admin.type('runs', 'start', 'flow', '--wait', '26')).exitCode).toBe(3);
+  });
   test('of an unknown workflow exits with 1', async () => {
     const answer = await admin.type('--json', 'runs', 'start', 'nowhere');
     expect([answer.exitCode, errorIn(answer)['status']]).toEqual([1, 409]);

@@ -50,6 +50,7 @@ export const calls: Readonly<Record<ClientOperation, (client: StepwellClient) =>
     client.queries.publish('find', { kind: 'http', connection: 'https://example.com', request: {} }),
   archiveQuery: (client) => client.queries.archive('find'),
   startRun: (client) => client.trigger({ workflowName: 'flow' }),
+  startRunBatch: (client) => client.triggerBatch([{ workflowName: 'flow' }]),
   listRuns: (client) => client.listRuns(),
   getRun: (client) => client.getRun(runId),
   getRunDefinition: (client) => client.getRunDefinition(runId),
@@ -117,11 +118,11 @@ const hasClientCall = (route: Route): route is CalledRoute =>
 const callsByRoute: readonly Route[] = routes;
 export const allRoutes: readonly CalledRoute[] = callsByRoute.filter(hasClientCall);
 
-/** The first response that a route declares. */
+/** The response to the call of a route. A start is called without a wait, so it is the last one that it declares. */
 export const answerOf = ({ responses }: Route): { readonly status: number; readonly schema: z.ZodType } => {
-  const [first] = Object.entries(responses);
-  if (first === undefined) throw new Error('a route without an answer');
-  return { status: Number(first[0]), schema: first[1].schema };
+  const last = Object.entries(responses).at(-1);
+  if (last === undefined) throw new Error('a route without an answer');
+  return { status: Number(last[0]), schema: last[1].schema };
 };
 
 /** A sample value: every field, and one row in each list. */

@@ -9,6 +9,7 @@ import { networkError, json, createTestClient, errorResponse, noResponse } from 
 const isIdempotent: Readonly<Record<ClientMutation, boolean>> = {
   // The idempotency key makes it idempotent.
   startRun: true,
+  startRunBatch: true,
   rerunRun: true,
   // Repeating it leaves the same state.
   archiveWorkflow: true,

@@ -65,6 +65,33 @@ test('start sends the workflow by its name and the input as JSON, and its handle
   expect(await runToEnd(untyped.output())).toEqual({ given: 7 });
 });
 
+test('startAndWait returns the end of a run that ends in time, and the handle of one that waits', async () => {
+  const { api, clientOf, runToEnd } = createInProcessApi();
+  const client = clientOf(await api.key(['admin']));
+  await runToEnd(client.createWorkflow({ name: 'order', ...instantGraph() }));
+  const due = new Date(0);
+  const ended = await runToEnd(client.runs.startAndWait(processOrder, { input: { orderId: 'o1', due }, waitSeconds: 5 }));
+  expect(ended).toMatchObject({ hasEnded: true, status: 'completed', output: { given: { orderId: 'o1' } } });
+  await runToEnd(client.createWorkflow({ name: 'fails', ...instantGraph('error') }));
+  expect(await runToEnd(client.runs.startAndWait('fails'))).toMatchObject({ hasEnded: true, status: 'failed', error: {} });
+
+  const nap = { id: 'nap', type: 'delay', config: { delaySeconds: 59 } };
+  const graph = { nodes: [{ id: 'start', type: 'start' }, nap], edges: [{ source: 'start', target: 'nap' }] };
+  await runToEnd(client.createWorkflow({ name: 'naps', ...graph }));
+  const open = await runToEnd(client.runs.startAndWait('naps', { waitSeconds: 5 }));
+  if (open.hasEnded) throw new Error(`the run is ${open.status}`);
+  expect(await runToEnd(open.result())).toMatchObject({ status: 'completed' });
+});
+
+test('startAndWait refuses a wait that is no whole number, and the service one that is too long', async () => {
+  const { api, clientOf, runToEnd } = createInProcessApi();
+  const client = clientOf(await api.key(['admin']));
+  await expect(client.runs.startAndWait('order', { waitSeconds: 0.5 })).rejects.toThrow(RangeError);
+  await expect(runToEnd(client.runs.startAndWait('order', { waitSeconds: 26 }))).rejects.toMatchObject({
+    code: 'invalid_request',
+  });
+});
+
 test('a failed or cancelled run has no output: the error names the run and the reason', async () => {
   const { api, clientOf, runToEnd } = createInProcessApi();
   const client = clientOf(await api.key(['admin']));

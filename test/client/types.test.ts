@@ -28,7 +28,7 @@ test('request bodies have the input types of the schemas', () => {
 });
 
 test('responses have the output types of the schemas, with open enums', () => {
-  expectTypeOf<Client['trigger']>().returns.resolves.toEqualTypeOf<Tolerant<z.output<typeof runs.startedResponse>>>();
+  expectTypeOf<Client['trigger']>().returns.resolves.toEqualTypeOf<Tolerant<z.output<typeof runs.acceptedStartResponse>>>();
   expectTypeOf<Client['getRun']>().returns.resolves.toEqualTypeOf<Tolerant<z.output<typeof runs.runResponse>>>();
   expectTypeOf<Client['listRuns']>().returns.resolves.toEqualTypeOf<Tolerant<z.output<typeof runs.runList>>>();
   expectTypeOf<Client['validateWorkflow']>().returns.resolves.toEqualTypeOf<

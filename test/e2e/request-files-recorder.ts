@@ -87,8 +87,9 @@ async function jobOf(id: string): Promise<SQSRecord> {
 const jobs = [await jobOf(first), await jobOf(second)];
 for (const record of jobs) {
   await takeFiles();
-  const { batchItemFailures } = await worker({ Records: [record] }, context);
-  if (batchItemFailures.length > 0) throw new Error('the worker did not process the job');
+  const response = await worker({ Records: [record] }, context);
+  if (!('batchItemFailures' in response) || response.batchItemFailures.length > 0)
+    throw new Error('the worker did not process the job');
 }
 const nodeFiles = await takeFiles();
 process.stdout.write(`\n@files ${JSON.stringify({ start: startFiles, node: nodeFiles })}\n`);

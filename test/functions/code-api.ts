@@ -11,8 +11,10 @@ import { simulatedTypes } from '../simulation/random-graph.ts';
 import { type Http, http } from './http.ts';
 
 /** The API with the active deployment `dep_1`, whose workflow is `order`. */
-export async function shippedCode(workflows?: Parameters<typeof codeManifest>[1]): Promise<readonly [Http, string]> {
-  const api = http();
+export async function shippedCode(
+  workflows?: Parameters<typeof codeManifest>[1],
+  api: Http = http(),
+): Promise<readonly [Http, string]> {
   const { world } = api;
   const now = world.clock.now();
   const scope = { projectId: projectId('acme'), environment: environment('test') };

@@ -27,6 +27,7 @@ import { days, hours } from '../../lib/engine/time.ts';
 import { MemorySecrets } from '../../lib/memory/secrets.ts';
 import { type MemoryPorts, memoryPorts } from '../../lib/memory/memory-ports.ts';
 import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts';
+import type { JobCalls } from '../../lib/ports/jobs.ts';
 import type { ApiKey, KeyScope } from '../../lib/ports/control.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
@@ -87,6 +88,7 @@ export interface Http {
  * @param requiresHttps as on AWS; false: as on one machine
  * @param signIn the identity provider; default: none
  * @param installation its settings; default: those of two projects
+ * @param jobCalls what executes jobs of requests that wait; default: nothing, so the jobs go through the queue
  */
 export const http = (
   change: (world: MemoryPorts) => Partial<MemoryPorts> = () => ({}),
@@ -95,6 +97,7 @@ export const http = (
   requiresHttps = true,
   signIn?: ProviderSignIn,
   installation: InstallationTools['installation'] = testInstallation,
+  jobCalls: JobCalls = { call: async () => 'refused' },
 ): Http => {
   const made = memoryPorts();
   const world = { ...made, ...change(made) };
@@ -129,7 +132,7 @@ export const http = (
     secrets: new WebhookSecrets(new SecretCache(secrets, deps.clock)),
   };
   const functions = {
-    api: httpFunction(tools, servedByApi),
+    api: httpFunction({ ...tools, jobCalls }, servedByApi),
     events: httpFunction(tools, servedByEvents),
     deployments: httpFunction(tools, servedByDeployments),
     library: httpFunction({ ...tools, signIn: async () => signIn, installation }, servedByLibrary),

@@ -8,7 +8,7 @@ import type { RunEvent } from '../../lib/engine/log/events.ts';
 import { durationMs, seconds } from '../../lib/engine/time.ts';
 import type { KeyScope } from '../../lib/ports/control.ts';
 import { streamIn } from './event-stream.ts';
-import { type CallOptions, type Http, http, openGraph, started, textIn } from './http.ts';
+import { type CallOptions, type Http, http, instantGraph, openGraph, started, textIn } from './http.ts';
 
 const planted = 'Ada Lovelace, 12 St James Square';
 const scope = { projectId: projectId('acme'), environment: environment('test') };
@@ -73,6 +73,7 @@ async function made(): Promise<Made> {
   await api.call('POST', '/v1/workflows/flow/draft', { key: admin, body: draft });
   const schedule = { scheduleId: 'nightly', workflowName: 'flow', cron: '0 3 * * *', input };
   await api.call('POST', '/v1/schedules', { key: admin, body: schedule });
+  await api.call('POST', '/v1/workflows', { key: admin, body: { ...instantGraph(), name: 'instant' } });
   return { api, admin, failed, waiting, tested };
 }
 
@@ -80,6 +81,17 @@ type Call = readonly [method: string, path: string, options?: CallOptions];
 
 /** For each route that declares data, requests whose responses have some. */
 const calls: Readonly<Record<string, (runs: Made) => readonly Call[]>> = {
+  startRun: () => [
+    [
+      'POST',
+      '/v1/runs',
+      {
+        query: { wait: '5' },
+        headers: { 'Idempotency-Key': 'waits' },
+        body: { workflowName: 'instant', input: { who: planted } },
+      },
+    ],
+  ],
   listRuns: () => [['GET', '/v1/runs', { query: { includeWaits: 'true' } }]],
   getRun: ({ failed, waiting }) => [
     ['GET', `/v1/runs/${failed}`],

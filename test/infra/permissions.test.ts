@@ -110,6 +110,22 @@ test('the code function’s role reads no secret and invokes only the function o
   expect(actionsOn(grants, 'StepwellFunctionsCodeRole', /WorldFunction/)).toEqual(['lambda:InvokeFunction']);
 });
 
+test('functions invoke only these functions, each by its name: the API those that execute jobs', () => {
+  const invoking = grants.filter(({ Action }) => Action.includes('lambda:InvokeFunction'));
+  const named = (text: string): string => text.replaceAll(/^<?StepwellFunctions|Function[0-9A-F]{8}\.Arn>$|Role.*/g, '');
+  const pairs = invoking.map(({ role, Resource }) => `${named(role)}: ${Resource.map(named).join(' and ')}`);
+  expect(pairs.filter((pair) => !pair.startsWith('StepwellSweepSchedule')).toSorted()).toEqual([
+    'Api: Code and Worker',
+    'Code: World',
+    'Webhooks: Code',
+  ]);
+});
+
+test('the API function has no right to secrets, models, databases or deployed code, which the functions of jobs have', () => {
+  const ofApi = actionsOn(grants, 'StepwellFunctionsApiRole', /./);
+  expect(ofApi.filter((action) => /^(secretsmanager|bedrock|rds-data|sts):/.test(action))).toEqual([]);
+});
+
 // The library shows the newest run of a workflow in other pages.
 test('only the API, the library, the World and the sweep list runs', () => {
   const listing = grants.filter(({ Resource }) => Resource.some((resource) => resource.includes('/index/')));

@@ -27,6 +27,27 @@ describe('the handles of a node', () => {
   });
 });
 
+describe('results share a commit by default if a worker only computes the node', () => {
+  const isIdempotent = (type: string, config: JsonObject = {}) => planNode(type, config).policy.isIdempotent === true;
+
+  it('those of javascript and condition, whose code runs in the sandbox, and of no other type', () => {
+    expect([...nodeTypes.keys()].filter((type) => isIdempotent(type))).toEqual(['condition', 'javascript']);
+  });
+
+  it.each(['javascript', 'condition'])('and not those of a %s node with `idempotent: false`', (type) => {
+    expect(isIdempotent(type, { idempotent: false })).toBe(false);
+  });
+
+  it.each(['http', 'dataQuery', 'lens'])('and those of a %s node with `idempotent: true`', (type) => {
+    expect(isIdempotent(type, { idempotent: true })).toBe(true);
+  });
+
+  it('a type with this default is not recorded as started before it runs', () => {
+    const announced = [...nodeTypes.values()].filter(({ defaults, announcesStart }) => defaults.isIdempotent && announcesStart);
+    expect(announced).toEqual([]);
+  });
+});
+
 it('only start is a trigger', () => {
   const triggers = [...nodeTypes.values()].filter(({ isTrigger }) => isTrigger).map(({ type }) => type);
   expect(triggers).toEqual(['start']);

@@ -35,6 +35,8 @@ export interface Options {
   /** results of called workflows, by name */
   readonly children?: Readonly<Record<string, (input: JsonValue) => ChildEnd>>;
   readonly deploymentId?: string;
+  /** an earlier try of each workflow task may have crashed */
+  readonly mayHaveCrashed?: true;
   /** events after those of the start */
   readonly copied?: readonly RunEvent[];
 }
@@ -137,6 +139,11 @@ export class DrivenRun {
     return this.say({ kind: 'signal-received', node: refOf(node), attempt: node.attempt, signal });
   }
 
+  /** A sweep records a recovery, which the code does not see. */
+  recover(): void {
+    this.#commit([{ type: 'RUN_RECOVERED', nodes: [] }]);
+  }
+
   cancel(reason = 'enough'): void {
     this.say({ kind: 'cancel-requested', reason });
   }
@@ -206,6 +213,7 @@ export class DrivenRun {
       input: this.#options.input ?? null,
       history: this.history,
       handOffAt: instant(this.clock.now() + driveMs),
+      ...(this.#options.mayHaveCrashed === undefined ? {} : { shouldCommitBeforeSteps: this.#options.mayHaveCrashed }),
     };
     this.onDrive(task);
     const { promise: died, resolve: die } = Promise.withResolvers<'died'>();

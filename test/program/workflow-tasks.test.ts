@@ -1,8 +1,8 @@
 /** Workflow tasks: start, concurrent commits, cancel, hand-off and end; and nondeterminism errors. */
 import { describe, expect, test } from 'vitest';
 import { durationMs, minutes, seconds } from '../../lib/engine/time.ts';
-import { type Workflow, type WorkflowFunction, defineWorkflow } from '../../lib/sdk/index.ts';
-import { DrivenRun } from './driven-run.ts';
+import { type Step, type Workflow, type WorkflowFunction, defineWorkflow } from '../../lib/sdk/index.ts';
+import { DrivenRun, type Options, saidOf } from './driven-run.ts';
 import { replayOnly } from './replay-only.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -174,15 +174,15 @@ describe('idempotent steps', () => {
     });
 
   test.each([
-    [false, 10 + 5 * 20],
-    [true, 10 + 5 * 10 + 10],
-  ])('idempotent: %s; a chain of five with commits of 10 ms takes %i ms', async (idempotent, tookMs) => {
+    [false, 10 + 5 * 20, 1 + 5 + 1],
+    [true, 10 + 5 * 10 + 10, 1 + 1 + 1],
+  ])('idempotent: %s; a chain of five with commits of 10 ms takes %i ms and %i commits', async (idempotent, tookMs, commits) => {
     const clock = new VirtualClock();
     const run = new DrivenRun(chainOf(clock, idempotent), {}, clock);
     run.beforeTurn = () => clock.sleep(durationMs(10)).then(() => 'commit');
     await run.toTheEnd();
     expect(clock.now() - run.facts.createdAt).toBe(tookMs);
-    expect(run.commits).toHaveLength(1 + 5 + 1);
+    expect(run.commits).toHaveLength(commits);
   });
 
   test.each([
@@ -214,6 +214,185 @@ describe('idempotent steps', () => {
     await run.toTheEnd();
     expect(run.output).toEqual({ data: 7 });
     expect(begun).toEqual(expected);
+  });
+});
+
+describe('results of idempotent steps in a row', () => {
+  interface Drawn {
+    readonly name: string;
+    readonly ms?: number;
+    readonly output?: string;
+    readonly hasEffects?: true;
+    readonly hasRollback?: true;
+    /** attempts that fail first */
+    readonly failures?: number;
+  }
+  const named = (names: string, ms = 10): readonly Drawn[] => names.split('').map((name) => ({ name, ms }));
+  const batchesOf = (run: DrivenRun): readonly string[] => run.turns.map(({ entries }) => entries.map(saidOf).join(', '));
+  const played = (step: Step, clock: VirtualClock, begun: string[], { name, ms = 0, failures = 0, ...drawn }: Drawn) =>
+    step.run(
+      {
+        name,
+        idempotent: drawn.hasEffects !== true,
+        retryPolicy: { initialInterval: 400 },
+        ...(drawn.hasRollback === true ? { rollback: () => void begun.push(`undo ${name}`) } : {}),
+      },
+      async ({ attempt }) => {
+        begun.push(name);
+        await clock.sleep(durationMs(ms));
+        if (attempt <= failures) throw new Error(name);
+        return drawn.output ?? name;
+      },
+    );
+
+  async function chainOf(steps: readonly Drawn[], options: Options = {}, before?: (run: DrivenRun, step: Step) => unknown) {
+    const clock = new VirtualClock();
+    const begun: string[] = [];
+    const code = flow(async ({ step }) => {
+      const beside = before?.(run, step);
+      for (const each of steps) await played(step, clock, begun, each);
+      return beside;
+    });
+    const run: DrivenRun = new DrivenRun(code, options, clock);
+    return { run, begun, clock };
+  }
+
+  test('share one commit, with the end of the run', async () => {
+    const { run, begun } = await chainOf(named('abcd'));
+    await run.toTheEnd();
+    expect(begun).toEqual(['a', 'b', 'c', 'd']);
+    expect(batchesOf(run)).toEqual([
+      'asked a',
+      'completed a#1, asked b, completed b#1, asked c, completed c#1, asked d, completed d#1, returned',
+    ]);
+  });
+
+  test('are committed when the first one is 250 ms old, also while a step runs', async () => {
+    const { run, clock } = await chainOf(named('abcd', 100));
+    const at: number[] = [];
+    run.beforeTurn = () => {
+      at.push(clock.now() - run.facts.createdAt);
+      return 'commit';
+    };
+    await run.toTheEnd();
+    expect(batchesOf(run)).toEqual([
+      'asked a',
+      'completed a#1, asked b, completed b#1, asked c, completed c#1, asked d',
+      'completed d#1, returned',
+    ]);
+    expect(at).toEqual([0, 350, 400]);
+  });
+
+  test('are committed when they are long', async () => {
+    const { run } = await chainOf(named('abcd').map((each) => ({ ...each, output: 'x'.repeat(30_000) })));
+    await run.toTheEnd();
+    expect(batchesOf(run)).toEqual([
+      'asked a',
+      'completed a#1, asked b, completed b#1, asked c, completed c#1, asked d',
+      'completed d#1, returned',
+    ]);
+  });
+
+  test.each<[string, Partial<Drawn>]>([
+    ['with side effects', { hasEffects: true }],
+    ['with a rollback', { hasRollback: true }],
+  ])('are committed before a step %s begins, whose result is committed at once', async (_what, more) => {
+    const { run } = await chainOf(named('abcde').map((each) => (each.name === 'c' ? { ...each, ...more } : each)));
+    await run.toTheEnd();
+    expect(batchesOf(run)).toEqual([
+      'asked a',
+      'completed a#1, asked b, completed b#1, asked c',
+      'completed c#1, asked d',
+      'completed d#1, asked e, completed e#1, returned',
+    ]);
+  });
+
+  test('are committed when a step fails and is tried again', async () => {
+    const { run } = await chainOf(named('abcd').map((each) => (each.name === 'b' ? { ...each, failures: 1 } : each)));
+    await run.toTheEnd();
+    expect(batchesOf(run)).toEqual([
+      'asked a',
+      'completed a#1, asked b, retried b#1',
+      'completed b#2, asked c, completed c#1, asked d, completed d#1, returned',
+    ]);
+  });
+
+  test('share no commit while the code waits for something', async () => {
+    const { run } = await chainOf(named('abc'), {}, (_run, step) => step.sleep('nap', '1 h'));
+    await run.toTheEnd();
+    expect(batchesOf(run).slice(0, 4)).toEqual([
+      'asked nap, asked a',
+      'completed a#1, asked b',
+      'completed b#1, asked c',
+      'completed c#1',
+    ]);
+  });
+
+  test('share no commit beside a step with side effects', async () => {
+    const clock = new VirtualClock();
+    const code = flow(async ({ step }) => {
+      const beside = played(step, clock, [], { name: 'slow', ms: 1_000, hasEffects: true });
+      for (const each of named('abc')) await played(step, clock, [], each);
+      return beside;
+    });
+    const run = await new DrivenRun(code, {}, clock).toTheEnd();
+    expect(batchesOf(run)).toEqual([
+      'asked slow, asked a',
+      'completed a#1, asked b',
+      'completed b#1, asked c',
+      'completed c#1',
+      'completed slow#1, returned',
+    ]);
+  });
+
+  test('that run in parallel share a commit', async () => {
+    const clock = new VirtualClock();
+    const code = flow(({ step }) => Promise.all(['a', 'b', 'c'].map((name, at) => played(step, clock, [], { name, ms: 10 * at }))));
+    const run = await new DrivenRun(code, {}, clock).toTheEnd();
+    expect(batchesOf(run)).toEqual(['asked a, asked b, asked c', 'completed a#1, completed b#1, completed c#1, returned']);
+  });
+
+  test('share no commit after a crash, so that the log names the step that crashes its worker', async () => {
+    const { run } = await chainOf(named('abc'), { mayHaveCrashed: true });
+    await run.toTheEnd();
+    expect(batchesOf(run)).toEqual(['asked a', 'completed a#1, asked b', 'completed b#1, asked c', 'completed c#1, returned']);
+  });
+
+  test('are lost when the worker crashes, and their steps run again', async () => {
+    const { run, begun } = await chainOf(named('abc'));
+    let isFirst = true;
+    run.beforeTurn = ({ entries }) => {
+      if (!isFirst || entries.length < 3) return 'commit';
+      isFirst = false;
+      return 'die-before';
+    };
+    await run.toTheEnd();
+    expect(begun).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+    expect(run.output).toBe(null);
+  });
+
+  test('are dropped when the run is cancelled, and the attempt behind them is aborted', async () => {
+    const { run, begun, clock } = await chainOf([...named('ab'), { name: 'c', ms: 10_000 }]);
+    clock.later(durationMs(100), () => run.cancel());
+    await run.toTheEnd();
+    expect(run.state.progress).toMatchObject({ status: 'cancelled' });
+    expect([begun, batchesOf(run)]).toEqual([['a', 'b', 'c'], ['asked a']]);
+  });
+
+  test('are dropped when another writer commits first, and only the first result is kept', async () => {
+    const { run, begun, clock } = await chainOf([...named('ab'), { name: 'c', ms: 100 }]);
+    clock.later(durationMs(50), () => run.recover());
+    await run.toTheEnd();
+    expect(run.output).toBe(null);
+    expect(begun).toEqual(['a', 'b', 'c', 'b', 'c']);
+  });
+
+  test('are committed when the task hands off', async () => {
+    const { run, begun } = await chainOf([...named('ab', 40), { name: 'c', ms: 40 }], { driveMs: 90 });
+    await run.toTheEnd();
+    expect(begun).toEqual(['a', 'b', 'c']);
+    expect(run.turns.map(({ next }) => next)).toEqual(['running', 'yielded', 'suspended']);
+    expect(batchesOf(run)[1]).toBe('completed a#1, asked b, completed b#1, asked c, completed c#1');
   });
 });
 

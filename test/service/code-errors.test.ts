@@ -522,3 +522,30 @@ describe('failed workflow tasks', () => {
     expect(await statusOf(env, run)).toBe('completed');
   });
 });
+
+describe('each step is committed before it begins', () => {
+  const commitsFirst = async (job: Partial<WorkflowTaskJob>, isRedelivered = false) => {
+    const { env, run, code } = await startCodeRun([[functionCommand('a')]]);
+    env.ports.jobs.takeMessages();
+    await env.take(workflowTaskJob(run, job), { isRedelivered });
+    return code.tasks.map(({ task }) => task.shouldCommitBeforeSteps === true);
+  };
+
+  test('not at the first try of a workflow task', async () => {
+    expect(await commitsFirst({})).toEqual([false]);
+  });
+
+  test('after a redelivery, and if the job was sent again', async () => {
+    expect(await commitsFirst({}, true)).toEqual([true]);
+    expect(await commitsFirst({ resend: 1 })).toEqual([true]);
+  });
+
+  test('after the thread of the code crashed', async () => {
+    const { env, code } = await startCodeRun([[functionCommand('a')]]);
+    code.immediateEnd = { kind: 'crashed', message: 'out of memory', running: [] };
+    await handleAllMessages(env);
+    code.immediateEnd = undefined;
+    await env.settle();
+    expect(code.tasks.map(({ task }) => task.shouldCommitBeforeSteps === true)).toEqual([false, true]);
+  });
+});

@@ -12,7 +12,7 @@ import type { Functions } from './functions.ts';
 import { ListClients } from './list-clients.ts';
 import type { SimulationContext } from './process.ts';
 import { type LongWaits, withLongCodeWaits, withLongGraphWaits } from './long-waits.ts';
-import { type CodeWorkflow, leafCode, randomCode } from './random-code.ts';
+import { type CodeWorkflow, leafCode, randomCode, randomCodeChain } from './random-code.ts';
 import { randomChain } from './random-chain.ts';
 import { longRunningVersions, leafVersion, randomVersion } from './random-graph.ts';
 import { SignalClients } from './signal-clients.ts';
@@ -32,6 +32,8 @@ export interface ClientOptions {
   readonly codes: readonly CodeWorkflow[];
   /** makes some waits of a random workflow long */
   readonly long: LongWaits | undefined;
+  /** the share of starts that wait for their runs */
+  readonly awaited: number;
   /** the share of idempotent nodes; above 0, most graphs are chains */
   readonly idempotent: number;
 }
@@ -70,7 +72,7 @@ export class Clients {
     this.#checker = watches.checker;
     this.#options = options;
     const parts = { around, functions, ...watches, isQuiet: () => this.isQuiet };
-    this.#starters = new StartClients(parts, options.runs);
+    this.#starters = new StartClients(parts, options.runs, options.awaited);
     this.#senders = new SignalClients(parts);
     this.#lookers = new ListClients(parts);
   }
@@ -107,13 +109,13 @@ export class Clients {
       : undefined;
     const randomGraph = (name: string): WorkflowVersion =>
       idempotent > 0 && prng.isLucky(0.8) ? randomChain(prng, name, idempotent) : randomVersion(prng, name, isBrisk);
+    const randomProgram = (name: string): CodeWorkflow =>
+      idempotent > 0 && prng.isLucky(0.8) ? randomCodeChain(prng, name, idempotent) : randomCode(prng, name, { isBrisk });
     const drawn = (index: number): WorkflowVersion | CodeWorkflow => {
       const given = fixed[index % fixed.length];
       if (given !== undefined) return { ...given, name: `code-${index}` };
       const isCode = prng.isLucky(code);
-      const workflow = isCode
-        ? randomCode(prng, `code-${index}`, { isBrisk })
-        : { ...randomGraph(`flow-${index}`), options: limits };
+      const workflow = isCode ? randomProgram(`code-${index}`) : { ...randomGraph(`flow-${index}`), options: limits };
       return long === undefined
         ? workflow
         : 'part' in workflow

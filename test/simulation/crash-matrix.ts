@@ -70,7 +70,9 @@ export async function runCrashMatrix(
       const run = await crashRun(fixed, { crashPoints, presetAnswers: calm.answers, ...plan });
       const struck = run.report.counts.crashBefore + run.report.counts.crashAfter;
       row.struck += struck;
-      const isByChance = (crashPoints.length === 1 ? timingDependent : timingDependentAfterTwoCrashes).has(fixed.name);
+      const isByChance = (crashPoints.length === 1 ? timingDependent : timingDependentAfterTwoCrashes).has(
+        fixed.variantOf ?? fixed.name,
+      );
       const difference = isByChance ? undefined : differenceOf(calm.result, run.result);
       if (difference !== undefined) row.violations.push(`${fixed.name}: ${where}: ${difference}`);
       if (!isByChance) row.compared += 1;

@@ -17,6 +17,8 @@ import type { WorkloadParts } from './workload.ts';
 
 export interface FixedWorkflow extends Script {
   readonly name: string;
+  /** the name of the workflow that it repeats with other settings */
+  readonly variantOf?: string;
   readonly limits?: WorkflowOptions;
   readonly modules?: FunctionOverrides['modules'];
   readonly attempts?: (process: Process, deps: Deps, outside: RunActions, parts: WorkloadParts) => RunAttempt;

@@ -19,8 +19,15 @@ interface Attempt {
   wasPacked: boolean;
 }
 
+type Event = Commit['events'][number];
+
+const isEnd = (event: Event): event is Extract<Event, { type: 'NODE_COMPLETED' | 'NODE_FAILED' | 'NODE_RETRIED' }> =>
+  event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED' || event.type === 'NODE_RETRIED';
+
 /** Of a result, until its commit, where nothing goes wrong: the age of a pack, and the results of many siblings. */
 const longestPlainHoldMs = 5_000;
+
+const stepOf = (runId: string, key: string): string => `${runId}/${nodeKey({ nodeId: stepNodeId(key), iteration: topLevel })}`;
 
 export class EffectChecker {
   readonly #asked = new Set<string>();
@@ -34,9 +41,13 @@ export class EffectChecker {
   readonly #isOnlyMessages: boolean;
   /** when workers had the results of node attempts */
   readonly #endedAt = new Map<string, number>();
+  /** when the functions of steps ended */
+  readonly #stepEndedAt = new Map<string, number>();
   /** by process: its results of nodes with side effects */
   readonly #resultsOf = new WeakMap<Process, Set<string>>();
   readonly #isPlain: boolean;
+  /** steps that began: whether their results may share a commit with those of the steps after them */
+  readonly #mayShare = new Map<string, boolean>();
   /** by run: commits that may have dropped the pack of another writer */
   readonly #commits = new Map<string, number>();
   executions = 0;
@@ -64,14 +75,30 @@ export class EffectChecker {
       const node = `${runId}/${nodeKey(event)}`;
       if (event.type === 'NODE_DISPATCHED') this.#asks(`${node}#${event.attempt}`);
       if (event.type === 'NODE_RETRIED') this.#asks(`${node}#${event.attempt + 1}`);
-      if (event.type === 'NODE_COMPLETED' || event.type === 'NODE_FAILED' || event.type === 'NODE_RETRIED')
-        this.#finishes(`${node}#${event.attempt}`, now);
+      if (isEnd(event)) this.#finishes(`${node}#${event.attempt}`, now);
     }
+    this.#checkSharedCommit(runId, events);
+  }
+
+  /** A step that ended in the commit that requested it began before that commit, and so did the end of the step before it. */
+  #checkSharedCommit(runId: string, events: readonly Event[]): void {
+    const nodesOf = (wanted: (event: Event) => boolean): readonly string[] =>
+      events.flatMap((event) => ('nodeId' in event && wanted(event) ? [`${runId}/${nodeKey(event)}`] : []));
+    const requested = new Set(nodesOf(({ type }) => type === 'NODE_DISPATCHED'));
+    const ended = nodesOf(isEnd).filter((node) => this.#mayShare.has(node));
+    const shared = ended.filter((node) => requested.has(node));
+    this.packed += shared.length;
+    const others = ended.filter((node) => this.#mayShare.get(node) !== true);
+    runInvariant(
+      12,
+      shared.length === 0 || others.length === 0,
+      `the result of ${others.join(', ')} shares a commit with ${shared.join(', ')}, which began before it`,
+    );
   }
 
   #finishes(name: string, now: number): void {
     this.#finishedAt.set(name, now);
-    const heldMs = now - (this.#endedAt.get(name) ?? now);
+    const heldMs = now - (this.#endedAt.get(name) ?? this.#stepEndedAt.get(name) ?? now);
     runInvariant(12, !this.#isPlain || heldMs <= longestPlainHoldMs, `a worker held the result of ${name} for ${heldMs} ms`);
   }
 
@@ -133,6 +160,14 @@ export class EffectChecker {
     attempt.by.add(by);
   }
 
+  /** The execution used up its slice, so it had no effect, and begins again. */
+  interrupts(token: string, attempt: number, by: Process): void {
+    const interrupted = this.#attempts.get(`${token}#${attempt}`);
+    if (interrupted === undefined) return;
+    interrupted.begun -= 1;
+    interrupted.by.delete(by);
+  }
+
   /** A worker has the result of the attempt. */
   ends(token: string, attempt: number, by: Process, { now, isIdempotent }: { now: number; isIdempotent: boolean }): void {
     const name = `${token}#${attempt}`;
@@ -142,11 +177,20 @@ export class EffectChecker {
   }
 
   /** The body of a step of code has begun. */
-  beginsStep(runId: string, key: string, attempt: number, { by, mayOverlap }: { by: Process; mayOverlap: boolean }): void {
-    this.#begins(`${runId}/${nodeKey({ nodeId: stepNodeId(key), iteration: topLevel })}`, attempt, by, {
-      mayOverlap,
-      isPacked: false,
-    });
+  beginsStep(
+    runId: string,
+    key: string,
+    attempt: number,
+    { by, mayOverlap, mayShare = false }: { by: Process; mayOverlap: boolean; mayShare?: boolean },
+  ): void {
+    const node = stepOf(runId, key);
+    this.#mayShare.set(node, mayShare);
+    this.#begins(node, attempt, by, { mayOverlap, isPacked: false });
+  }
+
+  /** The body of a step of code has ended. */
+  endsStep(runId: string, key: string, attempt: number, now: number): void {
+    this.#stepEndedAt.set(`${stepOf(runId, key)}#${attempt}`, now);
   }
 
   /** What a step did is undone: a step of its own, done again for the same reasons as others. */

@@ -160,6 +160,10 @@ export class Faults {
     this.#onCall = onCall;
   }
 
+  get hasCrashPoints(): boolean {
+    return this.#crashPoints.length > 0;
+  }
+
   called(name: string): void {
     this.calls += 1;
     this.#onCall?.(name);

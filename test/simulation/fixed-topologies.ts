@@ -13,11 +13,29 @@ export const productTypes = {
   evaluate: evaluatePure,
 };
 
+/** A scripted attempt stands for a node with side effects, unless the node says otherwise: its result has a commit of its own. */
+const typesWithEffects = {
+  ...productTypes,
+  compile: (version: Parameters<typeof compile>[0]) =>
+    compile(version, (node) => {
+      const terms = termsOf(node);
+      return { ...terms, policy: { ...terms.policy, isIdempotent: node.config['idempotent'] === true } };
+    }),
+};
+
+/** The topology with the product's defaults: workers commit the results of its scripts together. */
+export const packedTopology = (topology: Topology): FixedWorkflow => ({
+  ...fixedTopology(topology),
+  name: `${topology.name}, packed`,
+  variantOf: topology.name,
+  types: productTypes,
+});
+
 export const fixedTopology = (topology: Topology): FixedWorkflow => ({
   name: topology.name,
   workflow: topology.name,
   input: topology.input ?? {},
-  types: productTypes,
+  types: typesWithEffects,
   // Of several workflows each has a budget of its own.
   ...(topology.calls === undefined && topology.options !== undefined ? { limits: topology.options } : {}),
   publish: async (deps) => {

@@ -7,7 +7,7 @@ import { type DeploymentId, type RunAddress, nodeKey, topLevel } from '../../lib
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
 import { after, durationMs, seconds } from '../../lib/engine/time.ts';
-import type { DevKitJob, Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { DevKitJob, Job, JobCalls, ResultMessage } from '../../lib/ports/jobs.ts';
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
 import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -232,6 +232,23 @@ export class Functions implements MessageHandlers {
     );
   };
 
+  /** The function of a job is called in place of its queue. If its process crashes, the caller gets no answer. */
+  readonly calls: JobCalls = {
+    call: (job) =>
+      new Promise((resolve) => {
+        const { time, prng, faults } = this.#around;
+        const handle = job.kind === 'workflow_task' ? this.drives : this.jobs;
+        time.in(prng.whole(1, 12), () => {
+          // Lambda is throttled, or its answer is lost while the function runs.
+          if (faults.shouldInject('refused')) return resolve('refused');
+          if (faults.shouldInject('lostAnswer')) resolve('unknown');
+          handle([{ body: job, isRedelivered: false, receives: 1 }], (failed) =>
+            resolve(failed.length === 0 ? 'ended' : 'unknown'),
+          );
+        });
+      }),
+  };
+
   #delivers(received: Received<Job>, job: DevKitJob, done: (failed: Failed) => void): void {
     const { deliverDevKit } = this;
     if (deliverDevKit === undefined) throw new Error('no application of the Workflow DevKit is simulated');
@@ -339,7 +356,12 @@ export class Functions implements MessageHandlers {
         this.#noting(() =>
           this.#effects.begins(attempt.token, attempt.number, process, isPackable && node.policy.isIdempotent === true),
         );
-        return others(node, input, attempt);
+        try {
+          return await others(node, input, attempt);
+        } catch (thrown) {
+          if (thrown instanceof TimeSliceExceeded) this.#effects.interrupts(attempt.token, attempt.number, process);
+          throw thrown;
+        }
       };
     return async (node, input, attempt) => {
       // Offloaded values are loaded before the attempt, and then the attempt starts again.
@@ -387,15 +409,18 @@ export class Functions implements MessageHandlers {
 
   #stepEffects(process: Process): StepEffects {
     return {
-      began: (runId, { key, attempt }, mayOverlap) =>
+      began: (runId, { key, attempt }, mayOverlap, mayShare) =>
         // The code would treat an error thrown here as its own failure.
         this.#noting(() => {
           if (!process.isAlive) return;
           const node = nodeKey({ nodeId: stepNodeId(key), iteration: topLevel });
           this.#watches.times.begins(`${runId}/${node}#${attempt}`, this.#around.time.now);
-          this.#effects.beginsStep(runId, key, attempt, { by: process, mayOverlap });
+          this.#effects.beginsStep(runId, key, attempt, { by: process, mayOverlap, mayShare });
           this.#dies(process, key, `${runId}/${node}#${attempt}`);
         }),
+      ended: (runId, { key, attempt }) => {
+        if (process.isAlive) this.#effects.endsStep(runId, key, attempt, this.#around.time.now);
+      },
       undone: (runId, { key, attempt }) => this.#noting(() => this.#effects.undoes(runId, key, attempt, process)),
       sleep: (ms, signal) => process.sleep(ms, signal),
     };

@@ -136,8 +136,8 @@ export class Process {
         const effectiveAt = time.now;
         const answered = (settle: () => void): void => {
           if (!diesAfter) return answer(settle);
-          if (!this.isAlive) return;
-          faults.recordInjected('crashAfter');
+          // Of two calls side by side, both can have a planned crash. The process crashes once, at the first.
+          if (this.isAlive || faults.hasCrashPoints) faults.recordInjected('crashAfter');
           this.die();
         };
         effect().then(

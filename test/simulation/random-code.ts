@@ -15,6 +15,8 @@ export type Part =
       readonly failures: number;
       readonly mostAttempts: number;
       readonly hasRollback: boolean;
+      /** absent: as the workflow says */
+      readonly isIdempotent?: boolean;
     }
   | { readonly kind: 'sleep'; readonly ms: number }
   | { readonly kind: 'signal'; readonly place: (typeof simulatedSignalKeys)[number]; readonly ms: number }
@@ -36,8 +38,13 @@ export interface CodeWorkflow {
 
 /** The calls of a step function into the simulation. */
 export interface StepEffects {
-  /** A step function has started, in the process of the workflow task. */
-  began(runId: string, context: StepContext, mayOverlap: boolean): void;
+  /**
+   * A step function has started, in the process of the workflow task.
+   * @param mayOverlap it may start before the previous batch is committed
+   * @param mayShare its result may share a commit with those of the steps after it
+   */
+  began(runId: string, context: StepContext, mayOverlap: boolean, mayShare: boolean): void;
+  ended?(runId: string, context: StepContext): void;
   undone(runId: string, context: StepContext): void | Promise<void>;
   sleep(ms: ReturnType<typeof durationMs>, signal: AbortSignal): Promise<void>;
 }
@@ -53,6 +60,36 @@ export const leafNames = { graph: 'leaf-graph', code: 'leaf-code' } as const;
 export function randomCode(prng: Prng, name: string, mix: { readonly isBrisk: boolean }): CodeWorkflow {
   const mostAttempts = prng.isLucky(0.2) ? 2 : 1;
   return { name, mostAttempts, isIdempotent: prng.isLucky(0.2), part: randomPart(prng, prng.whole(1, 3), mix) };
+}
+
+/**
+ * Steps in a row, most of them short and idempotent, now and then with something that ends a pack.
+ * @param idempotent the share of idempotent steps
+ */
+export function randomCodeChain(prng: Prng, name: string, idempotent: number): CodeWorkflow {
+  const step = (): Part => {
+    const failures = prng.pick([0, 0, 0, 0, 0, 0, 1]);
+    return {
+      kind: 'step',
+      ms: prng.pick([0, 1, 5, 5, 20, 300]),
+      failures,
+      mostAttempts: failures === 0 ? prng.pick([1, 3]) : 10,
+      hasRollback: prng.isLucky(0.1),
+      isIdempotent: prng.isLucky(idempotent),
+    };
+  };
+  const parts = Array.from({ length: prng.whole(3, 16) }, (): Part => {
+    const dice = prng.next();
+    if (dice < 0.08) return { kind: 'all', parts: Array.from({ length: prng.whole(2, 4) }, step) };
+    if (dice < 0.13) return { kind: 'sleep', ms: prng.pick([300, 20_000]) };
+    if (dice < 0.18) return { kind: 'race', parts: [step(), { kind: 'sleep', ms: prng.pick([0, 300]) }] };
+    return dice < 0.21 ? { kind: 'send', place: prng.pick(simulatedSignalKeys) } : step();
+  });
+  const row: Part = { kind: 'seq', parts };
+  // Beside a short wait, two of them in a row, so that its end comes between the results.
+  const wait: Part = { kind: 'seq', parts: [{ kind: 'sleep', ms: prng.pick([20, 300]) }, step(), { kind: 'sleep', ms: 20 }] };
+  const part: Part = prng.isLucky(0.3) ? { kind: 'all', parts: [row, wait] } : row;
+  return { name, mostAttempts: 1, isIdempotent: false, part };
 }
 
 function randomPart(prng: Prng, depth: number, mix: { readonly isBrisk: boolean }): Part {
@@ -104,9 +141,10 @@ interface Going {
 }
 
 async function play(part: Part, going: Going, path: string): Promise<string> {
-  const { step, runId, world, isIdempotent } = going;
+  const { step, runId, world } = going;
   switch (part.kind) {
-    case 'step':
+    case 'step': {
+      const isIdempotent = part.isIdempotent ?? going.isIdempotent;
       return step.run(
         {
           name: `work-${path}`,
@@ -115,12 +153,14 @@ async function play(part: Part, going: Going, path: string): Promise<string> {
           ...(part.hasRollback ? { rollback: (context) => world.undone(runId, context) } : {}),
         },
         async (context) => {
-          world.began(runId, context, isIdempotent);
+          world.began(runId, context, isIdempotent, isIdempotent && !part.hasRollback);
           if (part.ms > 0) await world.sleep(durationMs(part.ms), context.signal);
+          world.ended?.(runId, context);
           if (context.attempt <= part.failures) throw new Error(`no ${path}`);
           return `did ${path}`;
         },
       );
+    }
     case 'sleep':
       await step.sleep(`nap-${path}`, part.ms);
       return `slept ${path}`;

@@ -19,6 +19,7 @@ import { aRerunFromAStep } from './rerun-scenarios.ts';
 import { aSignalThatIsSentAgain } from './signal-scenarios.ts';
 import { devKitScenarios } from './devkit/devkit-scenarios.ts';
 import { manyUncollectableChildResults, redeliveriesDuringLongWork } from './message-flood-scenarios.ts';
+import { packScenarios } from './pack-scenarios.ts';
 import { simulate } from './simulation.ts';
 import { runInvariant } from './violation.ts';
 
@@ -382,6 +383,7 @@ export const scenarios = {
   'a loop that ends beside an iteration at work': aLoopThatEndsBesideAnIteration,
   'a signal that is sent again': aSignalThatIsSentAgain,
   'a child run whose end is lost': lostChildEnd,
+  ...packScenarios,
   ...devKitScenarios,
 } as const;
 

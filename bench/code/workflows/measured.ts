@@ -7,6 +7,11 @@ export const codeChain = defineWorkflow({ name: 'code-chain', maxStepAttempts: 2
   for (let at = 0; at < input.steps; at += 1) await step.run({ name: 'step' }, () => at);
 });
 
+/** The same with idempotent steps, whose results share commits. */
+export const codePacked = defineWorkflow({ name: 'code-packed', maxStepAttempts: 25_000 }, async ({ input, step }: Steps) => {
+  for (let at = 0; at < input.steps; at += 1) await step.run({ name: 'step', idempotent: true }, () => at);
+});
+
 export const codeTogether = defineWorkflow({ name: 'code-together' }, async ({ input, step }: Steps) => {
   await Promise.all(Array.from({ length: input.steps }, (_one, at) => step.run({ name: 'step' }, () => at)));
 });

@@ -7,7 +7,7 @@ import { invariant } from '../../../lib/engine/invariant.ts';
 import { iso } from '../../../lib/engine/time.ts';
 import { listTags } from '../../../lib/service/runs/list-tags.ts';
 import { issueTicket, ticketDigest } from '../../../lib/service/watching/open-with-ticket.ts';
-import { type Operations, type Served, refuse } from '../operation.ts';
+import { type ApiTools, type Operations, type Served, refuse } from '../operation.ts';
 import { publicationOperations } from './publications.ts';
 import { runReadOperations } from './run-reads.ts';
 import { runOperations } from './runs.ts';
@@ -18,7 +18,7 @@ import { workflowOperations } from './workflows.ts';
 /** At most 15 digits, so that a JavaScript number is exact. */
 const eventIdPattern = /^\d{1,15}$/;
 
-const apiOperations: Operations<'api'> = {
+const apiOperations: Operations<'api', ApiTools> = {
   ...workflowOperations,
   ...publicationOperations,
   ...runOperations,
@@ -54,7 +54,7 @@ const apiOperations: Operations<'api'> = {
   },
 };
 
-export const servedByApi: Served<'api'> = {
+export const servedByApi: Served<'api', ApiTools> = {
   routes: apiRoutes,
   operations: apiOperations,
 };

@@ -41,8 +41,9 @@ export const handleRoute = async <Using extends CommonTools>(
       notRecorded,
     });
   if (route.scope === null) {
-    const response = await runOperation(tools, route, operation, call, { ...anonymousCaller, trace });
-    await trail.recordResponse(undefined, response);
+    const { alongside, finish } = workAlongside();
+    const response = await runOperation(tools, route, operation, call, { ...anonymousCaller, trace, alongside });
+    await finish(trail.recordResponse(undefined, response));
     return response;
   }
   const authenticated = await authenticate(tools, route, call);
@@ -63,6 +64,23 @@ export const handleRoute = async <Using extends CommonTools>(
   }
 };
 
+interface Alongside extends Required<Pick<CallerContext, 'alongside'>> {
+  /** Waits for the audit entry and for the work beside it. */
+  readonly finish: (recording: Promise<void>) => Promise<void>;
+}
+
+const workAlongside = (): Alongside => {
+  const works: Promise<void>[] = [];
+  return {
+    alongside: (work) => {
+      // An error before the end of the operation must not end the process: `finish` throws it.
+      work.catch(() => undefined);
+      works.push(work);
+    },
+    finish: async (recording) => void (await Promise.all([recording, ...works])),
+  };
+};
+
 interface AuthenticatedContext {
   readonly key: AuthenticatedKey;
   readonly trail: AuditTrail;
@@ -80,16 +98,19 @@ const handleAuthenticated = async <Using extends CommonTools>(
   // No audit entry: a key over its limit must not cause a write for each refused request.
   if (refusal !== undefined) return { ...refusal, headers };
 
+  const { alongside, finish } = workAlongside();
   const callerContext = {
     scope: { projectId: key.projectId, environment: key.environment },
     caller: key.keyId,
     session: key.session,
     scopes: key.scopes,
     trace,
+    alongside,
   };
   const response = await withAudit(
     trail,
     key,
+    finish,
     async () =>
       checkScopeOf(route.scope, key) ??
       withoutHidden(route, key, await runOperation(tools, route, operation, call, callerContext)),
@@ -115,25 +136,26 @@ const recordKeyUse = async (
 const checkScopeOf = (required: KeyScope | null, key: AuthenticatedKey) =>
   required === null ? undefined : checkScope(key, required);
 
-/** A stream hides its data itself. */
+/** A stream hides its data itself. Status 202 accepts a request: the run has no data yet. */
 const withoutHidden = ({ payloads }: Route, { scopes }: AuthenticatedKey, response: AnyResponse): AnyResponse =>
-  payloads === undefined || !('body' in response) || allows(scopes, 'payloads:read')
+  payloads === undefined || !('body' in response) || response.status === 202 || allows(scopes, 'payloads:read')
     ? response
     : { ...response, body: withoutPayloads(response.body, payloads) };
 
 const withAudit = async (
   trail: AuditTrail,
   key: AuthenticatedKey,
+  finish: Alongside['finish'],
   produceResponse: () => Promise<AnyResponse>,
 ): Promise<AnyResponse> => {
   let response: AnyResponse;
   try {
     response = await produceResponse();
   } catch (thrown) {
-    await trail.recordError(key, thrown);
+    await finish(trail.recordError(key, thrown));
     throw thrown;
   }
-  await trail.recordResponse(key, response);
+  await finish(trail.recordResponse(key, response));
   return response;
 };
 

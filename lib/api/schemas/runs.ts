@@ -21,8 +21,10 @@ import {
   utcTimestamp,
 } from './parts.ts';
 import { deltaEventName, derivedEventNames, publicEventNames } from '../../engine/log/event-names.ts';
-import { runStatuses } from '../../engine/log/head.ts';
+import { runStatuses, terminalStatuses } from '../../engine/log/head.ts';
 import { attemptStatuses, waitKinds } from '../../engine/log/timeline.ts';
+import { idempotencyKeyPattern } from '../idempotency.ts';
+import { errorResponse } from './service.ts';
 import { storedGraph } from './workflows.ts';
 
 export const startRunBody = z
@@ -42,10 +44,54 @@ export const startRunBody = z
   })
   .meta({ id: 'StartRun' });
 
+/** The longest wait of a start, in seconds. The gateway ends a request after 29 seconds. */
+export const maxWaitSeconds = 25;
+
+export const startRunQuery = z.strictObject({
+  wait: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(maxWaitSeconds)
+    .exactOptional()
+    .meta({ description: 'how many seconds the request waits for the end of the run; absent: it does not wait' }),
+});
+
 export const startedResponse = z.strictObject({
   runId: z.string(),
   status: z.literal('pending'),
   deploymentId: z.string().nullable(),
+});
+
+export const acceptedStartResponse = startedResponse.extend({ status: z.enum(['pending', 'running']) });
+
+/** How many runs one request starts. Each is a reservation, a due entry and a head. */
+export const maxBatchStarts = 100;
+
+const batchStart = startRunBody
+  .extend({
+    idempotencyKey: z
+      .string()
+      .regex(idempotencyKeyPattern)
+      .meta({ description: 'as the header Idempotency-Key of a start: the same key starts the same run once' }),
+  })
+  .meta({ id: 'BatchStart' });
+
+export const startBatchBody = z.strictObject({ runs: z.array(batchStart).min(1).max(maxBatchStarts) }).meta({ id: 'StartBatch' });
+
+export const startBatchResponse = z.strictObject({
+  data: z
+    .array(
+      z.strictObject({
+        idempotencyKey: z.string(),
+        run: startedResponse
+          .extend({ isReplay: z.literal(true).exactOptional().meta({ description: 'an earlier request started it' }) })
+          .exactOptional(),
+        error: errorResponse.exactOptional().meta({ description: 'why this start was refused; the others are not affected' }),
+      }),
+    )
+    .readonly()
+    .meta({ description: 'the outcome of each start, in the order of the request: `run` or `error`' }),
 });
 
 export const runParams = z.strictObject({ runId });
@@ -306,6 +352,21 @@ const rootCause = z
 const externalWorker = z
   .strictObject({ id: z.string(), leaseUntil: utcTimestamp })
   .meta({ id: 'ExternalWorker', description: 'of an external-worker run: who has claimed it' });
+
+/** A run that ended while its start waited. */
+export const endedStartResponse = z
+  .strictObject({
+    runId: z.string(),
+    status: z.enum(terminalStatuses),
+    deploymentId: z.string().nullable(),
+    completedAt: utcTimestamp,
+    output: json.exactOptional(),
+    outputOmitted: omitted.exactOptional(),
+    error: failure.exactOptional(),
+    cancelReason: z.string().exactOptional(),
+    ...payloadsHidden,
+  })
+  .meta({ id: 'EndedStart' });
 
 export const getRunQuery = z.strictObject({
   resolveData: z.enum(['all', 'none']).default('all').meta({ description: '`none` omits input and outputs' }),

@@ -2,7 +2,7 @@
 import { type CommandContext, type ExitCode, exitCodes, type Tone } from '../command.ts';
 import { shortWorkflowName, stepNameIn } from '../devkit-names.ts';
 import { formatStatus } from '../format.ts';
-import type { EndedRun, Run, RunDelta, RunEvent, RunSummary } from '../../client/index.ts';
+import type { AnsweredRun, EndedRun, Run, RunDelta, RunEvent, RunSummary } from '../../client/index.ts';
 
 /** The workflow of a run with its version or deployment. */
 export const formatRunWorkflow = (
@@ -22,7 +22,7 @@ export const nodeName = ({ nodeId, label, iteration }: Pick<Run['nodes'][number]
 
 export function formatEndedRun(
   context: Pick<CommandContext, 'colorize'>,
-  run: EndedRun,
+  run: Pick<EndedRun | AnsweredRun, 'status' | 'runId' | 'error' | 'cancelReason'>,
 ): { readonly exitCode: ExitCode; readonly summary: string } {
   const reason = run.error === undefined ? run.cancelReason : `${run.error.code}: ${run.error.message}`;
   return {

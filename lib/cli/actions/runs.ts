@@ -1,7 +1,16 @@
 /** `stepwell runs …` for one run, and its lists: start, list, get, events, tags, watch, result, resume, wake, view and stop. */
 import * as z from 'zod';
 import { formatDelta, formatFailedItems, formatEndedRun, formatEvent, formatRunWorkflow, nodeName } from './format-run.ts';
-import { type Action, CliError, type CommandContext, type Tone, payloadsHiddenError, usageError } from '../command.ts';
+import { maxWaitSeconds } from '../../api/schemas/runs.ts';
+import {
+  type Action,
+  CliError,
+  type CommandContext,
+  type Outcome,
+  type Tone,
+  payloadsHiddenError,
+  usageError,
+} from '../command.ts';
 import { formatDuration, formatStatus, formatTable, formatTime } from '../format.ts';
 import { listOptions, moreRowsHint, readRows } from '../pages.ts';
 import {
@@ -26,7 +35,9 @@ import { type RootCause, findRootCause, formatRootCause } from './root-cause.ts'
 import { formatLastFailures, readRetries } from './explain.ts';
 import { readRunReference } from '../run-reference.ts';
 import {
+  type AnsweredRun,
   type EndedRun,
+  isAnswered,
   isDelta,
   type Run,
   type RunEvent,
@@ -45,6 +56,7 @@ const startRunOptions = z.object({
   workflowVersion: integerBetween(1, Number.MAX_SAFE_INTEGER).optional(),
   availableAt: timestamp.optional(),
   deadlineAt: timestamp.optional(),
+  wait: z.union([z.literal(true).transform(() => maxWaitSeconds), integerBetween(1, maxWaitSeconds)]).optional(),
 });
 
 export const startRun: Action = async (commandLine, context) => {
@@ -55,16 +67,27 @@ export const startRun: Action = async (commandLine, context) => {
   const input = readInput(context.cwd, options);
   const client = await context.client();
   const key = contentKey ? client.contentKey(name, input ?? {}) : requestedKey;
-  const started = await client.trigger(
-    {
-      workflowName: name,
-      ...omitUndefined({ input, runId: id, deploymentId: deployment, version: workflowVersion, availableAt, deadlineAt }),
-    },
-    { signal: context.signal, ...omitUndefined({ idempotencyKey: key }) },
-  );
-  context.log(`Started. Watch it: stepwell runs watch ${started.runId}`);
+  const body = {
+    workflowName: name,
+    ...omitUndefined({ input, runId: id, deploymentId: deployment, version: workflowVersion, availableAt, deadlineAt }),
+  };
+  const callOptions = { signal: context.signal, ...omitUndefined({ idempotencyKey: key }) };
+  const { wait } = options;
+  const started = await (wait === undefined ? client.trigger(body, callOptions) : client.triggerAndWait(body, wait, callOptions));
+  if (isAnswered(started)) return formatAnswer(context, started);
+  context.log(`${wait === undefined ? 'Started' : 'Not ended yet'}. Watch it: stepwell runs watch ${started.runId}`);
   return { data: started, text: started.runId };
 };
+
+/** stdout contains only the output, as of `runs result`. */
+function formatAnswer(context: CommandContext, run: AnsweredRun): Outcome {
+  const { exitCode, summary } = formatEndedRun(context, run);
+  if (run.status === 'completed' && run.payloadsHidden !== undefined && !context.isJson)
+    throw payloadsHiddenError(`the output of ${run.runId}`);
+  if (run.status === 'completed') return { data: run, text: formatOutput(run), exitCode };
+  if (!context.isJson) context.log(summary);
+  return { data: run, text: '', exitCode };
+}
 
 export const filterOptions = {
   status: z.enum(runStatuses).optional(),
@@ -344,7 +367,7 @@ async function awaitEnd(
   }
 }
 
-const formatOutput = ({ output, outputOmitted }: EndedRun): string =>
+const formatOutput = ({ output, outputOmitted }: Pick<EndedRun | AnsweredRun, 'output' | 'outputOmitted'>): string =>
   outputOmitted === undefined
     ? (encryptedText(output) ?? JSON.stringify(plainValue(output ?? null), null, 2))
     : `${outputOmitted.bytes} bytes, too large to show`;

@@ -37,6 +37,7 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
     .option('--workflow-version <n>', 'graphs: start this version instead of the latest one')
     .option('--available-at <time>', 'do not start before this time')
     .option('--deadline-at <time>', 'the run fails if it has not ended by this time')
+    .option('--wait [seconds]', 'wait for the end in the same request, 1 to 25 seconds, default 25; print the output')
     .action(createHandler(async () => (await import('../actions/runs.ts')).startRun));
 
   addFilterOptions(runs.command('list').description('list runs, newest first'))

@@ -14,11 +14,18 @@ import { templateOf } from './node-templates.ts';
 import type { Editor } from './use-editor.ts';
 
 const settingFields = fieldsOf(settingsSchema);
+
+/** The settings of every node, with the default of this type where types differ. */
+const settingFieldsOf = (type: string): readonly NamedField[] =>
+  settingFields.map((field) =>
+    field.name === 'idempotent' ? { ...field, fallback: nodeTypes.get(type)?.defaults.isIdempotent === true } : field,
+  );
+
 const byType = new Map([...nodeTypes].map(([type, { schema }]) => [type, fieldsOf(schema)]));
 
 /** A node that writes an output shows this beside its own settings. */
 const outputVariable = settingFields.filter(({ name }) => name === 'outputVariable');
-const policies = settingFields.filter(({ name }) => name !== 'outputVariable');
+const isPolicy = ({ name }: NamedField): boolean => name !== 'outputVariable';
 
 interface NodePanelProps {
   readonly editor: Editor;
@@ -29,6 +36,7 @@ interface NodePanelProps {
 export function NodePanel({ editor, node, children }: NodePanelProps): ReactNode {
   const { findings, run } = editor;
   const { id, type, config } = node;
+  const policies = settingFieldsOf(type);
   const own = findings.filter(({ nodeId }) => nodeId === id);
   const known = byType.get(type);
   const fields = (known ?? []).filter(({ name }) => hasEffect(type, name, config));
@@ -55,7 +63,7 @@ export function NodePanel({ editor, node, children }: NodePanelProps): ReactNode
       {children}
       <details className="more-settings">
         <summary>Retries, timeout, joins</summary>
-        {form(hasOutput ? policies : settingFields, ['settings'])}
+        {form(hasOutput ? policies.filter(isPolicy) : policies, ['settings'])}
       </details>
       <ConfigJson key={`${id} json`} config={config} onChange={set} />
     </>

@@ -75,17 +75,18 @@ export const maxDeliveryBackoffMs = 900_000;
 /** 1, 2, 4 … seconds, at most 15 minutes. A part is random, so that messages that failed together are not retried together. */
 const deliveryBackoff: Backoff = { baseMs: 1_000, maxMs: maxDeliveryBackoffMs, jitter: 0.25 };
 
-/** The first commit: the input, and the first message. */
+/** The first commit: the input, and the first message. @param via `inline`: the caller that commits it delivers it too */
 export function decideBundleStart(
   input: Payload,
   system: Readonly<Record<string, JsonValue>>,
   first: NewMessage,
   tools: BundleTools,
   notBefore?: Instant,
+  via?: 'queue' | 'inline',
 ): readonly RunEvent[] {
   const draft = openDecision(emptyState(), tools);
   startRun(draft, input, system);
-  send(draft, first, notBefore);
+  send(draft, first, notBefore, via);
   return draft.events;
 }
 
@@ -203,7 +204,7 @@ function failStepMessage(draft: Draft, { node, attempt, notice }: AnsweredMessag
   if (notice !== undefined && !isKnown(draft, notice)) send(draft, notice);
 }
 
-function send(draft: Draft, { id, message }: NewMessage, notBefore?: Instant): void {
+function send(draft: Draft, { id, message }: NewMessage, notBefore?: Instant, via: 'queue' | 'inline' = 'queue'): void {
   emit(draft, { type: 'SYSTEM_SET', key: messageKey(id), value: inline(storedMessage(message)) });
   emit(
     draft,
@@ -212,7 +213,7 @@ function send(draft: Draft, { id, message }: NewMessage, notBefore?: Instant): v
       nodeId: id,
       iteration: topLevel,
       attempt: firstAttempt,
-      via: 'queue',
+      via,
       wave: 0,
       notBefore,
     }),

@@ -40,16 +40,17 @@ import { applyCommandBatch } from './apply-command-batch.ts';
 /** A rollback may continue for this long after the run's deadline. */
 export const rollbackGrace = hours(1);
 
-/** The first commit: the input, and the first workflow task. */
+/** The first commit: the input, and the first workflow task. @param via as for `dispatchWorkflowTask` */
 export function decideCodeStart(
   input: Payload,
   system: Readonly<Record<string, JsonValue>>,
   tools: CodeTools,
   notBefore?: Instant,
+  via?: 'queue' | 'inline',
 ): readonly RunEvent[] {
   const draft = openDecision(emptyState(), tools);
   startRun(draft, input, system);
-  dispatchWorkflowTask(draft, notBefore);
+  dispatchWorkflowTask(draft, notBefore, via);
   return draft.events;
 }
 

@@ -15,7 +15,8 @@ import type { CodeFact, Draft } from './facts.ts';
 import { endOrRollBack } from './roll-back.ts';
 import { stepNodeId, decideRetry, stepRetryDefaults, workflowTaskNodeId } from './step.ts';
 
-export function dispatchWorkflowTask(draft: Draft, notBefore?: Instant): void {
+/** @param via `inline`: the caller that commits it runs it too */
+export function dispatchWorkflowTask(draft: Draft, notBefore?: Instant, via: 'queue' | 'inline' = 'queue'): void {
   const key = String((draft.state.code?.workflowTasks ?? 0) + 1);
   emit(
     draft,
@@ -24,7 +25,7 @@ export function dispatchWorkflowTask(draft: Draft, notBefore?: Instant): void {
       nodeId: workflowTaskNodeId(Number(key)),
       iteration: topLevel,
       attempt: firstAttempt,
-      via: 'queue',
+      via,
       wave: 0,
       step: { kind: 'workflow_task', key },
       notBefore: notBefore === undefined || notBefore <= draft.tools.now ? undefined : notBefore,
@@ -154,6 +155,9 @@ export const divergedCode = 'replay_diverged';
 /** Delays that the code document specifies for workers without the definition: 5 s, doubled up to 5 minutes. */
 const minDelay = seconds(5);
 export const maxTaskDeferral = minutes(5);
+
+/** Whether an earlier try of the task was deferred, for example because the code crashed its thread. */
+export const wasDeferred = ({ attempt }: Pick<OpenNode, 'attempt'>): boolean => attempt > firstAttempt;
 
 /** Defers a workflow task that cannot run now, with growing delay and without a limit, because the run has not failed. */
 export function deferWorkflowTask(

@@ -1,6 +1,6 @@
 /** Dispatches nodes that are ready: one inline, through the node queue, or through the results queue in a wide fan-out. */
 import { defined } from '../../base/defined.ts';
-import { emit } from '../decision.ts';
+import { emit, markRunning } from '../decision.ts';
 import { firstAttempt, topLevel } from '../ids.ts';
 import type { Via } from '../log/events.ts';
 import { openNodes } from '../log/fold.ts';
@@ -41,6 +41,8 @@ export function dispatchReady(draft: Draft, ready: readonly PlanNodeRef[]): void
       }),
     );
     if (via === 'inline') {
+      // In the commit of a start whose caller waits. Otherwise the run is running already.
+      markRunning(draft);
       emit(draft, {
         type: 'NODE_STARTED',
         nodeId: node.id,

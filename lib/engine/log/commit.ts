@@ -1,6 +1,6 @@
 /** A commit is one item of the log: events that one conditional write records together. */
 import { type CommitNo, type EventId, type Nonce, type RunAddress, commitNo, eventId, nonce } from '../ids.ts';
-import type { Instant } from '../time.ts';
+import { type Instant, durationMs } from '../time.ts';
 import type { RunEvent } from './events.ts';
 
 export interface Commit {
@@ -49,3 +49,8 @@ export const tombstoneCommit = ({ number, firstEventId, at }: Pick<Commit, 'numb
   by: 'test-runs',
   nonce: tombstoneNonce,
 });
+
+/** A pack is committed when its first result is this old, so that watchers see progress and a crash costs little. */
+export const maxPackAge = durationMs(250);
+/** A pack is committed when its events as JSON are longer than this. Compressed, they then take a few write units. */
+export const maxPackLength = 65_536;

@@ -43,7 +43,7 @@ export type RunOutcome =
 
 /** How the worker receives an attempt, and how its result reaches the log. */
 export type Via =
-  /** the worker that made the commit runs the attempt itself */
+  /** the worker that made the commit runs the attempt itself; in the first commit, a function that the start invokes */
   | 'inline'
   /** a job on the node queue; its worker commits the result */
   | 'queue'

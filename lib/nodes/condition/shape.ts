@@ -28,7 +28,7 @@ type Config = z.output<typeof schema>;
 
 export const condition: NodeShape<typeof schema> = {
   type: 'condition',
-  defaults: graphDefaults,
+  defaults: { ...graphDefaults, isIdempotent: true },
   announcesStart: false,
   schema,
   handles: ({ branches, defaultBranch }) => [...branches.map(({ id }) => id), defaultBranch, errorHandle],

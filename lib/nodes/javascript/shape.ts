@@ -20,7 +20,7 @@ const schema = z.object({
 
 export const javascript: NodeShape<typeof schema> = {
   type: 'javascript',
-  defaults: { ...graphDefaults, outputVariable: 'jsResult' },
+  defaults: { ...graphDefaults, outputVariable: 'jsResult', isIdempotent: true },
   announcesStart: false,
   schema,
   literalKeys: ['code'],

@@ -1,5 +1,6 @@
 /** Writes when the sweep must next check a run. A test run also records its due times, so that all its data can be deleted. */
 import { defined } from '../../base/defined.ts';
+import type { RunAddress } from '../../engine/ids.ts';
 import { type Head, isTestRun } from '../../engine/log/head.ts';
 import { minuteOf } from '../../engine/log/heartbeat-timeout.ts';
 import type { Instant } from '../../engine/time.ts';
@@ -7,5 +8,12 @@ import type { Deps } from '../deps.ts';
 
 export { nextCheckOf } from '../../engine/devkit/next-check.ts';
 
-export const markDue = ({ index }: Pick<Deps, 'index'>, head: Head, at: Instant): Promise<void> =>
-  index.markDue(defined({ run: head.address, minute: minuteOf(at), isRecordedOnRun: isTestRun(head) ? true : undefined }));
+export const markDue = (deps: Pick<Deps, 'index'>, head: Head, at: Instant): Promise<void> =>
+  markRunDue(deps, { address: head.address, isTest: isTestRun(head) }, at);
+
+/** The same for a run whose head does not exist yet. */
+export const markRunDue = (
+  { index }: Pick<Deps, 'index'>,
+  { address, isTest }: { readonly address: RunAddress; readonly isTest: boolean },
+  at: Instant,
+): Promise<void> => index.markDue(defined({ run: address, minute: minuteOf(at), isRecordedOnRun: isTest ? true : undefined }));

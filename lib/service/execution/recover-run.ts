@@ -8,9 +8,9 @@ import { isTerminal, isWaitingForSlot } from '../../engine/log/fold.ts';
 import { type OpenNode, waitEndsAt } from '../../engine/log/node-state.ts';
 import { isRecheckPending, heartbeatStates } from '../../engine/log/heartbeat-timeout.ts';
 import { type Instant, durationMs } from '../../engine/time.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
 import { enforceDeadline } from '../commit/deadline.ts';
 import { type Decider, kindOf } from '../decider.ts';
-import type { Deps } from '../deps.ts';
 import { finalizeRun } from '../commit/finalize-run.ts';
 import { childJob, slotJob, wakeJob } from '../commit/job-messages.ts';
 import { registerWaits } from '../commit/register-waits.ts';
@@ -46,44 +46,72 @@ export async function recoverRun(decider: Decider, fold: RunFold): Promise<Recov
   const kind = kindOf(decider, fold.head);
   if (kind.recover !== undefined) return kind.recover(decider, fold);
   if (isWaitingForSlot(fold.state)) await recheckSlot(deps, fold);
-  const run = fold.head.address;
-  const now = deps.clock.now();
-  const resent: NodeKey[] = [];
-  const uncheckedNodes: OpenNode[] = [];
-  let hasRecentHeartbeat = false;
-  const heartbeats = await deps.log.heartbeats(run);
-  for (const [key, liveness] of heartbeatStates(fold.state, heartbeats, now)) {
-    switch (liveness.kind) {
-      case 'within_timeout':
-        hasRecentHeartbeat = true;
-        break;
-      case 'delegated':
-        break;
-      case 'sleeping':
-        if (!liveness.wasCheckedRecently) uncheckedNodes.push(liveness.node);
-        break;
-      case 'awaiting':
-        if (!liveness.wasCheckedRecently) uncheckedNodes.push(liveness.wait);
-        break;
-      case 'timed_out': {
-        const { node } = liveness;
-        const resends = liveness.resends + 1;
-        if (node.status === 'waiting') await deps.jobs.sendDelayed(wakeJob(fold.head, node.dispatchedIn, node, resends), noDelay);
-        else await deps.jobs.send([kindOf(decider, fold.head).jobOf(fold.head, node.dispatchedIn, node, resends)]);
-        // Sent first, recorded second: a crash in between causes one more send with the same deduplication id. A worker that has begun
-        // meanwhile keeps its record, and the sent message yields to it.
-        const record = { ...liveness.heartbeat, node: key, at: now, resends };
-        await deps.log.replaceHeartbeat(run, storedHeartbeatOf(node, heartbeats), record, fold.head.expiresAt);
-        resent.push(key);
-      }
+  const found: FoundNodes = { resent: [], unchecked: [], needsRecheck: false };
+  await runEach([
+    () => resendTimedOut(decider, fold, found),
+    () => recheckNodes(decider, fold, found.unchecked),
+    // Last, because a match with a signal advances the run. Waits past their time are included: a signal that arrived in time is then
+    // delivered even if the worker of the wake-up crashes.
+    () => registerWaits(decider, fold, signalWaitsOf(fold.state)),
+  ]);
+  return found;
+}
+
+interface FoundNodes {
+  readonly resent: NodeKey[];
+  /** waiting nodes that no check has looked at recently */
+  readonly unchecked: OpenNode[];
+  needsRecheck: boolean;
+}
+
+/**
+ * Runs each step although an earlier one found a store unavailable. Otherwise a store that refuses one of a hundred messages would keep
+ * a signal from a wait for as long as it does so.
+ * @throws the first error
+ */
+async function runEach(steps: readonly (() => Promise<void>)[]): Promise<void> {
+  const errors: Unavailable[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      errors.push(error);
     }
   }
-  for (let first = 0; first < uncheckedNodes.length; first += maxConcurrentChecks)
-    await Promise.all(uncheckedNodes.slice(first, first + maxConcurrentChecks).map((node) => recheckNode(decider, fold, node)));
-  // Last, because a match with a signal advances the run. Waits past their time are included: a signal that arrived in time is then
-  // delivered even if the worker of the wake-up crashes.
-  await registerWaits(decider, fold, signalWaitsOf(fold.state));
-  return { resent, needsRecheck: hasRecentHeartbeat && !isRecheckPending(heartbeats, now) };
+  const [first] = errors;
+  if (first !== undefined) throw first;
+}
+
+/** Sends the jobs of nodes whose heartbeat timed out again. */
+async function resendTimedOut(decider: Decider, fold: RunFold, found: FoundNodes): Promise<void> {
+  const { deps } = decider;
+  const run = fold.head.address;
+  const now = deps.clock.now();
+  const heartbeats = await deps.log.heartbeats(run);
+  const states = [...heartbeatStates(fold.state, heartbeats, now)];
+  for (const [, liveness] of states) {
+    if (liveness.kind === 'sleeping' && !liveness.wasCheckedRecently) found.unchecked.push(liveness.node);
+    if (liveness.kind === 'awaiting' && !liveness.wasCheckedRecently) found.unchecked.push(liveness.wait);
+  }
+  for (const [key, liveness] of states) {
+    if (liveness.kind !== 'timed_out') continue;
+    const { node } = liveness;
+    const resends = liveness.resends + 1;
+    if (node.status === 'waiting') await deps.jobs.sendDelayed(wakeJob(fold.head, node.dispatchedIn, node, resends), noDelay);
+    else await deps.jobs.send([kindOf(decider, fold.head).jobOf(fold.head, node.dispatchedIn, node, resends)]);
+    // Sent first, recorded second: a crash in between causes one more send with the same deduplication id. A worker that has begun
+    // meanwhile keeps its record, and the sent message yields to it.
+    const record = { ...liveness.heartbeat, node: key, at: now, resends };
+    await deps.log.replaceHeartbeat(run, storedHeartbeatOf(node, heartbeats), record, fold.head.expiresAt);
+    found.resent.push(key);
+  }
+  found.needsRecheck = states.some(([, { kind }]) => kind === 'within_timeout') && !isRecheckPending(heartbeats, now);
+}
+
+async function recheckNodes(decider: Decider, fold: RunFold, nodes: readonly OpenNode[]): Promise<void> {
+  for (let first = 0; first < nodes.length; first += maxConcurrentChecks)
+    await Promise.all(nodes.slice(first, first + maxConcurrentChecks).map((node) => recheckNode(decider, fold, node)));
 }
 
 /**
@@ -108,14 +136,14 @@ async function recheckNode(decider: Decider, { head }: RunFold, node: OpenNode):
 }
 
 /** Only the worker assigns slots, so this sends it a slot job. */
-async function recheckSlot(deps: Deps, { head, state: { admission } }: RunFold): Promise<void> {
+async function recheckSlot(deps: Decider['deps'], { head, state: { admission } }: RunFold): Promise<void> {
   if (admission === undefined) return;
   const { notBefore = deps.clock.now() } = admission;
   await sendJobAt(deps, notBefore, { ...slotJob(head, admission), isCheck: true });
 }
 
 /** Only the projection shows whether the effects of the end are complete. */
-export async function finalizeUnlessDone(deps: Deps, fold: RunFold): Promise<void> {
+export async function finalizeUnlessDone(deps: Decider['deps'], fold: RunFold): Promise<void> {
   const isFinalized = await deps.log.isFinalized(fold.head.address);
   if (!isFinalized) await finalizeRun(deps, fold);
 }

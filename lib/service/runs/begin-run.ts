@@ -4,7 +4,7 @@
  * requests write commit 1 with the reservation's nonce, so a request that finds it written recognises its own run.
  */
 import type { DeploymentId, RunId } from '../../engine/ids.ts';
-import type { Head } from '../../engine/log/head.ts';
+import { type Head, firstProjection } from '../../engine/log/head.ts';
 import { type DurationMs, type Instant, after, instant } from '../../engine/time.ts';
 import type { Reservation } from '../../ports/control.ts';
 import type { Decider } from '../decider.ts';
@@ -12,6 +12,8 @@ import { type NotCreated, type RunTerms, createRun, isCreated } from './create-r
 import type { Resolved } from '../new-run.ts';
 
 export interface BeginRequest extends RunTerms {
+  /** `resolve` only reads, so it runs beside the reservation of the key; absent: it runs after it, and for a repeated request not at all */
+  readonly resolvesBesideKey?: true;
   /** endpoint of the idempotency key: the same key at another endpoint is another request */
   readonly endpoint: string;
   readonly idempotencyKey: string;
@@ -21,7 +23,14 @@ export interface BeginRequest extends RunTerms {
 }
 
 export type BeginResult =
-  | { readonly kind: 'started'; readonly runId: RunId; readonly deploymentId: DeploymentId | null; readonly isReplay: boolean }
+  | {
+      readonly kind: 'started';
+      readonly runId: RunId;
+      readonly deploymentId: DeploymentId | null;
+      readonly isReplay: boolean;
+      /** as of the first commit, for a caller that reads on */
+      readonly head: Head;
+    }
   | { readonly kind: 'idempotency_conflict' }
   | NotCreated;
 
@@ -40,10 +49,12 @@ export async function beginRun<Refused extends { readonly kind: string }>(
     reservedAt: now,
     owner: deps.ids.nonce(),
   };
-  const reserved = await deps.reservations.reserve(request.scope, request.endpoint, request.idempotencyKey, proposed, {
+  const resolving = request.resolvesBesideKey === true ? settled(resolve(now)) : undefined;
+  const reserving = deps.reservations.reserve(request.scope, request.endpoint, request.idempotencyKey, proposed, {
     notBefore: instant(now - idempotencyTtlMs),
     expiresAt: after(now, idempotencyTtlMs),
   });
+  const [reserved, early] = await Promise.all([reserving, resolving]);
   const reservation = reserved.kind === 'taken' ? reserved.by : proposed;
   if (reservation.bodyHash !== request.bodyHash) return { kind: 'idempotency_conflict' };
 
@@ -56,7 +67,7 @@ export async function beginRun<Refused extends { readonly kind: string }>(
     if (head !== undefined) return resultFor(head, reservation, isReplay);
   }
 
-  const resolved = await resolve(now);
+  const resolved = await (early === undefined ? resolve(now) : early());
   if (!isResolved(resolved)) {
     // Nothing was written, so the key is released; only the request that reserved it may release it.
     if (!isReplay) await release();
@@ -67,12 +78,30 @@ export async function beginRun<Refused extends { readonly kind: string }>(
     if (!isReplay) await release();
     return created;
   }
-  return { kind: 'started', runId: reservation.runId, deploymentId: created.deploymentId, isReplay };
+  return {
+    kind: 'started',
+    runId: reservation.runId,
+    deploymentId: created.deploymentId,
+    isReplay,
+    head: { ...created, projection: firstProjection },
+  };
 }
+
+/** The result or the error of work, for a later time: a repeated request needs neither, so an error of it must not fail that request. */
+const settled = async <Value>(work: Promise<Value>): Promise<() => Promise<Value>> => {
+  await Promise.allSettled([work]);
+  return () => work;
+};
 
 const resultFor = (head: Head, reservation: Reservation, isReplay: boolean): BeginResult =>
   head.commit.nonce === reservation.owner
-    ? { kind: 'started', runId: reservation.runId, deploymentId: head.deploymentId, isReplay }
+    ? {
+        kind: 'started',
+        runId: reservation.runId,
+        deploymentId: head.deploymentId,
+        isReplay,
+        head: { ...head, projection: firstProjection },
+      }
     : { kind: 'run_exists', runId: reservation.runId };
 
 const isResolved = (resolved: Resolved | { readonly kind: string }): resolved is Resolved => resolved.kind === 'found';

@@ -4,7 +4,7 @@
  */
 import { defined } from '../../base/defined.ts';
 import { deadlineTermsOf } from '../../engine/deadline.ts';
-import { type RunId, type Scope, eventId, firstCommit, nonce } from '../../engine/ids.ts';
+import { type RunAddress, type RunId, type Scope, eventId, firstCommit, nonce } from '../../engine/ids.ts';
 import { type Head, type RunCreation, defaultDeadline, expiryOf, firstProjection, maxDeadline } from '../../engine/log/head.ts';
 import { applyCommit, emptyState } from '../../engine/log/fold.ts';
 import { type Commit, isTombstone } from '../../engine/log/commit.ts';
@@ -13,14 +13,14 @@ import type { Trace } from '../../engine/trace.ts';
 import type { Reservation } from '../../ports/control.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { scheduleDeadlineRecheck, startSchedulesRecheckWithin } from '../commit/deadline.ts';
-import type { Decider } from '../decider.ts';
+import { type Decider, kindOf } from '../decider.ts';
 import { dispatchEffects } from '../commit/dispatch-effects.ts';
-import { markDue } from '../commit/mark-due.ts';
+import { markRunDue } from '../commit/mark-due.ts';
 import { measureCommit } from '../commit/append-facts.ts';
 import { isWon, putUntilOutcomeKnown } from '../run-log/append.ts';
 import { prepareCommits } from '../run-log/prepare-commits.ts';
 import { offloadEvents } from '../run-log/payloads.ts';
-import { type NotPrepared, type PrepareTerms, type PreparedRun, type Resolved, isTest } from '../new-run.ts';
+import { type FirstJob, type NotPrepared, type PrepareTerms, type PreparedRun, type Resolved, isTest } from '../new-run.ts';
 
 /** The terms of a run, apart from what it runs. */
 export interface RunTerms {
@@ -33,6 +33,13 @@ export interface RunTerms {
   readonly deadlineAt?: Instant;
   /** upper bound of the run's deadline: the latest deadline of the calling run */
   readonly maxDeadlineAt?: Instant;
+  /**
+   * Takes one job of the first commit, which the caller runs in place of a queue. It is called only by the request that wrote the head: no
+   * other request can know whether the job runs already. If it is not called, the job has a queue, or the sweep finds it.
+   */
+  readonly runsFirst?: (job: FirstJob) => void;
+  /** takes the sending of the first jobs, which the caller awaits before it responds; absent: the start awaits it */
+  readonly alongside?: (sending: Promise<void>) => void;
 }
 
 export type NotCreated =
@@ -57,14 +64,65 @@ export async function createRun(
   resolved: Resolved,
   now: Instant,
 ): Promise<RunCreation | NotCreated> {
-  const { deps, by } = decider;
+  const { deps } = decider;
   const address = { ...request.scope, runId: reservation.runId };
   const startsAt = request.availableAt !== undefined && request.availableAt > now ? request.availableAt : undefined;
-  const { deadlineAt, deadlineLimitAt } = deadlinesOf(request, resolved, startsAt ?? now);
+  const deadlines = deadlinesOf(request, resolved, startsAt ?? now);
+  const newRun = { address, isTest: isTest(resolved) };
+  const runsOneInline = request.runsFirst !== undefined && startsAt === undefined;
+  // Marked before the head is written, so that the sweep checks every existing run. If the run is refused, the sweep finds nothing.
+  const [prepared, checkAt] = await Promise.all([
+    prepareCreation(decider, request, reservation, resolved, { address, now, startsAt, runsOneInline, ...deadlines }),
+    markFirstCheck(deps, newRun),
+    scheduleDeadlineRecheck(deps, defined({ address, trace: request.trace, ...deadlines }), startSchedulesRecheckWithin),
+  ]);
+  if ('kind' in prepared) return prepared;
+  const { creation, copied, first } = prepared;
+  // The preparation can take longer than the mark lasts.
+  if (deps.clock.now() >= checkAt) await markFirstCheck(deps, newRun);
+  const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));
+  if (result.kind === 'occupied' && !isWon(result, creation.commit))
+    return { kind: isTombstone(result) ? 'run_deleted' : 'run_exists', runId: reservation.runId };
+  const written = result.kind === 'occupied' ? await readWritten(decider, creation) : creation;
+  if (result.kind === 'stored') handOver(decider, creation, request.runsFirst);
+  // The written run has already been deleted or has expired, so nothing is left to send.
+  if (written === undefined) return creation;
+  // Another attempt of this start may have written a head with other nodes.
+  const { nodeTypeOf: _nodeTypeOf, ...ofAnyHead } = first;
+  const sending = sendFirstJobs(decider, written, copied, result.kind === 'occupied' ? ofAnyHead : first);
+  if (request.alongside === undefined) await sending;
+  else request.alongside(sending);
+  return written;
+}
+
+/** Hands the job that no queue gets to the caller. */
+function handOver(decider: Decider, creation: RunCreation, runsFirst: RunTerms['runsFirst']): void {
+  const { number, events } = creation.commit;
+  const inline = events.find((event) => event.type === 'NODE_DISPATCHED' && event.via === 'inline');
+  if (inline?.type === 'NODE_DISPATCHED') runsFirst?.(kindOf(decider, creation).jobOf(headOf(creation), number, inline));
+}
+
+interface CreationTerms
+  extends ReturnType<typeof deadlinesOf>, Pick<PrepareTerms, 'address' | 'now' | 'startsAt' | 'runsOneInline'> {}
+
+interface PreparedCreation {
+  readonly creation: RunCreation;
+  readonly copied: readonly Commit[];
+  readonly first: Pick<PreparedRun, 'nodeTypeOf' | 'firstJobs'>;
+}
+
+/** Decides the first commit, and writes what it refers to: large values, the pin of the deployment, the copied log of another run. */
+async function prepareCreation(
+  decider: Decider,
+  { bodyHash, trace }: Pick<RunTerms, 'bodyHash' | 'trace'>,
+  { runId, owner }: Pick<Reservation, 'runId' | 'owner'>,
+  resolved: Resolved,
+  { address, now, startsAt, runsOneInline, deadlineAt, deadlineLimitAt }: CreationTerms,
+): Promise<PreparedCreation | NotCreated> {
+  const { deps, by } = decider;
   const expiresAt = expiryOf({ createdAt: now, deadlineAt }, isTest(resolved) ? testRetention : deps.settings.retentionMs);
   const deadline = deadlineTermsOf(defined({ createdAt: now, availableAt: startsAt, deadlineAt, deadlineLimitAt }));
-  const terms = { address, now, deadline, expiresAt, startsAt };
-  const first = await prepare(decider, resolved, terms);
+  const first = await prepare(decider, resolved, { address, now, deadline, expiresAt, startsAt, runsOneInline });
   if ('kind' in first) return first;
   const creation: RunCreation = defined({
     ...first.created,
@@ -74,8 +132,8 @@ export async function createRun(
     deadlineLimitAt,
     availableAt: startsAt,
     expiresAt,
-    bodyHash: request.bodyHash,
-    trace: request.trace,
+    bodyHash,
+    trace,
     commit: {
       number: firstCommit,
       firstEventId: eventId(1),
@@ -83,20 +141,11 @@ export async function createRun(
       // Later than `createdAt`: the trace of the run shows how long the request took up to here.
       at: deps.clock.now(),
       by,
-      nonce: nonce(reservation.owner),
+      nonce: nonce(owner),
     },
   });
   const copied = first.copied === undefined ? [] : await prepareCommits(deps, creation, first.copied);
-  if (copied === undefined) return { kind: 'run_deleted', runId: reservation.runId };
-  // Marked before the head is written, so that the sweep checks every existing run.
-  await markFirstCheck(deps, headOf(creation));
-  await scheduleDeadlineRecheck(deps, creation, startSchedulesRecheckWithin);
-  const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));
-  if (result.kind === 'occupied' && !isWon(result, creation.commit))
-    return { kind: isTombstone(result) ? 'run_deleted' : 'run_exists', runId: reservation.runId };
-  if (result.kind === 'occupied') return continueWithWritten(decider, creation, copied, first);
-  await sendFirstJobs(decider, creation, copied, first);
-  return creation;
+  return copied === undefined ? { kind: 'run_deleted', runId } : { creation, copied, first };
 }
 
 function prepare(decider: Decider, resolved: Resolved, terms: PrepareTerms): Promise<PreparedRun | NotPrepared> {
@@ -111,31 +160,25 @@ function prepare(decider: Decider, resolved: Resolved, terms: PrepareTerms): Pro
  * Marks the run for the sweep's first check. Repeats the mark if the process was paused until after the marked minute, because the
  * sweep may have passed that minute already. The sweep's second check covers every later pause.
  */
-async function markFirstCheck(deps: Pick<Decider['deps'], 'index' | 'clock'>, head: Head): Promise<void> {
+async function markFirstCheck(
+  deps: Pick<Decider['deps'], 'index' | 'clock'>,
+  newRun: { readonly address: RunAddress; readonly isTest: boolean },
+): Promise<Instant> {
   for (;;) {
     const checkAt = after(deps.clock.now(), firstCheckDelay);
-    await markDue(deps, head, checkAt);
-    if (deps.clock.now() < checkAt) return;
+    await markRunDue(deps, newRun, checkAt);
+    if (deps.clock.now() < checkAt) return checkAt;
   }
 }
 
 /**
- * Continues with the head that another attempt of this start wrote. It may use an older version or another deployment: the written
- * head counts, not the proposed one.
+ * The head that another attempt of this start wrote. It may use an older version or another deployment: the written head counts, not
+ * the proposed one.
  */
-async function continueWithWritten(
-  decider: Decider,
-  proposed: RunCreation,
-  copied: readonly Commit[],
-  { firstJobs }: Pick<PreparedRun, 'firstJobs'>,
-): Promise<RunCreation> {
-  const { deployments, log } = decider.deps;
+async function readWritten({ deps: { deployments, log } }: Decider, proposed: RunCreation): Promise<Head | undefined> {
   const written = await log.head(proposed.address);
-  // The written run has already been deleted or has expired, so nothing is left to send.
-  if (written === undefined) return proposed;
-  if (proposed.deploymentId !== null && proposed.deploymentId !== written.deploymentId)
+  if (written !== undefined && proposed.deploymentId !== null && proposed.deploymentId !== written.deploymentId)
     await deployments.unpin(proposed.address, proposed.deploymentId, proposed.address.runId);
-  await sendFirstJobs(decider, written, copied, defined({ firstJobs }));
   return written;
 }
 

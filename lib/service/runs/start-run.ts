@@ -21,7 +21,7 @@ import { type ClosedReason, closedReason, hasVersion } from '../definitions/clos
 import { resolveDevKitStart } from './resolve-devkit-start.ts';
 import { type NotReady, findReadyDeployment } from '../deployments/find-ready-deployment.ts';
 
-export interface StartRequest extends Omit<BeginRequest, 'endpoint'> {
+export interface StartRequest extends Omit<BeginRequest, 'endpoint' | 'resolvesBesideKey'> {
   /** absent: `POST /v1/runs` */
   readonly endpoint?: string;
   readonly workflowName: WorkflowName | DevKitName;
@@ -60,7 +60,7 @@ export type StartResult = BeginResult | StartRefusal | { readonly kind: 'deadlin
 const startEndpoint = 'POST /v1/runs';
 
 export const startRun = (decider: Decider, request: StartRequest): Promise<StartResult> =>
-  beginRun(decider, { endpoint: startEndpoint, ...request }, async (now) => {
+  beginRun(decider, { endpoint: startEndpoint, resolvesBesideKey: true, ...request }, async (now) => {
     const { deadlineAt, version } = request;
     if (deadlineAt !== undefined && deadlineAt <= now) return { kind: 'deadline_passed' as const };
     return version === undefined

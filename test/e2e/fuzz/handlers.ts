@@ -137,7 +137,8 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
     secrets: new WebhookSecrets(new SecretCache(secrets, clock)),
   };
   const functions = {
-    api: httpFunction(tools, servedByApi),
+    // No function of jobs: they go through the queue.
+    api: httpFunction({ ...tools, jobCalls: { call: async () => 'refused' as const } }, servedByApi),
     events: httpFunction(tools, servedByEvents),
     deployments: httpFunction(tools, servedByDeployments),
     library: httpFunction({ ...tools, signIn: async () => undefined, installation: testInstallation }, servedByLibrary),

@@ -16,9 +16,9 @@ export const faultDependentBugs: readonly PlantedBug[] = [
   {
     name: 'a check counts as scheduled although the write failed',
     file: 'lib/service/commit/mark-due.ts',
-    find: 'index.markDue(defined({ run: head.address, minute: minuteOf(at), isRecordedOnRun: isTestRun(head) ? true : undefined }));',
+    find: 'index.markDue(defined({ run: address, minute: minuteOf(at), isRecordedOnRun: isTest ? true : undefined }));',
     replace:
-      'index.markDue(defined({ run: head.address, minute: minuteOf(at), isRecordedOnRun: isTestRun(head) ? true : undefined })).catch(() => undefined);',
+      'index.markDue(defined({ run: address, minute: minuteOf(at), isRecordedOnRun: isTest ? true : undefined })).catch(() => undefined);',
     within: 100,
     faultProfile: 'throttled stores',
     options: { code: 0, runs: 9 },
@@ -60,8 +60,8 @@ export const faultDependentBugs: readonly PlantedBug[] = [
   {
     name: 'each check of a node within its heartbeat timeout sends its own recheck',
     file: 'lib/service/execution/recover-run.ts',
-    find: 'return { resent, needsRecheck: hasRecentHeartbeat && !isRecheckPending(heartbeats, now) };',
-    replace: 'return { resent, needsRecheck: hasRecentHeartbeat };',
+    find: ' && !isRecheckPending(heartbeats, now);',
+    replace: ';',
     scenario: 'redelivered messages during long work',
     within: 1,
   },

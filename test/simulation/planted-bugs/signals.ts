@@ -179,8 +179,9 @@ export const signalBugs: readonly PlantedBug[] = [
   {
     name: 'only the expiry timer gives an expired wait its signal',
     file: 'lib/service/execution/recover-run.ts',
-    find: 'signalWaitsOf(fold.state));',
-    replace: 'signalWaitsOf(fold.state).filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now));',
+    find: '() => registerWaits(decider, fold, signalWaitsOf(fold.state)),',
+    replace:
+      '() => registerWaits(decider, fold, signalWaitsOf(fold.state).filter(({ expiresAt }) => expiresAt === undefined || expiresAt > deps.clock.now())),',
     scenario: 'a wait whose expiry timers are lost',
     within: 1,
   },

@@ -5,6 +5,8 @@ const beginRun = 'lib/service/runs/begin-run.ts';
 const createRun = 'lib/service/runs/create-run.ts';
 const control = 'lib/memory/control.ts';
 
+const waiting = { code: 0.3, runs: 6, awaited: 1 } as const;
+
 export const startBugs: readonly PlantedBug[] = [
   {
     name: 'a start is acknowledged before its run exists',
@@ -17,7 +19,7 @@ export const startBugs: readonly PlantedBug[] = [
   {
     name: 'each request creates a run with a new nonce',
     file: createRun,
-    find: 'nonce: nonce(reservation.owner),',
+    find: 'nonce: nonce(owner),',
     replace: 'nonce: deps.ids.nonce(),',
     within: 40,
   },
@@ -54,16 +56,30 @@ export const startBugs: readonly PlantedBug[] = [
   {
     name: 'a new run is not scheduled for a sweep',
     file: createRun,
-    find: 'await markFirstCheck(deps, headOf(creation));',
-    replace: 'void markFirstCheck;',
+    find: 'markFirstCheck(deps, newRun),\n    scheduleDeadlineRecheck',
+    replace: 'after(now, firstCheckDelay),\n    scheduleDeadlineRecheck',
     within: 60,
   },
   {
     name: 'a run is scheduled for a sweep only after it exists',
     file: createRun,
-    find: 'await markFirstCheck(deps, headOf(creation));\n  await scheduleDeadlineRecheck(deps, creation, startSchedulesRecheckWithin);\n  const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));',
-    replace:
-      'const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));\n  await markFirstCheck(deps, headOf(creation));\n  await scheduleDeadlineRecheck(deps, creation, startSchedulesRecheckWithin);',
+    find: `markFirstCheck(deps, newRun),
+    scheduleDeadlineRecheck(deps, defined({ address, trace: request.trace, ...deadlines }), startSchedulesRecheckWithin),
+  ]);
+  if ('kind' in prepared) return prepared;
+  const { creation, copied, first } = prepared;
+  // The preparation can take longer than the mark lasts.
+  if (deps.clock.now() >= checkAt) await markFirstCheck(deps, newRun);
+  const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));`,
+    replace: `after(now, firstCheckDelay),
+    scheduleDeadlineRecheck(deps, defined({ address, trace: request.trace, ...deadlines }), startSchedulesRecheckWithin),
+  ]);
+  if ('kind' in prepared) return prepared;
+  const { creation, copied, first } = prepared;
+  // The preparation can take longer than the mark lasts.
+  if (deps.clock.now() >= checkAt) await markFirstCheck(deps, newRun);
+  const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));
+  await markFirstCheck(deps, newRun);`,
     within: 60,
   },
   {
@@ -88,5 +104,14 @@ export const startBugs: readonly PlantedBug[] = [
     find: "if (reservation.bodyHash !== request.bodyHash) return { kind: 'idempotency_conflict' };",
     replace: '',
     within: 60,
+  },
+  {
+    name: 'a start that waits sends its first job to the queue too',
+    file: 'lib/service/commit/effects.ts',
+    find: "if (event.via !== 'inline') readyJobs.push",
+    replace: "if (event.via !== 'inline' || commit.number === 1) readyJobs.push",
+    within: 20,
+    faultProfile: 'none',
+    options: waiting,
   },
 ];

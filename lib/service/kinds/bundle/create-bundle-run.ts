@@ -14,7 +14,7 @@ export async function createBundleRun(
 ): Promise<PreparedRun | NotPrepared> {
   const { deps } = decider;
   const { deploymentId, workflowName, input, system = {} } = resolved;
-  const { address, now, deadline, expiresAt, startsAt } = terms;
+  const { address, now, deadline, expiresAt, startsAt, runsOneInline } = terms;
   const pinned = await pinDeployment(decider, resolved, terms);
   if ('kind' in pinned) return pinned;
   const payload = await offloadInput(deps, { address, expiresAt, kind: 'bundle' }, input);
@@ -24,6 +24,6 @@ export async function createBundleRun(
   const tools = { now, ...deadline, random: () => deps.ids.random() };
   return {
     created: { kind: 'bundle', workflow: { name: workflowName }, deploymentId },
-    events: decideBundleStart(payload, system, first, tools, startsAt),
+    events: decideBundleStart(payload, system, first, tools, startsAt, runsOneInline ? 'inline' : 'queue'),
   };
 }

@@ -15,7 +15,8 @@ export async function createCodeRun(
   terms: PrepareTerms,
 ): Promise<PreparedRun | NotPrepared> {
   const { deploymentId, workflowName, codeVersion, input, system = {}, copied } = resolved;
-  const { address, now, deadline, expiresAt, startsAt } = terms;
+  const { address, now, deadline, expiresAt, startsAt, runsOneInline } = terms;
+  const via = runsOneInline ? 'inline' : 'queue';
   const pinned = await pinDeployment(decider, resolved, terms);
   if ('kind' in pinned) return pinned;
   const payload = await offloadInput(decider.deps, { address, expiresAt, kind: 'code' }, input);
@@ -23,7 +24,7 @@ export async function createCodeRun(
   const copiedBatches = copied === undefined ? undefined : await copyLog(decider.deps, copied, { address, expiresAt });
   return defined({
     created: { kind: 'code', workflow: defined({ name: workflowName, version: codeVersion }), deploymentId },
-    events: decideCodeStart(payload, systemValues, codeTools(now, address, deadline), startsAt),
+    events: decideCodeStart(payload, systemValues, codeTools(now, address, deadline), startsAt, via),
     copied: copiedBatches,
   });
 }

@@ -4,7 +4,7 @@
  */
 import { defined } from '../../../base/defined.ts';
 import { replayVersionKey } from '../../../engine/durable/command-batch.ts';
-import { divergedCode } from '../../../engine/durable/workflow-task.ts';
+import { divergedCode, wasDeferred } from '../../../engine/durable/workflow-task.ts';
 import { invariant, unreachable } from '../../../engine/invariant.ts';
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { reportedFailure } from '../../../engine/log/event-limits.ts';
@@ -64,7 +64,9 @@ export async function runWorkflowTask(worker: WorkflowTaskWorker, job: WorkflowT
   const { deliveries } = admission;
   const act = async (): Promise<void> => {
     if (delivery.isRedelivered) await recheckNow(worker, fold);
-    await runTask(worker, { fold, head, open: openNode, deliveries }, delivery);
+    // A worker, or the thread of the code, may have crashed before.
+    const isFirstTry = !delivery.isRedelivered && job.resend === 0 && !wasDeferred(openNode);
+    await runTask(worker, { fold, head, open: openNode, deliveries, isFirstTry }, delivery);
   };
   await recordingAttemptErrors(worker, fold, openNode, act, deliveries);
 }
@@ -78,6 +80,8 @@ interface TaskContext {
   readonly open: OpenNode;
   /** records of earlier deliveries of the task */
   readonly deliveries: Deliveries | undefined;
+  /** no earlier try of the task may have crashed */
+  readonly isFirstTry: boolean;
 }
 
 async function runTask(worker: WorkflowTaskWorker, context: TaskContext, delivery: Delivery): Promise<void> {
@@ -95,7 +99,7 @@ async function runTask(worker: WorkflowTaskWorker, context: TaskContext, deliver
 async function replayUntilSuspended(
   worker: WorkflowTaskWorker,
   log: WorkflowTaskLog,
-  { fold, head, open, deliveries }: TaskContext,
+  { fold, head, open, deliveries, isFirstTry }: TaskContext,
   manifest: Manifest,
   { mustEndAt, drainSignal }: Delivery,
 ): Promise<WorkflowTaskEnd> {
@@ -115,7 +119,7 @@ async function replayUntilSuspended(
     input: await readRunInput(deps, head),
     history: await log.history(),
     handOffAt: instant(killAt - stepReserve),
-    shouldCommitBeforeSteps: deliveries === undefined || deliveries.lost.length === 0 ? undefined : true,
+    shouldCommitBeforeSteps: isFirstTry && (deliveries === undefined || deliveries.lost.length === 0) ? undefined : true,
   });
   const { projectId, environment } = head.address;
   const workflowTask = programs.start({ projectId, environment }, manifest, task, {

@@ -12,7 +12,7 @@ import { decideTools } from './decide-run.ts';
 export async function createGraphRun(
   { deps, plans }: Decider,
   resolved: ResolvedGraph,
-  { address, deadline, expiresAt, startsAt }: PrepareTerms,
+  { address, deadline, expiresAt, startsAt, runsOneInline }: PrepareTerms,
 ): Promise<PreparedRun | NotPrepared> {
   const { version, input, system = {}, startFrom, unsaved } = resolved;
   const payload: Payload = await offloadInput(deps, { address, expiresAt, kind: 'graph' }, input);
@@ -21,7 +21,7 @@ export async function createGraphRun(
   const plan =
     unsaved === undefined ? plans.add(address, version) : plans.addTestGraph({ ...workflow, carriedBy: address }, unsaved);
   const events = await withPayloads(deps, address, (loaded) => {
-    const tools = decideTools(deps, plans, plan, address, deadline, loaded);
+    const tools = decideTools(deps, plans, plan, address, deadline, loaded, runsOneInline);
     return startFrom === undefined
       ? decideStart(payload, system, tools, startsAt)
       : decideRerunFrom(payload, system, startFrom, tools);

@@ -6,7 +6,7 @@
 import type { Plan } from '../../../engine/graph/plan.ts';
 import { firstAttempt, nodeKey } from '../../../engine/ids.ts';
 import { invariant } from '../../../engine/invariant.ts';
-import { type Commit, nextCommitNo } from '../../../engine/log/commit.ts';
+import { type Commit, maxPackAge, maxPackLength, nextCommitNo } from '../../../engine/log/commit.ts';
 import type { RunEvent } from '../../../engine/log/events.ts';
 import { applyEvent, fork, isTerminal } from '../../../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
@@ -18,11 +18,6 @@ import { type RunFold, hasSiblings } from '../../run-log/read-run-fold.ts';
 import type { Worker } from '../../worker.ts';
 import type { NodeEnded } from './attempt-node.ts';
 import { commitDrafted, decideOnDraft, decideRun } from './decide-run.ts';
-
-/** A pack is committed when its first result is this old, so that watchers see progress and a crash costs little. */
-export const maxPackAge = durationMs(250);
-/** A pack is committed when its events as JSON are longer than this. Compressed, they then take a few write units. */
-const maxPackLength = 65_536;
 
 export type PackCommitted =
   /** the log contains the pack */

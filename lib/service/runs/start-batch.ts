@@ -1,0 +1,111 @@
+/**
+ * Starts several runs in one request. Each start has its own key and its own outcome. Ten at a time write their heads side by side, and
+ * their first jobs share one request of a queue.
+ */
+import { replacing } from '../../base/lazy.ts';
+import type { Jobs, WorkJob } from '../../ports/jobs.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
+import type { Decider } from '../decider.ts';
+import { type StartRequest, type StartResult, startRun } from './start-run.ts';
+
+/** SQS takes ten messages in a request. */
+const groupSize = 10;
+
+/** `unavailable`: a store or a queue refused a call, and the same request may succeed later. */
+export type BatchOutcome = StartResult | { readonly kind: 'unavailable' };
+
+/**
+ * A start that fails does not stop the others. If the process dies, a repeated request finds the runs that exist by their keys, and the
+ * sweep sends the jobs that were not sent.
+ * @returns the outcomes, in the order of the requests
+ */
+export async function startBatch(
+  decider: Decider,
+  requests: readonly Omit<StartRequest, 'alongside'>[],
+): Promise<readonly BatchOutcome[]> {
+  const outcomes: BatchOutcome[] = [];
+  for (let first = 0; first < requests.length; first += groupSize)
+    outcomes.push(...(await startGroup(decider, requests.slice(first, first + groupSize))));
+  return outcomes;
+}
+
+async function startGroup(
+  decider: Decider,
+  requests: readonly Omit<StartRequest, 'alongside'>[],
+): Promise<readonly BatchOutcome[]> {
+  const shared = new SharedSend(decider.deps.jobs, requests.length);
+  const started = requests.map(async (request): Promise<BatchOutcome> => {
+    const member = shared.join();
+    try {
+      let sending: Promise<void> | undefined;
+      const alongside = (work: Promise<void>): void => void (sending = work);
+      const deps = replacing(decider.deps, { jobs: member.jobs });
+      const result = await startRun({ ...decider, deps }, { ...request, alongside });
+      await sending;
+      return result;
+    } catch (error) {
+      if (error instanceof Unavailable) return { kind: 'unavailable' };
+      throw error;
+    } finally {
+      member.leave();
+    }
+  });
+  // All are awaited although one throws: a start that is under way must not outlive the request.
+  const settled = await Promise.allSettled(started);
+  return settled.map((each) => {
+    if (each.status === 'rejected') throw each.reason;
+    return each.value;
+  });
+}
+
+interface Member {
+  readonly jobs: Jobs;
+  /** The start has ended, and sends nothing more. */
+  readonly leave: () => void;
+}
+
+/** Sends the first jobs of several starts together, as soon as each start has given its jobs or has ended without any. */
+class SharedSend {
+  readonly #jobs: Jobs;
+  readonly #gathered: WorkJob[] = [];
+  readonly #sent = Promise.withResolvers<void>();
+  #awaited: number;
+
+  /** @param count how many starts join */
+  constructor(jobs: Jobs, count: number) {
+    this.#jobs = jobs;
+    this.#awaited = count;
+    // A start that has ended awaits it no longer.
+    this.#sent.promise.catch(() => undefined);
+  }
+
+  join(): Member {
+    let isAwaited = true;
+    const arrive = (): void => {
+      if (!isAwaited) return;
+      isAwaited = false;
+      this.#awaited -= 1;
+      if (this.#awaited === 0) this.#sendAll();
+    };
+    const send: Jobs['send'] = async (jobs, hops) => {
+      // What follows from the first jobs is no first job.
+      if (!isAwaited || hops !== undefined) return this.#jobs.send(jobs, hops);
+      this.#gathered.push(...jobs);
+      arrive();
+      return this.#sent.promise;
+    };
+    const { sendDelayed, sendResult, sendFire } = bound(this.#jobs);
+    return { jobs: { send, sendDelayed, sendResult, sendFire }, leave: arrive };
+  }
+
+  #sendAll(): void {
+    const sending = this.#gathered.length === 0 ? Promise.resolve() : this.#jobs.send(this.#gathered);
+    sending.then(this.#sent.resolve, this.#sent.reject);
+  }
+}
+
+const bound = (jobs: Jobs): Omit<Jobs, 'send'> => ({
+  sendDelayed: (...sent) => jobs.sendDelayed(...sent),
+  sendResult: (...sent) => jobs.sendResult(...sent),
+  sendFire: (...sent) => jobs.sendFire(...sent),
+});

@@ -1,0 +1,128 @@
+/**
+ * The exact commits of scripts that share them, and their write units. Real node types and stored items, but a virtual clock and fixed
+ * outputs: a real clock cuts packs where it likes. The files of `bench/golden` have the counts; `STEPWELL_WRITE_GOLDEN=1` writes them.
+ */
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { expect, test } from 'vitest';
+import { type Bill, billOf } from '../../bench/bill.ts';
+import { writeUnits } from '../../bench/capacity.ts';
+import { goldenOf, writeGolden } from '../../bench/golden.ts';
+import { type WireItem, itemBytes } from '../../bench/item-size.ts';
+import { type Workflow, chain, chainOfEffects, looped } from '../../bench/workflows.ts';
+import { commitItem } from '../../lib/aws/run-items.ts';
+import { logKey } from '../../lib/aws/run-keys.ts';
+import { keyOf } from '../../lib/aws/table.ts';
+import { compile } from '../../lib/engine/graph/compile.ts';
+import { type RunAddress, firstCommit, nodeId, workflowName } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import { type Instant, durationMs } from '../../lib/engine/time.ts';
+import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
+import { Plans } from '../../lib/service/commit/plans.ts';
+import { startRun } from '../../lib/service/runs/start-run.ts';
+import { defineWorkflow } from '../../lib/sdk/index.ts';
+import type { JobHandler } from '../../lib/service/worker.ts';
+import { DrivenRun } from '../program/driven-run.ts';
+import { VirtualClock } from '../program/virtual-clock.ts';
+import { createTestEnv, scope } from '../service/test-env.ts';
+import { isGolden } from './counted-cloud.ts';
+
+/** A script that returns at once takes about this long in a warm sandbox. */
+const nodeMs = durationMs(2);
+/** Of a run besides its commits: idempotency, audit, due, head, byProject and end. */
+const unitsBesideCommits = 6;
+
+async function count(workflow: Workflow): Promise<Bill> {
+  const env = createTestEnv();
+  await env.publish({
+    name: workflowName(workflow.name),
+    version: 1,
+    nodes: workflow.nodes.map(({ id, type, ...rest }) => ({ id: nodeId(id), type, config: 'config' in rest ? rest.config : {} })),
+    edges: workflow.edges.map((edge) => ({ ...edge, source: nodeId(edge.source), target: nodeId(edge.target) })),
+    options: {},
+  });
+  const worker: JobHandler = {
+    ...env.worker,
+    plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
+    runAttempt: async ({ id }) => {
+      env.ports.clock.advance(nodeMs);
+      const value = id === 'items' ? Array.from({ length: Number(workflow.name.split('-')[1]) }, (_one, at) => at) : 1;
+      return { outcome: { kind: 'finished', output: { value }, handle: 'output' }, printed: [] };
+    },
+  };
+  const started = await startRun(worker, {
+    scope,
+    idempotencyKey: 'k',
+    bodyHash: 'h',
+    workflowName: workflowName(workflow.name),
+    input: {},
+  });
+  if (started.kind !== 'started') throw new Error(started.kind);
+  const run = { ...scope, runId: started.runId };
+  for (const job of env.ports.jobs.takeSent()) await env.take(job, { worker });
+  const { head, state } = await env.fold(run);
+  expect(state.progress.status).toBe('completed');
+  const commits = await env.ports.log.commitsAfter(run, firstCommit);
+  const units = commits.reduce((sum, commit) => sum + writeUnits(bytesOf(run, commit, head.expiresAt)), 0);
+  return { ...billOf([]), writeUnits: { commits: units }, commits: { won: commits.length } };
+}
+
+/** The same for idempotent steps of code. A snapshot is not counted. */
+async function countCode(steps: number): Promise<Bill> {
+  const clock = new VirtualClock();
+  const code = defineWorkflow({ name: 'test' }, async ({ step }) => {
+    for (let at = 0; at < steps; at += 1)
+      await step.run({ name: 'step', idempotent: true }, () => clock.sleep(nodeMs).then(() => at));
+  });
+  const run = await new DrivenRun([code], {}, clock).toTheEnd();
+  expect(run.state.progress.status).toBe('completed');
+  const address = { ...scope, runId: run.facts.runId };
+  const commits = run.commits.filter(({ number }) => number > firstCommit);
+  const units = commits.reduce((sum, commit) => sum + writeUnits(bytesOf(address, commit, run.facts.deadlineAt)), 0);
+  return { ...billOf([]), writeUnits: { commits: units }, commits: { won: commits.length } };
+}
+
+const bytesOf = (run: RunAddress, commit: Commit, expiresAt: Instant): number =>
+  itemBytes(wired({ ...keyOf(logKey(run, 'platform', commit.number)), ...commitItem.encode(commit, expiresAt) }));
+
+/** The SDK has bytes where the wire has base64. */
+const wired = (item: Readonly<Record<string, AttributeValue>>): WireItem =>
+  Object.fromEntries(
+    Object.entries(item).map(([name, { S, N, B }]) => {
+      if (B !== undefined) return [name, { B: Buffer.from(B).toString('base64') }];
+      return [name, S === undefined ? { N: N ?? '' } : { S }];
+    }),
+  );
+
+test.each([
+  { name: 'packed-chain-10', workflow: chain(10), mostUnits: 7, mostCommits: 1 },
+  { name: 'packed-chain-100', workflow: chain(100), mostUnits: 12, mostCommits: 1 },
+  { name: 'packed-chain-1000', workflow: chain(1_000), mostUnits: 70, mostCommits: 8 },
+  { name: 'packed-loop-100', workflow: looped(100), mostUnits: 12, mostCommits: 1 },
+  { name: 'packed-loop-1000', workflow: looped(1_000), mostUnits: 45, mostCommits: 12 },
+])('$name: the run takes at most $mostUnits write units and $mostCommits commits', async (expected) => {
+  const { name, workflow, mostUnits, mostCommits } = expected;
+  const bill = await count(workflow);
+  if (process.env['STEPWELL_WRITE_GOLDEN'] === '1') writeGolden(name, goldenOf(bill, {}));
+  isGolden(name, bill);
+  expect(unitsBesideCommits + (bill.writeUnits['commits'] ?? 0)).toBeLessThanOrEqual(mostUnits);
+  expect(bill.commits['won']).toBeLessThanOrEqual(mostCommits);
+});
+
+test.each([
+  { steps: 10, mostUnits: 2, mostCommits: 2 },
+  { steps: 100, mostUnits: 6, mostCommits: 2 },
+  { steps: 1_000, mostUnits: 60, mostCommits: 10 },
+])('$steps idempotent steps of code take at most $mostCommits commits and $mostUnits units for them', async (expected) => {
+  const { steps, mostUnits, mostCommits } = expected;
+  const name = `packed-code-${steps}`;
+  const bill = await countCode(steps);
+  if (process.env['STEPWELL_WRITE_GOLDEN'] === '1') writeGolden(name, goldenOf(bill, {}));
+  isGolden(name, bill);
+  expect(bill.writeUnits['commits']).toBeLessThanOrEqual(mostUnits);
+  expect(bill.commits['won']).toBeLessThanOrEqual(mostCommits);
+});
+
+test.each([10, 100])('a chain of %s nodes with side effects has a commit for each', async (nodes) => {
+  const { writeUnits: units, commits } = await count(chainOfEffects(nodes));
+  expect([units, commits]).toEqual([{ commits: nodes }, { won: nodes }]);
+});

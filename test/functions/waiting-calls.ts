@@ -1,0 +1,68 @@
+/**
+ * Counts the calls of a request that wait for each other. Each call of a port takes one unit of a virtual time, so calls that the
+ * request sends side by side share a unit, and the duration of the request is the number of calls that wait.
+ */
+import type { JobCalls } from '../../lib/ports/jobs.ts';
+import { VirtualTime } from '../simulation/virtual-time.ts';
+import type { MemoryPorts } from '../../lib/memory/memory-ports.ts';
+import { type Answered, type Http, http } from './http.ts';
+
+/** Ports that call nothing outside the process. */
+const local: ReadonlySet<string> = new Set(['clock', 'ids', 'metrics']);
+
+export interface CountedHttp {
+  readonly api: Http;
+  /** The calls of a request, in the unit in which each began. */
+  readonly waitingCalls: (request: () => Promise<Answered>) => Promise<WaitingCalls>;
+}
+
+interface WaitingCalls {
+  readonly answer: Answered;
+  readonly rounds: readonly (readonly string[])[];
+}
+
+/** @param jobCallsOf the functions that execute jobs of requests that wait, over the counted ports */
+export function countedHttp(jobCallsOf?: (world: MemoryPorts) => JobCalls): CountedHttp {
+  const time = new VirtualTime(0);
+  const rounds: string[][] = [];
+  /** Setup is not counted and does not wait. */
+  let startedAt: number | undefined;
+  const counted = async (name: string, call: () => Promise<unknown>): Promise<unknown> => {
+    if (startedAt === undefined) return call();
+    (rounds[time.now - startedAt] ??= []).push(name);
+    await new Promise<void>((resolve) => time.in(1, resolve));
+    return call();
+  };
+  const countedPort = <Port extends object>(port: Port, portName: string): Port =>
+    new Proxy(port, {
+      get: (target, method) => {
+        const member: unknown = Reflect.get(target, method, target);
+        if (typeof member !== 'function') return member;
+        return async (...given: readonly unknown[]) =>
+          counted(`${portName}.${String(method)}`, async (): Promise<unknown> => Reflect.apply(member, target, given));
+      },
+    });
+  let calls: JobCalls | undefined;
+  const jobCalls: JobCalls = { call: async (job, signal) => calls?.call(job, signal) ?? 'refused' };
+  const change = (world: MemoryPorts): Partial<MemoryPorts> => {
+    const names = Object.keys(world).filter((name) => !local.has(name) && typeof Reflect.get(world, name) === 'object');
+    const counted = Object.fromEntries(names.map((name) => [name, countedPort(Reflect.get(world, name) as object, name)]));
+    if (jobCallsOf !== undefined) calls = countedPort(jobCallsOf({ ...world, ...counted }), 'functions');
+    return counted;
+  };
+  const api = http(change, undefined, undefined, undefined, undefined, undefined, jobCalls);
+  return {
+    api,
+    waitingCalls: async (request) => {
+      rounds.length = 0;
+      startedAt = time.now;
+      let isAnswered = false;
+      const answering = request().finally(() => {
+        isAnswered = true;
+      });
+      await time.run(Infinity, () => isAnswered);
+      startedAt = undefined;
+      return { answer: await answering, rounds: rounds.map((calls) => calls.toSorted()) };
+    },
+  };
+}
