@@ -232,7 +232,14 @@ test('the attention page has what the sweep found: on which signal a run waits, 
   const { local, watched } = signedIn;
   const { page } = watched;
   await start(local, approval, { orderId: 'order-41' });
-  await start(local, recovering, {});
+  const retried = await start(local, recovering, {});
+  // Otherwise the sweep that follows the clock comes before the first attempt has failed.
+  const failedOnce = {
+    nodes: expect.arrayContaining([expect.objectContaining({ nodeId: 'charge', status: 'queued', attempt: 2 })]),
+  };
+  await expect
+    .poll(async () => (await local.call('GET', `/v1/runs/${retried}`)).body, { timeout: 30_000 })
+    .toMatchObject(failedOnce);
   const { clock } = z
     .object({ clock: z.object({ url: z.string(), token: z.string() }) })
     .parse(JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8')));
