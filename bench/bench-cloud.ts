@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
+import { maxWaitSeconds } from '../lib/api/schemas/runs.ts';
 import { partitionOf } from '../lib/contract/record-kinds.ts';
 import { startCloud, type Cloud } from '../lib/local/cloud.ts';
 import { createDynamodbCaller } from '../lib/local/emulators/forward.ts';
@@ -23,6 +24,9 @@ const timeoutMs = 120_000;
 const pollIntervalMs = 10;
 
 const startedShape = z.looseObject({ runId: z.string() });
+/** A run that has not ended in time has another status. */
+const answeredShape = z.looseObject({ runId: z.string(), status: z.literal('completed') });
+const batchShape = z.looseObject({ data: z.array(z.looseObject({ run: startedShape })) });
 const keyShape = z.looseObject({ key: z.string() });
 const queueInput = z.looseObject({ QueueUrl: z.string() });
 const updateInput = z.looseObject({ Key: z.looseObject({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) }) });
@@ -46,6 +50,10 @@ export interface BenchCloud {
   publishLens(lens: Lens): Promise<void>;
   /** Starts a run and returns its id. */
   start(workflow: Workflow | CodeWorkflow, idempotencyKey: string, apiKey?: string): Promise<string>;
+  /** Starts a run for each key in one request, and returns their ids. */
+  startBatch(workflow: Workflow, idempotencyKeys: readonly string[], apiKey?: string): Promise<readonly string[]>;
+  /** Starts a run, waits for its end in the same request, and returns its id. */
+  startAndWait(workflow: Workflow | CodeWorkflow, idempotencyKey: string): Promise<string>;
   /** Reruns an ended code run from a step and returns the id of the new run. */
   rerun(runId: string, fromNode: string): Promise<string>;
   /** An API key that no function has cached. */
@@ -161,6 +169,17 @@ export async function startBenchCloud(directory: string, warn: (line: string) =>
       const body = { workflowName: workflow.name, input: 'input' in workflow ? workflow.input : {} };
       const headers = { 'idempotency-key': idempotencyKey, authorization: `Bearer ${key}` };
       return startedShape.parse(await request('POST', '/v1/runs', body, headers)).runId;
+    },
+    async startBatch(workflow, idempotencyKeys, key = apiKey) {
+      const runs = idempotencyKeys.map((idempotencyKey) => ({ workflowName: workflow.name, idempotencyKey }));
+      const { data } = batchShape.parse(await request('POST', '/v1/runs/batch', { runs }, { authorization: `Bearer ${key}` }));
+      return data.map(({ run }) => run.runId);
+    },
+    async startAndWait(workflow, idempotencyKey) {
+      const body = { workflowName: workflow.name, input: 'input' in workflow ? workflow.input : {} };
+      const headers = { 'idempotency-key': idempotencyKey };
+      const answer = await request('POST', `/v1/runs?wait=${maxWaitSeconds}`, body, headers);
+      return answeredShape.parse(answer).runId;
     },
     async rerun(runId, fromNode) {
       const headers = { 'idempotency-key': `${runId} from ${fromNode}` };

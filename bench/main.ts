@@ -109,7 +109,10 @@ async function measureAll(directory: string): Promise<void> {
     printSection('The bill of one run', billTable(bills));
     printSection('Dollars for a million such runs', dollarTable(bills));
     const starts = await countStarts(bench);
-    printSection('What one start reads and writes', billTable(starts.map(({ key, bill }) => ({ name: `${key} key`, bill }))));
+    printSection(
+      'What one start reads and writes',
+      billTable(starts.map(({ key, bill }) => ({ name: key === 'batch' ? 'batch of ten' : `${key} key`, bill }))),
+    );
     printSection(`An item of a loop of ${loopItems}`, loopTable(await countLoops(bench, loopItems, loopConcurrencies)));
     bench.stopRecording();
     const ten = { length: 10, runs: chainRuns, seconds: chainSeconds };

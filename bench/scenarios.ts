@@ -23,6 +23,8 @@ export interface Scenario {
   readonly ends: 'completed' | 'pending';
   /** the lens of its nodes */
   readonly lens?: Lens;
+  /** its start waits for the end, in one request */
+  readonly isAnswered?: true;
   /** runs without a warm-up run, because it is long; it reads its definition once */
   readonly isCold?: true;
   /** of a thousand nodes: only the deep tier of tests counts it */
@@ -83,6 +85,14 @@ export const scenarios: readonly Scenario[] = [
   { name: 'chain-100-of-effects', workflow: chainOfEffects(100), ends: 'completed', bounds: commonBounds },
   { name: 'chain-1000-of-effects', workflow: chainOfEffects(1_000), ends: 'completed', isLong: true, bounds: commonBounds },
   { name: 'chain-10-with-ends', workflow: chainWithEnds(10), ends: 'completed', bounds: commonBounds },
+  {
+    name: 'chain-10-answered',
+    workflow: chain(10),
+    ends: 'completed',
+    isAnswered: true,
+    bounds: { ...commonBounds, ...packed(10) },
+  },
+  { name: 'code-10-answered', workflow: codeChain(10), ends: 'completed', isAnswered: true, bounds: codeBounds },
   { name: 'code-10', workflow: codeChain(10), ends: 'completed', bounds: codeBounds },
   { name: 'code-100', workflow: codeChain(100), ends: 'completed', bounds: { ...codeBounds, ...snapshots(4, 6) } },
   { name: 'code-10-idempotent', workflow: codePacked(10), ends: 'completed', bounds: { ...codeBounds, ...packed(11) } },
@@ -194,6 +204,7 @@ export const slowScenarios: readonly Scenario[] = [
 
 /** The bill of one run of the scenario, after a warm-up run. No other run may be active. */
 export async function count(bench: BenchCloud, scenario: Scenario): Promise<Bill> {
+  if (scenario.isAnswered === true) return countAnswered(bench, scenario);
   const { name, workflow, ends, lens, isCold, rerunFrom, heldResults } = scenario;
   if (lens !== undefined) await bench.publishLens(lens);
   await bench.publish(workflow);
@@ -209,4 +220,12 @@ export async function count(bench: BenchCloud, scenario: Scenario): Promise<Bill
   release?.();
   if (status !== ends) throw new Error(`a run of ${name} is ${status}, and should be ${ends}`);
   return bench.bill(runId, from);
+}
+
+/** The same for a start that waits. The function of its job has ended when the request is answered, and no queue has a message. */
+async function countAnswered(bench: BenchCloud, { name, workflow }: Scenario): Promise<Bill> {
+  await bench.publish(workflow);
+  await bench.startAndWait(workflow, `${name}-warm`);
+  const from = bench.calls;
+  return bench.bill(await bench.startAndWait(workflow, `${name}-counted`), from);
 }

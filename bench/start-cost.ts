@@ -1,14 +1,16 @@
-/** Reads and writes of one `POST /v1/runs`: with a key that is not cached, and with a cached key. */
+/** Reads and writes of one `POST /v1/runs`: with a key that is not cached, and with a cached key; and of a batch of ten starts. */
 import type { BenchCloud } from './bench-cloud.ts';
 import type { Bill } from './bill.ts';
 import { chain } from './workflows.ts';
 
 export interface StartCost {
-  readonly key: 'cold' | 'warm';
+  readonly key: 'cold' | 'warm' | 'batch';
   readonly bill: Bill;
 }
 
-export const startGoldenName = (key: StartCost['key']): string => `start-${key}-key`;
+export const batchStarts = 10;
+
+export const startGoldenName = (key: StartCost['key']): string => (key === 'batch' ? 'start-batch-of-ten' : `start-${key}-key`);
 
 /** Counts until the response. No other run may be active. */
 export async function countStarts(bench: BenchCloud): Promise<readonly StartCost[]> {
@@ -23,5 +25,9 @@ export async function countStarts(bench: BenchCloud): Promise<readonly StartCost
     await bench.waitUntilIdle(runId);
     costs.push({ key, bill: bench.billOf('api', from) });
   }
+  const from = bench.calls;
+  const keys = Array.from({ length: batchStarts }, (_, index) => `start-cost-batch-${index}`);
+  for (const runId of await bench.startBatch(workflow, keys, apiKey)) await bench.waitUntilIdle(runId);
+  costs.push({ key: 'batch', bill: bench.billOf('api', from) });
   return costs;
 }

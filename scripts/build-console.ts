@@ -39,6 +39,10 @@ const substitutes: Plugin = {
     bundle.onResolve({ filter: /^(?:\.\.\/javascript\/syntax\.ts|\.\/syntax\.ts|re2js)$/ }, ({ path }) => ({
       path: join(source, 'browser', standIns[path] ?? path),
     }));
+    // Only the module of lenses with this name.
+    bundle.onResolve({ filter: /^\.\/check\.ts$/ }, ({ importer }) =>
+      dirname(importer) === join(root, 'lib', 'lens') ? { path: join(source, 'browser', 'lens-check.ts') } : undefined,
+    );
     bundle.onResolve({ filter: /^d3-(?:transition|color)$/ }, ({ path }) => ({ path, namespace: 'without-animation' }));
     bundle.onLoad({ filter: /./, namespace: 'without-animation' }, ({ path }) => ({
       contents: withoutAnimation[path] ?? '',

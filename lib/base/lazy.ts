@@ -16,3 +16,9 @@ export function lazyProperties(makers: Readonly<Record<string, () => unknown>>):
   for (const [name, make] of Object.entries(makers)) Object.defineProperty(values, name, { get: once(make), enumerable: true });
   return values;
 }
+
+/** The same object with some properties replaced. The others stay lazy: a copy would make all of them. */
+export const replacing = <Values extends object>(values: Values, replaced: Partial<Values>): Values =>
+  new Proxy(values, {
+    get: (target, name): unknown => Reflect.get(Object.hasOwn(replaced, name) ? replaced : target, name),
+  });

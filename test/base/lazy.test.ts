@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { lazyProperties, once } from '../../lib/base/lazy.ts';
+import { lazyProperties, once, replacing } from '../../lib/base/lazy.ts';
 
 test('a value is created at the first call, and once', () => {
   const make = vi.fn<() => object>(() => ({}));
@@ -37,4 +37,18 @@ test('a property is created at its first access, and another property stays uncr
   expect(Object.keys(values)).toEqual(['name', 'fails']);
   expect(fails).not.toHaveBeenCalled();
   expect(() => values.fails).toThrow('not available');
+});
+
+test('an object with a replaced property creates none of the others, and the same ones as the object itself', () => {
+  const makers = {
+    clock: vi.fn<() => object>(() => ({})),
+    jobs: vi.fn<() => string>(() => 'queue'),
+    secrets: vi.fn<() => never>(),
+  };
+  const values = lazyProperties<{ clock: object; jobs: string; secrets: never }>(makers);
+  const replaced = replacing(values, { jobs: 'shared' });
+  expect([replaced.jobs, values.jobs]).toEqual(['shared', 'queue']);
+  expect(makers.clock).not.toHaveBeenCalled();
+  expect(replaced.clock).toBe(values.clock);
+  expect(makers.secrets).not.toHaveBeenCalled();
 });

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { total } from '../../bench/bill.ts';
 import { scenarios } from '../../bench/scenarios.ts';
-import { type StartCost, countStarts, startGoldenName } from '../../bench/start-cost.ts';
+import { type StartCost, batchStarts, countStarts, startGoldenName } from '../../bench/start-cost.ts';
 import { countedCloud, isGolden } from './counted-cloud.ts';
 
 const short = scenarios.filter(({ isLong = false }) => !isLong);
@@ -69,6 +69,21 @@ test.each(['cold', 'warm'] as const)(
     expect(bill.readUnits['api keys'] ?? 0).toBe(key === 'cold' ? 1 : 0);
   },
 );
+
+test('a start of a batch of ten costs a tenth of an audit entry and of a queue request', () => {
+  const bill = starts.find((one) => one.key === 'batch')?.bill;
+  if (bill === undefined) throw new Error('the batch was not counted');
+  isGolden(startGoldenName('batch'), bill);
+  expect(total(bill.queueRequests)).toBe(1);
+  expect(total(bill.writeUnits, ['rate windows'])).toBe(4 * batchStarts + 1);
+});
+
+test('ten scripts that are answered in one request cost at most eight units and no queue request', () => {
+  const { writeUnits, queueRequests, apiRequests } = billFor('chain-10-answered');
+  expect(total(writeUnits, ['rate windows'])).toBeLessThanOrEqual(8);
+  expect([total(queueRequests), total(apiRequests)]).toEqual([0, 1]);
+  expect(total(billFor('code-10-answered').queueRequests)).toBe(0);
+});
 
 test('the reads of each node of a chain do not grow with its length', () => {
   const reads = (name: string) => total(billFor(name).readUnits, ['api keys']);

@@ -1,5 +1,6 @@
 /** The pages of lenses: the prompt follows what one types, and the model is called with it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
 import { fitsNarrow } from './narrow.ts';
 import { type SignedIn, signIn, signInWithScopes } from './sign-in.ts';
 import { isReachable } from './signed-in.ts';
@@ -173,4 +174,45 @@ test('the pages fit 320 pixels', async () => {
 
 test('no script failed, and no page broke its policy', () => {
   expect(signedIn.watched.complaints).toEqual([]);
+});
+
+test('a lens is checked while it is typed, with the errors that the server would give', async () => {
+  const { page, complaints } = signedIn.watched;
+  await page.goto(`${signedIn.local.url}/console/lenses`);
+  await page.getByRole('button', { name: 'New lens…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New lens' });
+  const sent: string[] = [];
+  page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()));
+  const field = (name: string) => dialog.getByRole('textbox', { name, exact: true });
+  const shown = async (): Promise<readonly string[]> => dialog.locator('li').allTextContents();
+  const contract = field('Contract of the input, as JSON');
+  await field('Template').fill('Greet [[name:strng]].');
+  await expect.poll(shown).toEqual(['/template name has the unknown type strng']);
+  // The name is empty and required. It is marked when a person publishes.
+  expect(await field('Name').getAttribute('aria-invalid')).toBe('false');
+  await field('Template').fill('Greet [[name]].');
+  await expect.poll(shown).toEqual([]);
+  await field('Name').fill('typed-lens');
+  for (const text of [
+    '{"fields": {"name": {"type": "text"}}}',
+    '{"field": {"name": {"type": "string"}}}',
+    '{"fields": {"name": {"type": "string", "min": 3, "max": 1, "itemType": "string"}}}',
+    '{"jsonSchema": {"$ref": "https://example.com/schema"}}',
+    '[]',
+  ]) {
+    await contract.fill(text);
+    const body = { name: 'typed-lens', template: 'Greet [[name]].', input: JSON.parse(text) };
+    const { errors } = z
+      .object({ errors: z.array(z.looseObject({ pointer: z.string(), message: z.string() })) })
+      .parse((await signedIn.local.call('POST', '/v1/lenses', body)).body);
+    expect(errors.length, text).toBeGreaterThan(0);
+    expect(errors.map(({ message }) => message)).not.toContain('Invalid input');
+    await expect.poll(shown).toEqual(errors.map(({ pointer, message }) => `${pointer} ${message}`));
+  }
+  expect(await page.evaluate('document.activeElement.name')).toBe('input');
+  await isReachable(page, 'lens-typed');
+  await contract.fill('{"fields": ');
+  await expect.poll(shown).toEqual([expect.stringContaining('The text is not JSON')]);
+  expect(sent).toEqual([]);
+  expect(complaints).toEqual([]);
 });

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
 import { preparedFolder } from '../e2e/local-start.ts';
 import { type Database, startDatabase } from '../nodes/data-query/database.ts';
 import { fitsNarrow } from './narrow.ts';
@@ -153,6 +154,41 @@ test('a query is published in the page: what the server refuses is shown at its 
     version: 2,
     query: { description: 'How many orders a customer has', readOnly: true, parameters: [{ name: 'customer' }] },
   });
+});
+
+test('a query is checked while it is typed, with the errors that the server would give', async () => {
+  const { page, complaints } = signedIn.watched;
+  await page.goto(`${signedIn.local.url}/console/queries`);
+  await page.getByRole('button', { name: 'New query…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New query' });
+  const field = (name: RegExp) => dialog.getByRole('textbox', { name });
+  const shown = async (): Promise<readonly string[]> => dialog.locator('li').allTextContents();
+  await field(/^Name/).fill('typed-query');
+  await field(/^Connection/).fill('orders-db');
+  for (const [statement, parameters] of [
+    ['select :customer', '[]'],
+    ["select 'open", '[]'],
+    ['select :a', '[{"name": "a", "type": "string"}, {"name": "a", "type": "number"}]'],
+    ['select 1', '[{"name": "a b", "type": "text", "required": 1}]'],
+  ] as const) {
+    await field(/^Statement/).fill(statement);
+    await field(/^Parameters/).fill(parameters);
+    const body = { name: 'typed-query', kind: 'postgres', readOnly: true, connection: 'orders-db', statement };
+    const answer = await signedIn.local.call('POST', '/v1/queries', { ...body, parameters: JSON.parse(parameters) });
+    const { errors } = z
+      .object({ errors: z.array(z.looseObject({ pointer: z.string(), message: z.string(), severity: z.string().optional() })) })
+      .parse(answer.body);
+    const expected = errors.flatMap(({ pointer, message, severity }) =>
+      severity === 'warning' ? [] : [`${pointer} ${message}`],
+    );
+    expect(expected.length, statement).toBeGreaterThan(0);
+    await expect.poll(async () => (await shown()).toSorted()).toEqual(expected.toSorted());
+  }
+  await isReachable(page, 'query-typed');
+  await field(/^Statement/).fill('select 1');
+  await field(/^Parameters/).fill('');
+  await expect.poll(shown).toEqual([]);
+  expect(complaints).toEqual([]);
 });
 
 test('a failed list can be tried again, and a query that does not exist says so', async () => {

@@ -1,10 +1,12 @@
 /** `POST /v1/runs?wait=` in the embedded cloud: the API function invokes the function of the first job, with the permission check. */
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import type { RecordedCall } from '../../lib/local/recorder.ts';
 import { deploy } from './code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
-import { root } from './local-start.ts';
+import { freshFolder, root } from './local-start.ts';
 
 let cloud: InProcessCloud;
 const calls: RecordedCall[] = [];
@@ -33,11 +35,11 @@ const chain = (code: string) => ({
 });
 
 let starts = 0;
-const start = (workflowName: string, wait: number, input: unknown = {}, key = `start-${(starts += 1)}`) =>
-  cloud.call('POST', `/v1/runs?wait=${wait}`, { workflowName, input }, { 'idempotency-key': key });
+const start = (workflowName: string, wait: number, input: unknown = {}, key = `start-${(starts += 1)}`, at = cloud) =>
+  at.call('POST', `/v1/runs?wait=${wait}`, { workflowName, input }, { 'idempotency-key': key });
 
-const publish = async (name: string, graph: object): Promise<void> => {
-  const { status, body } = await cloud.call('POST', '/v1/workflows', { name, ...graph });
+const publish = async (name: string, graph: object, at = cloud): Promise<void> => {
+  const { status, body } = await at.call('POST', '/v1/workflows', { name, ...graph });
   expect(status, JSON.stringify(body)).toBe(201);
 };
 
@@ -107,4 +109,31 @@ describe('a start that waits', { timeout: 60_000 }, () => {
     });
     expect(seen.filter((call) => call === 'lambda.Invoke')).toHaveLength(1);
   });
+});
+
+const invoking = z.looseObject({ Action: z.literal('lambda:InvokeFunction'), Resource: z.unknown() });
+
+/** The assembly in which no role may invoke the worker. */
+async function withoutInvoking(assembly: string): Promise<string> {
+  const folder = join(freshFolder(), 'assembly');
+  cpSync(assembly, folder, { recursive: true, dereference: true });
+  let removed = 0;
+  for (const file of globSync('*.template.json', { cwd: folder })) {
+    const template: unknown = JSON.parse(readFileSync(join(folder, file), 'utf8'), (_key, value: unknown) => {
+      const statement = invoking.safeParse(value).data;
+      if (statement === undefined || !JSON.stringify(statement.Resource).includes('FunctionsWorkerFunction')) return value;
+      removed += 1;
+      return { ...statement, Action: 'lambda:GetFunction' };
+    });
+    writeFileSync(join(folder, file), JSON.stringify(template));
+  }
+  expect(removed).toBe(1);
+  return folder;
+}
+
+test('without the permission the call is denied, and the run is answered through its queue', { timeout: 60_000 }, async () => {
+  const denying = await startInProcessCloud(undefined, withoutInvoking);
+  await publish('chain', chain('return 7;'), denying);
+  expect(await start('chain', 20, {}, 'denied', denying)).toMatchObject({ status: 200, body: { status: 'completed' } });
+  await expect(denying.stop()).rejects.toThrow(/AccessDenied.*lambda:InvokeFunction/);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import * as z from 'zod';
 import { http, textIn } from './http.ts';
 
 const body = {
@@ -107,4 +108,20 @@ test('a list is ordered by name, in pages', async () => {
   expect(first.body).toMatchObject({ data: [{ name: 'a' }, { name: 'b' }], hasMore: true });
   const rest = await api.call('GET', '/v1/lenses', { key, query: { limit: '2', cursor: textIn(first, 'cursor') } });
   expect(rest.body).toMatchObject({ data: [{ name: 'c' }], hasMore: false, cursor: null });
+});
+
+test.each([
+  [{ fields: { name: { type: 'text' } } }, ['/input/fields/name/type']],
+  [{ field: { name: { type: 'string' } } }, ['/input/fields', '/input/field']],
+  [{ fields: { name: { type: 'string' } }, jsonSchema: {} }, ['/input/jsonSchema']],
+  [{ jsonSchema: 'none' }, ['/input/jsonSchema']],
+  ['none', ['/input']],
+])('a contract of neither form is refused where it is wrong: %j', async (input, pointers) => {
+  const api = http();
+  const body = { name: 'tone', template: 'Greet [[name]].', input };
+  const refused = await api.call('POST', '/v1/lenses', { key: await api.key(['admin']), body });
+  expect([refused.status, refused.body['code']]).toEqual([400, 'invalid_request']);
+  const errors = z.array(z.looseObject({ pointer: z.string(), message: z.string() })).parse(refused.body['errors']);
+  expect(errors.map(({ pointer }) => pointer)).toEqual(pointers);
+  expect(errors.map(({ message }) => message)).not.toContain('Invalid input');
 });

@@ -1,12 +1,27 @@
 /** The calls of `POST /v1/runs` that wait for each other (docs/BENCH.md), compared with `bench/golden/start-waiting-calls.json`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { chain } from '../../bench/workflows.ts';
+import { compile } from '../../lib/engine/graph/compile.ts';
+import { after, days, minutes } from '../../lib/engine/time.ts';
+import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
+import { Plans } from '../../lib/service/commit/plans.ts';
+import { handleJob } from '../../lib/service/execution/handle-job.ts';
+import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
+import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import type { JobHandler } from '../../lib/service/worker.ts';
+import { finished } from '../service/test-env.ts';
 import { shippedCode } from './code-api.ts';
 import { http, openGraph } from './http.ts';
 import { type CountedHttp, countedHttp } from './waiting-calls.ts';
 
-const golden = new URL('../../bench/golden/start-waiting-calls.json', import.meta.url);
+function isGolden(name: string, counts: unknown): void {
+  const file = new URL(`../../bench/golden/${name}.json`, import.meta.url);
+  if (process.env['STEPWELL_WRITE_GOLDEN'] === '1') writeFileSync(file, `${JSON.stringify(counts, null, 2)}\n`);
+  expect(counts).toEqual(JSON.parse(readFileSync(file, 'utf8')));
+}
 
 const start = ({ api, waitingCalls }: CountedHttp, key: string, name: string, workflowName = 'flow') =>
   waitingCalls(() =>
@@ -28,9 +43,39 @@ test('the calls of a start that wait for each other are the golden ones: at most
   const deployed = await start(counted, key, 'deployed, second', 'order');
   expect([cold, warm, repeated, deployed].map(({ answer }) => answer.status)).toEqual([202, 202, 202, 202]);
   const counts = { cold: cold.rounds, warm: warm.rounds, repeated: repeated.rounds, deployed: deployed.rounds };
-  if (process.env['STEPWELL_WRITE_GOLDEN'] === '1') writeFileSync(golden, `${JSON.stringify(counts, null, 2)}\n`);
-  expect(counts).toEqual(JSON.parse(readFileSync(golden, 'utf8')));
+  isGolden('start-waiting-calls', counts);
   expect(warm.rounds.length).toBeLessThanOrEqual(4);
+});
+
+test('the calls of a start that waits for a chain of scripts, with those of the worker that it calls, are the golden ones', async () => {
+  const counted = countedHttp((world) => {
+    const worker: JobHandler = {
+      deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
+      plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
+      kinds: runKinds,
+      executions: runExecutions,
+      by: 'worker',
+      foldCache: new FoldCache(),
+      runAttempt: async () => ({ outcome: finished('1'), printed: [] }),
+    };
+    const mustEndAt = after(world.clock.now(), minutes(15));
+    return { call: async (job) => (await handleJob(worker, job, { isRedelivered: false, mustEndAt }), 'ended') };
+  });
+  const key = await counted.api.key(['admin']);
+  await counted.api.call('POST', '/v1/workflows', { key, body: { ...chain(10), name: 'flow' } });
+  const ask = (name: string) =>
+    counted.waitingCalls(() =>
+      counted.api.call('POST', '/v1/runs', {
+        key,
+        headers: { 'Idempotency-Key': name },
+        body: { workflowName: 'flow' },
+        query: { wait: '20' },
+      }),
+    );
+  await ask('cold');
+  const warm = await ask('warm');
+  expect(warm.answer).toMatchObject({ status: 200, body: { status: 'completed' } });
+  isGolden('answered-waiting-calls', warm.rounds);
 });
 
 test('a repeated start is answered while the store of workflows is unavailable', async () => {

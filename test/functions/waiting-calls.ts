@@ -2,6 +2,7 @@
  * Counts the calls of a request that wait for each other. Each call of a port takes one unit of a virtual time, so calls that the
  * request sends side by side share a unit, and the duration of the request is the number of calls that wait.
  */
+import type { JobCalls } from '../../lib/ports/jobs.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
 import type { MemoryPorts } from '../../lib/memory/memory-ports.ts';
 import { type Answered, type Http, http } from './http.ts';
@@ -20,7 +21,8 @@ interface WaitingCalls {
   readonly rounds: readonly (readonly string[])[];
 }
 
-export function countedHttp(): CountedHttp {
+/** @param jobCallsOf the functions that execute jobs of requests that wait, over the counted ports */
+export function countedHttp(jobCallsOf?: (world: MemoryPorts) => JobCalls): CountedHttp {
   const time = new VirtualTime(0);
   const rounds: string[][] = [];
   /** Setup is not counted and does not wait. */
@@ -40,10 +42,15 @@ export function countedHttp(): CountedHttp {
           counted(`${portName}.${String(method)}`, async (): Promise<unknown> => Reflect.apply(member, target, given));
       },
     });
-  const api = http((world: MemoryPorts) => {
+  let calls: JobCalls | undefined;
+  const jobCalls: JobCalls = { call: async (job, signal) => calls?.call(job, signal) ?? 'refused' };
+  const change = (world: MemoryPorts): Partial<MemoryPorts> => {
     const names = Object.keys(world).filter((name) => !local.has(name) && typeof Reflect.get(world, name) === 'object');
-    return Object.fromEntries(names.map((name) => [name, countedPort(Reflect.get(world, name) as object, name)]));
-  });
+    const counted = Object.fromEntries(names.map((name) => [name, countedPort(Reflect.get(world, name) as object, name)]));
+    if (jobCallsOf !== undefined) calls = countedPort(jobCallsOf({ ...world, ...counted }), 'functions');
+    return counted;
+  };
+  const api = http(change, undefined, undefined, undefined, undefined, undefined, jobCalls);
   return {
     api,
     waitingCalls: async (request) => {

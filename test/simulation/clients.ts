@@ -32,6 +32,8 @@ export interface ClientOptions {
   readonly codes: readonly CodeWorkflow[];
   /** makes some waits of a random workflow long */
   readonly long: LongWaits | undefined;
+  /** the share of starts that wait for their runs */
+  readonly awaited: number;
   /** the share of idempotent nodes; above 0, most graphs are chains */
   readonly idempotent: number;
 }
@@ -70,7 +72,7 @@ export class Clients {
     this.#checker = watches.checker;
     this.#options = options;
     const parts = { around, functions, ...watches, isQuiet: () => this.isQuiet };
-    this.#starters = new StartClients(parts, options.runs);
+    this.#starters = new StartClients(parts, options.runs, options.awaited);
     this.#senders = new SignalClients(parts);
     this.#lookers = new ListClients(parts);
   }

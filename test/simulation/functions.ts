@@ -7,7 +7,7 @@ import { type DeploymentId, type RunAddress, nodeKey, topLevel } from '../../lib
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
 import { after, durationMs, seconds } from '../../lib/engine/time.ts';
-import type { DevKitJob, Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { DevKitJob, Job, JobCalls, ResultMessage } from '../../lib/ports/jobs.ts';
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
 import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -230,6 +230,23 @@ export class Functions implements MessageHandlers {
       },
       (isDone) => done(isDone ? [] : [received]),
     );
+  };
+
+  /** The function of a job is called in place of its queue. If its process crashes, the caller gets no answer. */
+  readonly calls: JobCalls = {
+    call: (job) =>
+      new Promise((resolve) => {
+        const { time, prng, faults } = this.#around;
+        const handle = job.kind === 'workflow_task' ? this.drives : this.jobs;
+        time.in(prng.whole(1, 12), () => {
+          // Lambda is throttled, or its answer is lost while the function runs.
+          if (faults.shouldInject('refused')) return resolve('refused');
+          if (faults.shouldInject('lostAnswer')) resolve('unknown');
+          handle([{ body: job, isRedelivered: false, receives: 1 }], (failed) =>
+            resolve(failed.length === 0 ? 'ended' : 'unknown'),
+          );
+        });
+      }),
   };
 
   #delivers(received: Received<Job>, job: DevKitJob, done: (failed: Failed) => void): void {

@@ -85,6 +85,8 @@ export interface SimulationOptions {
   readonly slowScripts?: number;
   /** the share of nodes that are idempotent, so that workers commit their results together */
   readonly idempotent?: number;
+  /** the share of starts that wait for their runs */
+  readonly awaited?: number;
   /** the share of waits that last longer than the default deadline */
   readonly longWaits?: number;
   /** the project's share of the workers; by default half of four for slow scripts */
@@ -203,6 +205,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     slowScripts = 0,
     longWaits = 0,
     idempotent = 0,
+    awaited = 0,
     shares = fairSharesOf(4, 100),
   } = options;
   const hasNoFaults =
@@ -337,7 +340,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       functions.world,
       functions,
       { checker, signals, words },
-      { runs, isShared, limits, isBrisk, code, codes, long, idempotent },
+      { runs, isShared, limits, isBrisk, code, codes, long, idempotent, awaited },
     );
 
   const { index } = functions.world;

@@ -4,10 +4,14 @@
  */
 import { type RunAddress, type RunId, type Scope, workflowName } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
-import { type Instant, after, minutes } from '../../lib/engine/time.ts';
+import { type Instant, after, minutes, seconds } from '../../lib/engine/time.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import { resumeRun } from '../../lib/service/runs/resume-run.ts';
-import { startRun } from '../../lib/service/runs/start-run.ts';
+import { maxWaitSeconds as longestWaitSeconds } from '../../lib/api/schemas/runs.ts';
+import { isTerminal } from '../../lib/engine/log/fold.ts';
+import type { Decider } from '../../lib/service/decider.ts';
+import { startAndWait } from '../../lib/service/runs/start-and-wait.ts';
+import { type StartRequest, type StartResult, startRun } from '../../lib/service/runs/start-run.ts';
 import { wakeRun } from '../../lib/service/runs/wake-run.ts';
 import type { Checker } from './checker.ts';
 import type { Functions } from './functions.ts';
@@ -59,11 +63,14 @@ export class StartClients {
   /** A resume also schedules a check of the run. Most simulations resume nothing, so this hides no bug. */
   #areResumed = false;
   #areHurried = false;
+  readonly #awaited: number;
   /** the drawn deadlines */
   #ink = new Prng(0);
 
-  constructor(parts: StartClientParts, clients: number) {
+  /** @param awaited the share of requests that wait for their runs */
+  constructor(parts: StartClientParts, clients: number, awaited = 0) {
     this.#parts = parts;
+    this.#awaited = awaited;
     this.waiting = clients;
   }
 
@@ -111,7 +118,7 @@ export class StartClients {
     const { number, runs } = client;
     this.#parts.words.asked(number, key);
     this.#parts.functions.invoke('api', async (decider) => {
-      const answer = await startRun(decider, requestOf(client, key, { client: number }));
+      const answer = await this.#startOrWait(decider, requestOf(client, key, { client: number }));
       if (answer.kind === 'deadline_passed') return this.#giveUp(client);
       runInvariant(9, answer.kind === 'started', `start ${number} was answered ${answer.kind}`);
       const { runId } = answer;
@@ -124,6 +131,22 @@ export class StartClients {
       this.#parts.checker.acknowledge(address);
       if (before === undefined) this.#goOnWith(address, number);
     });
+  }
+
+  /** An answer with an end is the end of the run in its log. */
+  async #startOrWait(decider: Decider, request: StartRequest): Promise<StartResult> {
+    const { around, functions, checker } = this.#parts;
+    if (this.#awaited === 0 || !around.prng.isLucky(this.#awaited)) return startRun(decider, request);
+    const answer = await startAndWait(decider, functions.calls, request, seconds(around.prng.whole(1, longestWaitSeconds)));
+    if (answer.kind === 'started' && isTerminal(answer.progress)) {
+      const recorded = checker.stateOf(answer.runId)?.progress.status;
+      runInvariant(
+        2,
+        recorded === answer.progress.status,
+        `${answer.runId} was answered ${answer.progress.status}, its log: ${recorded}`,
+      );
+    }
+    return answer;
   }
 
   /** Its first request came after the deadline: it sends no further request. */

@@ -69,10 +69,11 @@ const moduleRules = {
     packages: ['@aws-sdk/*', 'zod'],
     node: ['crypto'],
   },
-  // The pages of the console, in the browser. The types of the API come from the client; no schema of it is bundled. The editor
-  // bundles the shapes of node types, which check a definition and make its forms. The page of a lens bundles its renderer.
+  // The pages of the console, in the browser. The types of the API come from the client. The editor
+  // bundles the shapes of node types, which check a definition and make its forms. The page of a lens bundles its renderer. The forms of
+  // lenses and queries load their schemas of the API.
   console: {
-    modules: ['client', 'engine', 'lens', 'nodes'],
+    modules: ['api', 'client', 'engine', 'lens', 'nodes'],
     packages: ['@codemirror/*', '@lezer/highlight', '@tanstack/react-query', '@xyflow/react', 'react', 'react-dom', 'zod'],
     node: [],
   },

@@ -10,7 +10,7 @@ import { type Instant, after, iso, seconds } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { type BatchOutcome, startBatch } from '../../../lib/service/runs/start-batch.ts';
 import { rerunRun } from '../../../lib/service/runs/rerun-run.ts';
-import { startRun, type UnknownWorkflow } from '../../../lib/service/runs/start-run.ts';
+import { type StartResult, startRun, type UnknownWorkflow } from '../../../lib/service/runs/start-run.ts';
 import { type AwaitedStart, startAndWait } from '../../../lib/service/runs/start-and-wait.ts';
 import { type ApiTools, type OperationTable, type Refusal, refuse } from '../operation.ts';
 import { failureOf, outputOf } from './run-view.ts';
@@ -27,7 +27,7 @@ export const runOperations: OperationTable<HandledOperations, ApiTools> = {
     const refusal = startRefusal(body, decider.deps.clock.now());
     if (refusal !== undefined) return { ...refusal, audit };
     const request = { ...requestOf(body), ...defined({ scope, idempotencyKey, trace, alongside }) };
-    const result: AwaitedStart =
+    const result: StartResult | AwaitedStart =
       wait === undefined ? await startRun(decider, request) : await startAndWait(decider, jobCalls, request, seconds(wait));
     if (result.kind !== 'started') return { ...notStarted(result, body), audit };
     const { runId, isReplay } = result;
@@ -135,7 +135,7 @@ function requestOf({ specVersion, ...start }: StartBody) {
 
 /** Why a start started nothing. */
 function notStarted(
-  result: Exclude<AwaitedStart, { readonly kind: 'started' }>,
+  result: Exclude<StartResult | AwaitedStart, { readonly kind: 'started' }>,
   { version, workflowName }: StartBody,
 ): Refusal<ErrorOf<'startRun'>> {
   switch (result.kind) {
@@ -174,9 +174,11 @@ function errorOfStart({ refused, details }: Refusal, index: number, correlationI
 }
 
 /** A start that waited shows the end of its run, or that it has not ended. */
-function startResponse({ runId, deploymentId, progress, output }: Extract<AwaitedStart, { kind: 'started' }>) {
-  if (progress === undefined || !isTerminal(progress))
-    return { status: 202 as const, body: { runId, status: progress?.status ?? ('pending' as const), deploymentId } };
+function startResponse(started: Extract<StartResult | AwaitedStart, { kind: 'started' }>) {
+  const { runId, deploymentId } = started;
+  if (!('progress' in started)) return { status: 202 as const, body: { runId, status: 'pending' as const, deploymentId } };
+  const { progress, output } = started;
+  if (!isTerminal(progress)) return { status: 202 as const, body: { runId, status: progress.status, deploymentId } };
   return {
     status: 200 as const,
     body: defined({

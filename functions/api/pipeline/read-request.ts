@@ -1,5 +1,6 @@
 /** Parses a request with its route's schemas and reports every error with its JSON pointer. */
 import type * as z from 'zod';
+import { errorsOfIssue } from '../../../lib/api/body-errors.ts';
 import type { ErrorCode, ErrorDetail } from '../../../lib/api/errors.ts';
 import { describeJsonError } from '../../../lib/api/json-errors.ts';
 import { parseIdempotencyKey } from '../../../lib/api/idempotency.ts';
@@ -117,14 +118,14 @@ const parsePart = (
   const result = schema.safeParse(value);
   if (result.success) return { value: result.data };
   const { issues } = result.error;
-  const errors = issues.flatMap((issue) => errorsOf(issue, pointer));
+  const errors = issues.flatMap((issue) => errorsOfIssue(issue, pointer));
   const unknown = issues.filter((issue) => issue.code === 'unrecognized_keys');
   if (unknown.length < issues.length) return { errors };
   // A schema checks how fields fit together only where every key is known, so an unknown key would hide the other errors.
   const rest = schema.safeParse(unknown.reduce(withoutKeys, structuredClone(value)));
   return rest.success
     ? { errors, known: rest.data }
-    : { errors: [...errors, ...rest.error.issues.flatMap((issue) => errorsOf(issue, pointer))] };
+    : { errors: [...errors, ...rest.error.issues.flatMap((issue) => errorsOfIssue(issue, pointer))] };
 };
 
 /** Removes the unknown keys of an issue. The value is a clone, which may change. */
@@ -134,16 +135,6 @@ function withoutKeys(value: unknown, { path, keys }: z.core.$ZodIssueUnrecognize
   if (typeof parent === 'object' && parent !== null) for (const key of keys) Reflect.deleteProperty(parent, key);
   return value;
 }
-
-const errorsOf = (issue: z.core.$ZodIssue, pointer: (path: readonly (string | number)[]) => string): readonly ErrorDetail[] => {
-  const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
-  if (issue.code !== 'unrecognized_keys') return [{ pointer: pointer(path), code: issue.code, message: issue.message }];
-  return issue.keys.map((key) => ({
-    pointer: pointer([...path, key]),
-    code: 'unknown_key',
-    message: `${key} is not a known key`,
-  }));
-};
 
 type ReadFormResult =
   | { readonly kind: 'read'; readonly text: string; readonly file: Uint8Array }

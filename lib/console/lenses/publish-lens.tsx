@@ -36,6 +36,10 @@ export function PublishLens({ lens, onClose }: PublishLensProps): ReactNode {
       title={lens === undefined ? 'New lens' : `Publish v${lens.latestVersion + 1} of ${lens.name}`}
       fields={lens === undefined ? [name, ...fields] : fields}
       first={lens === undefined ? {} : firstOf(lens)}
+      loadCheck={async () => {
+        const { checkLens } = await import('./check-lens.ts');
+        return (body) => checkLens(lens === undefined ? body : { kind: lens.kind, ...body }, lens?.name);
+      }}
       onPublish={publish}
       onClose={onClose}
     />

@@ -1,4 +1,7 @@
-/** A form that publishes something with versions. The server checks it; each of its errors is shown at the field of its pointer. */
+/**
+ * A form that publishes something with versions. The rules of the server check it while a person types, and the server has the last
+ * word. Each error is shown at the field of its pointer.
+ */
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import type { JsonObject, JsonValue } from '../../engine/json.ts';
 import { ApiError, type ErrorDetail } from '../api.ts';
@@ -20,21 +23,48 @@ interface PublishFormProps {
   readonly title: string;
   readonly fields: readonly PublishField[];
   readonly first: JsonObject;
+  /** loads the rules of the server */
+  readonly loadCheck: () => Promise<(body: JsonObject) => readonly ErrorDetail[]>;
   readonly onPublish: (body: JsonObject) => Promise<void>;
   readonly onClose: () => void;
 }
 
-export function PublishForm({ title, fields, first, onPublish, onClose }: PublishFormProps): ReactNode {
+const isOf = (key: string, { pointer }: ErrorDetail): boolean => pointer === `/${key}` || pointer.startsWith(`/${key}/`);
+
+/** A pause in typing after which the rules are applied. */
+const typedMs = 250;
+
+export function PublishForm({ title, fields, first, loadCheck, onPublish, onClose }: PublishFormProps): ReactNode {
   const [errors, setErrors] = useState<readonly ErrorDetail[]>([]);
+  const [refusals, setRefusals] = useState(0);
   const form = useRef<HTMLDivElement>(null);
-  // The first of them may be out of view.
-  useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [errors]);
-  const isOf = (key: string, { pointer }: ErrorDetail): boolean => pointer === `/${key}` || pointer.startsWith(`/${key}/`);
+  const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(typing.current), []);
+  // The first error of a refused request may be out of view. While a person types, the focus stays.
+  useEffect(() => {
+    if (refusals > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [refusals]);
+  const checkSoon = (): void => {
+    clearTimeout(typing.current);
+    typing.current = setTimeout(() => void checkNow(), typedMs);
+  };
+  /** An empty field is not marked before a person publishes. */
+  const checkNow = async (): Promise<void> => {
+    const element = form.current?.closest('form');
+    const check = await loadCheck();
+    // The dialog may have closed meanwhile.
+    if (element?.isConnected !== true) return;
+    const { body, notJson } = bodyOf(fields, new FormData(element));
+    const filled = fields.filter(({ key }) => Object.hasOwn(body, key));
+    setErrors([...notJson, ...check(body).filter((each) => filled.some(({ key }) => isOf(key, each)))]);
+  };
   const publish = async (filled: FormData): Promise<void> => {
+    clearTimeout(typing.current);
     setErrors([]);
     const { body, notJson } = bodyOf(fields, filled);
     if (notJson.length > 0) {
       setErrors(notJson);
+      setRefusals((count) => count + 1);
       throw new Error('Correct what is marked.');
     }
     try {
@@ -43,12 +73,13 @@ export function PublishForm({ title, fields, first, onPublish, onClose }: Publis
       if (!(error instanceof ApiError)) throw error;
       const placed = error.errors.filter((each) => fields.some(({ key }) => isOf(key, each)));
       setErrors(placed);
+      setRefusals((count) => count + 1);
       throw error.withErrors(error.errors.filter((each) => !placed.includes(each)));
     }
   };
   return (
     <Dialog title={title} action="Publish" isWide onConfirm={publish} onClose={onClose}>
-      <div ref={form}>
+      <div ref={form} onInput={checkSoon}>
         {fields.map((field) => (
           <Field key={field.key} field={field} first={first[field.key]} errors={errors.filter((each) => isOf(field.key, each))} />
         ))}

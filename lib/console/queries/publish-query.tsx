@@ -25,10 +25,10 @@ interface PublishQueryProps {
 
 export function PublishQuery({ query, onClose }: PublishQueryProps): ReactNode {
   const queries = useQueryClient();
+  // What the form does not show stays as it is.
+  const { name: _name, kind: _kind, ...kept } = query?.query ?? {};
+  const others = Object.entries(kept).filter(([key]) => !fields.some((field) => field.key === key));
   const publish = async (body: JsonObject): Promise<void> => {
-    // What the form does not show stays as it is.
-    const { name: _name, kind: _kind, ...kept } = query?.query ?? {};
-    const others = Object.entries(kept).filter(([key]) => !fields.some((field) => field.key === key));
     const published = await (query === undefined
       ? api.createQuery(body)
       : api.publishQuery(query.name, { ...Object.fromEntries(others), ...body }));
@@ -40,6 +40,10 @@ export function PublishQuery({ query, onClose }: PublishQueryProps): ReactNode {
       title={query === undefined ? 'New query' : `Publish v${query.latestVersion + 1} of ${query.name}`}
       fields={query === undefined ? [name, ...fields] : fields}
       first={query === undefined ? { kind: 'postgres', readOnly: true } : { readOnly: true, ...query.query, kind: query.kind }}
+      loadCheck={async () => {
+        const { checkQuery } = await import('./check-query.ts');
+        return (body) => checkQuery({ ...Object.fromEntries(others), ...body }, query?.name);
+      }}
       onPublish={publish}
       onClose={onClose}
     />

@@ -52,7 +52,8 @@ export async function readRunFold(deps: RunReadDeps, run: RunAddress, minCommit?
   return fold;
 }
 
-function fromFirstCommit(head: Head): RunFold {
+/** The run as of its first commit. */
+export function fromFirstCommit(head: Head): RunFold {
   const state = emptyState();
   applyCommit(state, head.commit);
   const fold = foldOf(head, state, 0);

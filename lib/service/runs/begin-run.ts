@@ -4,7 +4,7 @@
  * requests write commit 1 with the reservation's nonce, so a request that finds it written recognises its own run.
  */
 import type { DeploymentId, RunId } from '../../engine/ids.ts';
-import type { Head } from '../../engine/log/head.ts';
+import { type Head, firstProjection } from '../../engine/log/head.ts';
 import { type DurationMs, type Instant, after, instant } from '../../engine/time.ts';
 import type { Reservation } from '../../ports/control.ts';
 import type { Decider } from '../decider.ts';
@@ -23,7 +23,14 @@ export interface BeginRequest extends RunTerms {
 }
 
 export type BeginResult =
-  | { readonly kind: 'started'; readonly runId: RunId; readonly deploymentId: DeploymentId | null; readonly isReplay: boolean }
+  | {
+      readonly kind: 'started';
+      readonly runId: RunId;
+      readonly deploymentId: DeploymentId | null;
+      readonly isReplay: boolean;
+      /** as of the first commit, for a caller that reads on */
+      readonly head: Head;
+    }
   | { readonly kind: 'idempotency_conflict' }
   | NotCreated;
 
@@ -71,7 +78,13 @@ export async function beginRun<Refused extends { readonly kind: string }>(
     if (!isReplay) await release();
     return created;
   }
-  return { kind: 'started', runId: reservation.runId, deploymentId: created.deploymentId, isReplay };
+  return {
+    kind: 'started',
+    runId: reservation.runId,
+    deploymentId: created.deploymentId,
+    isReplay,
+    head: { ...created, projection: firstProjection },
+  };
 }
 
 /** The result or the error of work, for a later time: a repeated request needs neither, so an error of it must not fail that request. */
@@ -82,7 +95,13 @@ const settled = async <Value>(work: Promise<Value>): Promise<() => Promise<Value
 
 const resultFor = (head: Head, reservation: Reservation, isReplay: boolean): BeginResult =>
   head.commit.nonce === reservation.owner
-    ? { kind: 'started', runId: reservation.runId, deploymentId: head.deploymentId, isReplay }
+    ? {
+        kind: 'started',
+        runId: reservation.runId,
+        deploymentId: head.deploymentId,
+        isReplay,
+        head: { ...head, projection: firstProjection },
+      }
     : { kind: 'run_exists', runId: reservation.runId };
 
 const isResolved = (resolved: Resolved | { readonly kind: string }): resolved is Resolved => resolved.kind === 'found';

@@ -3,7 +3,6 @@
  * writes, so a crash of any function leaves the run to the sweep. A repeated request calls nothing: it reads the log until the run ends.
  */
 import { defined } from '../../base/defined.ts';
-import type { RunAddress } from '../../engine/ids.ts';
 import { type RunProgress, isTerminal, openNodes } from '../../engine/log/fold.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
 import { type DurationMs, type Instant, after, between, durationMs } from '../../engine/time.ts';
@@ -12,7 +11,7 @@ import { Unavailable } from '../../ports/unavailable.ts';
 import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { loadPayload } from '../run-log/payloads.ts';
-import { type RunFold, readRunFold, readTail } from '../run-log/read-run-fold.ts';
+import { type RunFold, fromFirstCommit, readTail } from '../run-log/read-run-fold.ts';
 import { type ShownValue, maxValuesBytes } from './get-run.ts';
 import { type StartRequest, type StartResult, startRun } from './start-run.ts';
 
@@ -22,8 +21,7 @@ const pollGrowth = 1.5;
 
 export type AwaitedStart =
   | (Extract<StartResult, { kind: 'started' }> & {
-      /** absent: the run was deleted meanwhile */
-      readonly progress?: RunProgress;
+      readonly progress: RunProgress;
       /** of a completed run */
       readonly output?: ShownValue;
     })
@@ -44,8 +42,8 @@ export async function startAndWait(
   const started = await startRun(decider, isLimited ? request : { ...request, runsFirst });
   if (started.kind !== 'started') return started;
   if (first !== undefined && (await callUntil(deps, calls, first, until)) === 'refused') await sendToQueue(deps, first);
-  const fold = await waitForEnd(deps, { ...request.scope, runId: started.runId }, until);
-  if (fold === undefined) return started;
+  const fold = fromFirstCommit(started.head);
+  await readUntilEnd(deps, fold, until);
   const { progress } = fold.state;
   return defined({ ...started, progress, output: await outputOf(deps, fold) });
 }
@@ -70,19 +68,14 @@ async function callUntil({ clock }: Pick<Deps, 'clock'>, calls: JobCalls, job: W
   }
 }
 
-/** @returns the run as of its end, of a wait that ends later than that time, or of that time; undefined if it does not exist any more */
-async function waitForEnd(
-  deps: Pick<Deps, 'log' | 'blobs' | 'clock' | 'settings'>,
-  run: RunAddress,
-  until: Instant,
-): Promise<RunFold | undefined> {
-  const fold = await readRunFold(deps, run);
-  if (fold === undefined) return undefined;
+/** Reads the log until the run ends, waits for something after that time, or the time is over. */
+async function readUntilEnd(deps: Pick<Deps, 'log' | 'clock'>, fold: RunFold, until: Instant): Promise<void> {
   for (let pause: number = firstPoll; ; pause = Math.min(pause * pollGrowth, longestPoll)) {
-    const remaining = between(deps.clock.now(), until);
-    if (isTerminal(fold.state.progress) || waitsBeyond(fold, until) || remaining <= 0) return fold;
-    await deps.clock.sleep(durationMs(Math.min(pause, remaining)));
+    if (isTerminal(fold.state.progress)) return;
     await readTail(deps, fold);
+    const remaining = between(deps.clock.now(), until);
+    if (isTerminal(fold.state.progress) || waitsBeyond(fold, until) || remaining <= 0) return;
+    await deps.clock.sleep(durationMs(Math.min(pause, remaining)));
   }
 }
 

@@ -2,6 +2,7 @@
  * Starts several runs in one request. Each start has its own key and its own outcome. Ten at a time write their heads side by side, and
  * their first jobs share one request of a queue.
  */
+import { replacing } from '../../base/lazy.ts';
 import type { Jobs, WorkJob } from '../../ports/jobs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Decider } from '../decider.ts';
@@ -38,7 +39,8 @@ async function startGroup(
     try {
       let sending: Promise<void> | undefined;
       const alongside = (work: Promise<void>): void => void (sending = work);
-      const result = await startRun({ ...decider, deps: { ...decider.deps, jobs: member.jobs } }, { ...request, alongside });
+      const deps = replacing(decider.deps, { jobs: member.jobs });
+      const result = await startRun({ ...decider, deps }, { ...request, alongside });
       await sending;
       return result;
     } catch (error) {

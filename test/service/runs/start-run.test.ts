@@ -182,6 +182,8 @@ describe('starting a run', () => {
     await env.publish(workflow('flow', 'a>b'));
     await expect(env.start({ runId: given })).rejects.toThrow('killed here');
     isDead = false;
-    expect(await env.start({ runId: given })).toEqual({ kind: 'started', runId: given, deploymentId: null, isReplay: true });
+    const head: unknown = expect.objectContaining({ address: { ...scope, runId: given } });
+    const expected = { kind: 'started', runId: given, deploymentId: null, isReplay: true, head };
+    expect(await env.start({ runId: given })).toEqual(expected);
   });
 });

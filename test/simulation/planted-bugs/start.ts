@@ -5,6 +5,8 @@ const beginRun = 'lib/service/runs/begin-run.ts';
 const createRun = 'lib/service/runs/create-run.ts';
 const control = 'lib/memory/control.ts';
 
+const waiting = { code: 0.3, runs: 6, awaited: 1 } as const;
+
 export const startBugs: readonly PlantedBug[] = [
   {
     name: 'a start is acknowledged before its run exists',
@@ -102,5 +104,14 @@ export const startBugs: readonly PlantedBug[] = [
     find: "if (reservation.bodyHash !== request.bodyHash) return { kind: 'idempotency_conflict' };",
     replace: '',
     within: 60,
+  },
+  {
+    name: 'a start that waits sends its first job to the queue too',
+    file: 'lib/service/commit/effects.ts',
+    find: "if (event.via !== 'inline') readyJobs.push",
+    replace: "if (event.via !== 'inline' || commit.number === 1) readyJobs.push",
+    within: 20,
+    faultProfile: 'none',
+    options: waiting,
   },
 ];

@@ -146,7 +146,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     find: 'if (facts.length > 0 && mustEndAtDeadline(draft)) endRun(',
     replace: "if (facts.some(({ kind }) => kind === 'deadline-passed') && mustEndAtDeadline(draft)) endRun(",
     within: 200,
-    options: { code: 0 },
+    options: { code: 0, runs: 12 },
   },
   {
     name: 'no recheck is sent for the deadline of a waiting run',
