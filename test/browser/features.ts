@@ -25,6 +25,7 @@ export const features: readonly Feature[] = [
         'run-page.deep.test.ts',
         'the attention page has what the sweep found: on which signal a run waits, and when one tries again',
       ],
+      ['run-page.deep.test.ts', 'a run whose worker died in each attempt is on the attention page, with what can be done'],
     ],
   },
   {

@@ -1,8 +1,10 @@
 /** The page of a run: iterations of a loop, the way to a root cause, live events, and what a node saw. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
+import { runList, runResponse } from '../../lib/api/schemas/runs.ts';
 import { type LocalStart, preparedFolder } from '../e2e/local-start.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 import { isReachable } from './signed-in.ts';
@@ -126,6 +128,18 @@ test('the root cause leads through an error end, a called run and a loop to the 
     /Root cause call › ship-strictly: lines › ship-strictly: ship in lines\[1\]: script_threw .*line 7 is out of stock at line 2/,
   );
   await isReachable(page, 'run-cause');
+  // On a phone it wraps, and each of its links can be tapped.
+  await page.setViewportSize({ width: 320, height: 640 });
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
+  for (const link of await cause.getByRole('link').all()) {
+    const box = await link.boundingBox();
+    expect(box?.x).toBeGreaterThanOrEqual(0);
+    expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThanOrEqual(320);
+    expect(box?.height).toBeGreaterThanOrEqual(24);
+  }
+  await cause.scrollIntoViewIfNeeded();
+  await isReachable(page, 'run-cause-narrow');
+  await page.setViewportSize({ width: 1_280, height: 800 });
   await cause.getByRole('link', { name: 'ship-strictly: ship in lines[1]' }).click();
   await page.getByRole('heading', { name: 'ship-strictly' }).waitFor();
   await page.getByRole('complementary', { name: 'Node ship' }).getByText('in lines[1]').waitFor();
@@ -235,6 +249,56 @@ test('the attention page has what the sweep found: on which signal a run waits, 
   const retrying = page.getByRole('region', { name: 'Trying again' });
   await retrying.getByText('Charge the card failed, and is tried again in').waitFor({ timeout: 150_000 });
   await isReachable(page, 'attention-swept');
+});
+
+test('a run whose worker died in each attempt is on the attention page, with what can be done', async () => {
+  const { local, watched } = signedIn;
+  const { page } = watched;
+  const runId = await start(local, invoice, { orderId: 'lost', quantity: 1 });
+  await expect
+    .poll(async () => (await local.call('GET', `/v1/runs/${runId}`)).body, { timeout: 30_000 })
+    .toMatchObject({
+      status: 'failed',
+    });
+  // As the service answers after deliveries without a result (test/service/execution has how it comes to that).
+  const error = {
+    code: 'recovery_error',
+    cause: 'lost',
+    message: '3 deliveries of this attempt ended without a result, because its worker died or threw; no worker recorded a reason',
+    details: { lostDeliveries: 3 },
+  };
+  const lost = <Shown extends { readonly runId: string }>(run: Shown): Shown => (run.runId === runId ? { ...run, error } : run);
+  const answer = async (route: Route): Promise<unknown> => {
+    const headers = { ...(await route.request().allHeaders()), 'sec-fetch-site': 'same-origin' };
+    return (await route.fetch({ headers })).json();
+  };
+  await page.route('**/v1/runs?*status=failed*', async (route) => {
+    const list = runList.parse(await answer(route));
+    await route.fulfill({ json: { ...list, data: list.data.map(lost) } });
+  });
+  await page.route(new RegExp(`/v1/runs/${runId}(\\?|$)`), async (route) => {
+    const run = lost(runResponse.parse(await answer(route)));
+    await route.fulfill({ json: { ...run, rootCause: { nodeId: 'charge', attempt: 3, error } } });
+  });
+  await page.goto(`${local.url}/console/attention`);
+  const row = page.getByRole('region', { name: 'Failed in the last day' }).getByRole('row').filter({ hasText: 'recovery_error' });
+  await row.getByText('because its worker died or threw').waitFor();
+  await isReachable(page, 'attention-lost');
+  // On a phone the reason is below the row.
+  await page.setViewportSize({ width: 320, height: 640 });
+  await row.getByText('because its worker died or threw').waitFor();
+  const state = await row.getByText('failed').boundingBox();
+  const why = await row.getByText('because its worker died or threw').boundingBox();
+  expect(why?.y).toBeGreaterThan((state?.y ?? 1e9) + 10);
+  expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
+  await isReachable(page, 'attention-lost-narrow');
+  await page.setViewportSize({ width: 1_280, height: 800 });
+  await row.getByRole('link', { name: 'invoice' }).click();
+  const reason = page.getByRole('status').filter({ hasText: 'because its worker died or threw' });
+  await reason.getByText('(charge, attempt 3)').waitFor();
+  await reason.getByRole('button', { name: 'Run again from here…' }).waitFor();
+  await isReachable(page, 'run-lost');
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
 });
 
 test('the list, the page and its events say the same of a run', async () => {

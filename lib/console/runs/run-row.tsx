@@ -64,10 +64,10 @@ const Row = ({ run, selection, state, why: reason }: RowProps): ReactNode => (
         />
       </td>
     )}
-    <td>
+    <td className="state">
       <Status status={state} />
     </td>
-    <td>
+    <td className="workflow">
       <Link to={`/runs/${encodeURIComponent(run.runId)}`} className="name">
         <bdi>{run.workflowName}</bdi>
       </Link>

@@ -10,7 +10,7 @@ interface RunTableProps {
 }
 
 export const RunTable = ({ rows, selection }: RunTableProps): ReactNode => (
-  <table className="rows">
+  <table className="rows runs">
     <thead>
       <tr>
         {selection === undefined ? null : (
