@@ -347,7 +347,9 @@ describe('results of idempotent steps in a row', () => {
 
   test('that run in parallel share a commit', async () => {
     const clock = new VirtualClock();
-    const code = flow(({ step }) => Promise.all(['a', 'b', 'c'].map((name, at) => played(step, clock, [], { name, ms: 10 * at }))));
+    const code = flow(({ step }) =>
+      Promise.all(['a', 'b', 'c'].map((name, at) => played(step, clock, [], { name, ms: 10 * at }))),
+    );
     const run = await new DrivenRun(code, {}, clock).toTheEnd();
     expect(batchesOf(run)).toEqual(['asked a, asked b, asked c', 'completed a#1, completed b#1, completed c#1, returned']);
   });
