@@ -7,12 +7,15 @@ import { Specification } from './quint.ts';
 
 const specification = new Specification(new URL('../../model/history.qnt', import.meta.url).pathname);
 
-/** The first step that the model does not allow; undefined if it allows all of them and the run is finalized. */
+/** A start that is refused, or whose client gives up, can leave a due entry of a run that no head follows. */
+const neverExisted = (steps: readonly string[]): boolean => steps.every((step) => actionOf(step) === 'marksDue');
+
+/** The first step that the model does not allow; undefined if it allows all of them and the run is finalized or never existed. */
 function refusedIn(steps: readonly string[]): string | undefined {
   const walk = specification.walk('history');
   expect(walk.takes('init')).toBe(true);
   const refused = steps.find((step) => !walk.takes(step));
-  return refused ?? (walk.holds('isSettled') ? undefined : 'the end');
+  return refused ?? (walk.holds('isSettled') || neverExisted(steps) ? undefined : 'the end');
 }
 
 async function observe(options: SimulationOptions): Promise<readonly (readonly string[])[]> {
