@@ -5,7 +5,8 @@ import type { Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { runList, runResponse } from '../../lib/api/schemas/runs.ts';
-import { type LocalStart, preparedFolder } from '../e2e/local-start.ts';
+import { deploy, start as startOfCode } from '../e2e/code-projects.ts';
+import { type LocalStart, preparedFolder, root } from '../e2e/local-start.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 import { isReachable } from './signed-in.ts';
 import { approval, invoice, nap, recovering } from './workflows.ts';
@@ -225,6 +226,37 @@ test('a run continues after a failed node with an output that a person gives it,
       expect.objectContaining({ nodeId: 'charge', status: 'completed', output: { id: 'ch_by_hand' } }),
       expect.objectContaining({ nodeId: 'receipt', status: 'completed' }),
     ]),
+  });
+});
+
+test('a run of code continues from a step with a result that a person gives an earlier step', async () => {
+  const { local, watched } = signedIn;
+  const { page } = watched;
+  await deploy(local, join(root, 'examples/code-workflows'));
+  const items = [{ price: 50, quantity: 2 }];
+  const runId = await startOfCode(local, 'fulfil-order', { items, discount: 0.1 });
+  const read = async () => runResponse.parse((await local.call('GET', `/v1/runs/${runId}`)).body);
+  await expect.poll(async () => (await read()).status, { timeout: 30_000 }).toBe('completed');
+  const { nodes } = await read();
+  const [total, discount] = ['total', 'discount'].map((key) => nodes.find(({ label }) => label === key)?.nodeId ?? '');
+  await page.goto(`${local.url}/console/runs/${runId}?node=${discount}`);
+  const panel = page.getByRole('complementary', { name: `Node ${discount}` });
+  await panel.getByRole('button', { name: 'Run again from here…' }).click();
+  const dialog = page.getByRole('dialog', { name: `Run again from ${discount}` });
+  const choice = dialog.getByLabel('Replace an output');
+  expect((await choice.locator('option').allTextContents()).slice(1)).toEqual(['total (completed)']);
+  await choice.selectOption(total ?? '');
+  const output = dialog.getByLabel(`Output of ${total}, as JSON`);
+  expect(await output.inputValue()).toBe('100');
+  await output.fill('200');
+  await isReachable(page, 'run-rerun-of-code');
+  await dialog.getByRole('button', { name: 'Start' }).click();
+  await expect.poll(() => new URL(page.url()).pathname).not.toContain(runId);
+  await page.locator('.pill', { hasText: 'completed' }).first().waitFor();
+  const again = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+  expect((await local.call('GET', `/v1/runs/${again}`)).body).toMatchObject({
+    rerunOf: runId,
+    output: { total: 200, due: 180 },
   });
 });
 

@@ -7,6 +7,7 @@ import { Dialog } from '../primitives/dialog.tsx';
 import { formJson, formText } from '../primitives/form-text.ts';
 import { isOpenRun } from '../runs/open-run.ts';
 import { isInBackoff } from '../runs/why.ts';
+import { canRerunFrom } from './replaced-outputs.tsx';
 import { RerunDialog } from './rerun-dialog.tsx';
 
 interface NodeActionsProps {
@@ -23,7 +24,7 @@ export function NodeActions({ run, nodeId, node }: NodeActionsProps): ReactNode 
   const read = (): Promise<void> => queries.invalidateQueries({ queryKey: ['run', run.runId] });
   const { waitingFor } = node ?? {};
   const canWake = node?.wakeAt !== undefined && node.status === 'waiting' && waitingFor === undefined;
-  const canRerun = !isOpenRun(run) && node !== undefined && node.iteration === undefined && run.workflowVersion !== null;
+  const canRerun = !isOpenRun(run) && node !== undefined && canRerunFrom(run, node);
   const canRetry = node !== undefined && isInBackoff(node);
   if (run.isExternal === true || (waitingFor === undefined && !canWake && !canRetry && !canRerun)) return null;
   return (

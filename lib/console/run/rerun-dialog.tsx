@@ -2,11 +2,12 @@
 import { type ReactNode, useState } from 'react';
 import { defined } from '../../base/defined.ts';
 import { type Run, api } from '../api.ts';
+import { isGraphRun } from '../compare/definition-difference.tsx';
 import { Dialog } from '../primitives/dialog.tsx';
 import { Hidden } from '../primitives/hidden.tsx';
 import { formJson, formText } from '../primitives/form-text.ts';
 import { go } from '../router.tsx';
-import { type Replaced, ReplacedOutputs, replaceOf } from './replaced-outputs.tsx';
+import { type Replaced, ReplacedOutputs, replacementsOf } from './replaced-outputs.tsx';
 
 interface RerunDialogProps {
   readonly run: Run;
@@ -14,6 +15,11 @@ interface RerunDialogProps {
   readonly fromNode?: string;
   readonly onClose: () => void;
 }
+
+const keeps = (run: Run): string =>
+  isGraphRun(run)
+    ? 'A new run keeps the results of the nodes that do not depend on this one. They do not run again.'
+    : 'A new run takes over the results of the steps before this one. They do not run again.';
 
 export function RerunDialog({ run, fromNode, onClose }: RerunDialogProps): ReactNode {
   // One key for the dialog: a confirmation that is repeated after a lost response starts one run.
@@ -27,7 +33,7 @@ export function RerunDialog({ run, fromNode, onClose }: RerunDialogProps): React
       fromNode,
       input: text === given || text.trim() === '' ? undefined : formJson(form, 'input'),
       version: version > 0 && version !== run.workflowVersion ? version : undefined,
-      replace: replaceOf(replaced),
+      ...replacementsOf(run, replaced),
     });
     const { runId } = await api.rerun(run.runId, changes, key);
     go(`/runs/${encodeURIComponent(runId)}`);
@@ -39,11 +45,7 @@ export function RerunDialog({ run, fromNode, onClose }: RerunDialogProps): React
       onClose={onClose}
       onConfirm={start}
     >
-      <p>
-        {fromNode === undefined
-          ? 'A new run starts from the beginning. This run stays as it is.'
-          : 'A new run keeps the results of the nodes that do not depend on this one. They do not run again.'}
-      </p>
+      <p>{fromNode === undefined ? 'A new run starts from the beginning. This run stays as it is.' : keeps(run)}</p>
       <label>
         Input, as JSON
         <textarea name="input" rows={8} defaultValue={given} spellCheck={false} />

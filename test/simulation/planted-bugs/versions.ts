@@ -18,5 +18,6 @@ export const versionBugs: readonly PlantedBug[] = [
     find: 'pinned.name, pinned.version, ...testRunKey]',
     replace: 'pinned.name, ...testRunKey]',
     within: 60,
+    options: { code: 0, runs: 16 },
   },
 ];
