@@ -196,6 +196,37 @@ test('a version that was published meanwhile is merged by node', async () => {
   expect(text).toContain('ctx.price * 5');
 });
 
+test('a save that a publication overtook is no conflict, and the next change is saved', async () => {
+  const { page } = signedIn.watched;
+  await node('price').click();
+  await typeOver(code('price'), 'return 44');
+  await page.getByText('draft saved').waitFor();
+  const held = Promise.withResolvers<void>();
+  let isHeld = false;
+  await page.route('**/draft', async (route) => {
+    if (route.request().method() !== 'POST' || isHeld) return route.continue();
+    isHeld = true;
+    await held.promise;
+    return route.continue();
+  });
+  await typeOver(code('price'), 'return 45');
+  await expect.poll(() => isHeld).toBe(true);
+  await page.getByRole('button', { name: 'Publish…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
+  await page.getByText('v5 is published').waitFor();
+  const answered = page.waitForResponse(
+    (response) => response.url().endsWith('/draft') && response.request().method() === 'POST',
+  );
+  held.resolve();
+  await answered;
+  await page.unroute('**/draft');
+  await node('price').click();
+  await typeOver(code('price'), 'return 46');
+  await page.getByText('draft saved').waitFor();
+  const draft = async () => JSON.stringify((await signedIn.local.call('GET', '/v1/workflows/quote/draft')).body);
+  await expect.poll(draft).toContain('return 46');
+});
+
 test('a draft that another author saved is not overwritten unasked', async () => {
   const { page } = signedIn.watched;
   await node('price').click();
@@ -206,7 +237,7 @@ test('a draft that another author saved is not overwritten unasked', async () =>
   const other = await signedIn.local.call('POST', '/v1/workflows/quote/draft', {
     definition: { ...quote('return 60', 'return 1'), options: {} },
     revision,
-    basedOn: 4,
+    basedOn: 5,
   });
   expect(other.status, JSON.stringify(other.body)).toBe(200);
   await typeOver(code('price'), 'return 51');

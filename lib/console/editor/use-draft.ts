@@ -37,6 +37,8 @@ export function useDraft({ definition, pins }: Edited, stored: Stored, key: stri
   const saved = useRef<Edited>(stored);
   const savedAt = useRef(stored.savedAt);
   const isSaving = useRef(false);
+  /** how often the base was replaced: what a request says about the base before counts no more */
+  const rebases = useRef(0);
   const isBlocked = state.kind === 'conflict';
   useEffect(() => {
     if (definition === saved.current.definition && pins === saved.current.pins) {
@@ -48,14 +50,18 @@ export function useDraft({ definition, pins }: Edited, stored: Stored, key: stri
     if (isBlocked || isSaving.current) return undefined;
     const save = async (): Promise<void> => {
       isSaving.current = true;
+      const rebased = rebases.current;
       try {
         const draft = await api.saveDraft(definition.name, { ...base, definition: definitionJson(definition), pinned: pins });
+        setBase((before) => ({ ...before, revision: draft.revision }));
+        if (rebased !== rebases.current) return;
         saved.current = { definition, pins };
         savedAt.current = draft.updatedAt;
         removeCopy(key);
-        setBase((before) => ({ ...before, revision: draft.revision }));
         setState({ kind: 'saved', at: draft.updatedAt });
       } catch (error) {
+        // The publication removed the draft that the request was about. The next change is saved over the new base.
+        if (rebased !== rebases.current) return setRetries((count) => count + 1);
         const isConflict = error instanceof ApiError && error.code === 'draft_conflict';
         setState(isConflict ? { kind: 'conflict', current: error.current } : { kind: 'failed', error });
         if (!isConflict) setTimeout(() => setRetries((count) => count + 1), retryMs);
@@ -69,6 +75,7 @@ export function useDraft({ definition, pins }: Edited, stored: Stored, key: stri
   }, [definition, pins, base, retries, isBlocked, key]);
   const rebase = useCallback<DraftSaving['rebase']>(
     (next) => {
+      rebases.current += 1;
       saved.current = next;
       savedAt.current = next.savedAt;
       removeCopy(key);
