@@ -100,7 +100,7 @@ test('what a response need not have is absent, and what it must have is empty', 
   });
 });
 
-test('an event keeps the fields that are listed, and a field that nobody listed is hidden', () => {
+test('an event keeps the fields that are listed, and a field that is not listed is hidden', () => {
   const failure = { cause: 'timeout', message: 'for Ada' };
   const event = {
     eventId: 3,

@@ -126,7 +126,7 @@ test('the page of a failed run says what is hidden, and shows the rest', async (
   await isReachable(page, 'hidden-events');
 });
 
-test('a run is run again with the input that nobody in this session has seen', async () => {
+test('a rerun keeps an input that its session may not see', async () => {
   const { page } = reader;
   await openAddress(asReader(), `runs/${own.failed}`);
   await page.getByRole('button', { name: 'Run again…' }).click();

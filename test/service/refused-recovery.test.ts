@@ -15,7 +15,7 @@ import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
 interface Refusing extends TestEnv {
   /** which calls are refused, at each moment */
   readonly refuses: { sends: boolean; waiters: boolean };
-  /** the minutes for which the sweep was told to check the run */
+  /** the minutes in which the sweep checks the run */
   readonly marked: number[];
 }
 

@@ -26,8 +26,8 @@ export class FoldCache {
     run: RunAddress,
     options: { readonly minCommit?: CommitNo; readonly mustBeFresh: boolean },
   ): Promise<RunFold | undefined> {
-    const cached = this.#folds.get(keyOf(run));
-    this.#folds.delete(keyOf(run));
+    const cached = this.#folds.get(runKey(run));
+    this.#folds.delete(runKey(run));
     const fold = cached ?? (await readRunFold(deps, run, options.minCommit));
     if (fold === undefined) return undefined;
     const isRecentEnough = options.minCommit !== undefined && fold.state.asOf >= options.minCommit && !options.mustBeFresh;
@@ -47,8 +47,8 @@ export class FoldCache {
     run: RunAddress,
     mustBeFresh: boolean,
   ): Promise<{ readonly fold: RunFold | undefined; readonly isFresh: boolean }> {
-    const cached = this.#folds.get(keyOf(run));
-    this.#folds.delete(keyOf(run));
+    const cached = this.#folds.get(runKey(run));
+    this.#folds.delete(runKey(run));
     if (cached === undefined) return { fold: await readRunFold(deps, run), isFresh: true };
     if (mustBeFresh) await readTail(deps, cached);
     return { fold: cached, isFresh: mustBeFresh };
@@ -56,7 +56,7 @@ export class FoldCache {
 
   /** Caches a fold for the run's next message. The fold may contain only commits that were read or won. */
   put(fold: RunFold): void {
-    this.#folds.set(keyOf(fold.head.address), fold);
+    this.#folds.set(runKey(fold.head.address), fold);
     const oldest = this.#folds.keys().next();
     if (this.#folds.size > maxCachedFolds && oldest.done !== true) this.#folds.delete(oldest.value);
     this.#limitCommits(fold);
@@ -76,4 +76,5 @@ export class FoldCache {
   }
 }
 
-const keyOf = ({ projectId, environment, runId }: RunAddress): string => `${projectId}#${environment}#${runId}`;
+/** Identifies the run in this process. */
+export const runKey = ({ projectId, environment, runId }: RunAddress): string => `${projectId}#${environment}#${runId}`;

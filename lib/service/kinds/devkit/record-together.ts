@@ -4,10 +4,9 @@
  */
 import { type Decided, decideRequest } from '../../../engine/devkit/decide.ts';
 import type { CreatableEvent } from '../../../engine/devkit/events.ts';
-import type { RunAddress } from '../../../engine/ids.ts';
 import { minJsonLength } from '../../../engine/json.ts';
 import { enforceDeadline, isPastDeadline } from '../../commit/deadline.ts';
-import type { FoldCache } from '../../run-log/fold-cache.ts';
+import { type FoldCache, runKey } from '../../run-log/fold-cache.ts';
 import type { CreateEventRequest } from './create-event.ts';
 import { type EventResult, resultOf } from './event-result.ts';
 import { markBeforeCommit } from './lost-effects.ts';
@@ -48,7 +47,7 @@ export const isShareable = ({ request }: CreateEventRequest): boolean => shareab
 export function recordTogether(world: World, call: CreateEventRequest): Promise<Answer> {
   const runs = processes.get(world.foldCache) ?? new Map<string, Waiting[]>();
   processes.set(world.foldCache, runs);
-  const key = keyOf(call.run);
+  const key = runKey(call.run);
   return new Promise((resolve, reject) => {
     const waiting = runs.get(key);
     if (waiting !== undefined) return void waiting.push({ call, resolve, reject });
@@ -57,8 +56,6 @@ export function recordTogether(world: World, call: CreateEventRequest): Promise<
     void recordAll(world, [{ call, resolve, reject }], next).finally(() => runs.delete(key));
   });
 }
-
-const keyOf = ({ projectId, environment, runId }: RunAddress): string => `${projectId}#${environment}#${runId}`;
 
 async function recordAll(world: World, first: readonly Waiting[], waiting: Waiting[]): Promise<void> {
   for (let group = first; group.length > 0; group = waiting.splice(0, sharedLength(waiting))) await recordGroup(world, group);
