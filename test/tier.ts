@@ -16,6 +16,7 @@ export const tier: Tier = process.env[tierVariable] === 'deep' ? 'deep' : 'quick
 export const inBothTiers: Readonly<Record<string, readonly string[]>> = {
   conformance: ['test/conformance/topologies.test.ts'],
   simulation: [
+    'test/simulation/batches.test.ts',
     'test/simulation/concurrency-slots.test.ts',
     'test/simulation/corpus-chaos.test.ts',
     'test/simulation/long-waits.test.ts',

@@ -15,6 +15,7 @@ import {
   type PageRequest,
   type RunIndex,
   type RunPage,
+  type SharedDueEntry,
   listedExternalState,
   listedState,
 } from '../ports/run-index.ts';
@@ -47,6 +48,9 @@ import {
   positionSort,
   projectPartition,
   runOfDueEntry,
+  runsOfSharedEntry,
+  sharedDueKey,
+  shortIdsOf,
   runOfPartition,
   runOfCrash,
   runPartition,
@@ -128,6 +132,14 @@ export class DynamoRunIndex implements RunIndex {
     await this.#tables.runs.put(dueKey(run, minute, this.#side), attributes);
   }
 
+  async markDueTogether({ scope, runIds, minute }: SharedDueEntry): Promise<void> {
+    await this.#tables.runs.put(sharedDueKey(scope, runIds, minute, this.#side), {
+      v: itemVersion,
+      runs: text(shortIdsOf(runIds)),
+      [runsTableKeys.expiry]: expiry(minutes(minute) + dueRetentionMs),
+    });
+  }
+
   async deleteDueEntries(run: RunAddress): Promise<void> {
     const notes = this.#tables.runs.query({
       ConsistentRead: true,
@@ -143,7 +155,7 @@ export class DynamoRunIndex implements RunIndex {
 
   async dueIn(minute: number): Promise<readonly DueRun[]> {
     const parts = duePartitions(dueHourOf(minute)).map((partition) => allOf(this.#dueEntries(partition, minute, minute)));
-    return (await Promise.all(parts)).flat().map(dueRunIn);
+    return eachOnce((await Promise.all(parts)).flat().flatMap(dueRunsIn));
   }
 
   async firstDueMinute(first: number, last: number): Promise<number | undefined> {
@@ -255,10 +267,17 @@ const runOfRow = ({ projectId, environment }: Scope, { pk }: Row): readonly RunA
 };
 
 const sortOnly = z.object({ sk: textAttribute });
-const dueItem = z.object({ sk: textAttribute, check: numberAttribute.optional() });
-const dueRunIn = (item: Item): DueRun => {
-  const { sk, check } = read('a due entry', dueItem, item);
-  return check === undefined ? runOfDueEntry(sk) : { ...runOfDueEntry(sk), isSecondCheck: true };
+/** `runs`: the short ids of several runs, whose scope is in the key */
+const dueItem = z.object({ sk: textAttribute, check: numberAttribute.optional(), runs: textAttribute.optional() });
+const dueRunsIn = (item: Item): readonly DueRun[] => {
+  const { sk, check, runs } = read('a due entry', dueItem, item);
+  if (runs !== undefined) return runsOfSharedEntry(sk, runs);
+  return [check === undefined ? runOfDueEntry(sk) : { ...runOfDueEntry(sk), isSecondCheck: true }];
+};
+/** A run can have an entry of its own and be in a shared one. */
+const eachOnce = (due: readonly DueRun[]): readonly DueRun[] => {
+  const firstChecksLast = due.toSorted((one, other) => Number(other.isSecondCheck ?? false) - Number(one.isSecondCheck ?? false));
+  return [...new Map(firstChecksLast.map((run) => [runPartition(run), run])).values()];
 };
 const crashItem = z.object({
   sk: textAttribute.transform(runOfCrash),

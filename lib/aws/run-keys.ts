@@ -3,7 +3,7 @@
  * head of each run, which has its kind and its scope, is on the platform side.
  */
 import { createHash } from 'node:crypto';
-import type { NodeKey, RunAddress, Scope } from '../engine/ids.ts';
+import type { NodeKey, RunAddress, RunId, Scope } from '../engine/ids.ts';
 import type { Side } from '../engine/log/head.ts';
 import { type Instant, instant, iso } from '../engine/time.ts';
 import type { ListedState, ListPosition } from '../ports/run-index.ts';
@@ -70,7 +70,7 @@ export const isLogSort = (sort: string): boolean => sort.startsWith(logPrefix);
 
 /** Partitions that many runs write at once have eight shards: due entries of an hour, runs of a project or of a state. */
 export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
-const shardOf = (run: RunAddress): number => createHash('sha256').update(run.runId).digest().readUInt8(0) % shards.length;
+const shardOf = (name: string): number => createHash('sha256').update(name).digest().readUInt8(0) % shards.length;
 
 /** The hour of a due minute. Its entries share partitions, so that a sweep which is behind finds the next due minute in few queries. */
 export const dueHourOf = (minute: number): number => Math.floor(minute / 60);
@@ -81,9 +81,19 @@ export const duePartitions = (hour: number): readonly string[] =>
 const duePartition = (hour: number, shard: number, side: Writer): string => partitionOf(dueKind[side], hour, shard);
 /** @param side the writer's; an entry only makes the sweep check a run */
 export const dueKey = (run: RunAddress, minute: number, side: Writer = 'platform'): Key => ({
-  pk: duePartition(dueHourOf(minute), shardOf(run), side),
+  pk: duePartition(dueHourOf(minute), shardOf(run.runId), side),
   sk: `${dueSort(minute)}#${scopeKey(run)}#${run.runId}`,
 });
+/** The entry of several runs, at most one for the same runs in a minute. Its attribute has the ids of the runs. */
+export const sharedDueKey = (scope: Scope, runIds: readonly RunId[], minute: number, side: Writer = 'platform'): Key => {
+  const digest = createHash('sha256').update(runIds.toSorted().join()).digest('hex').slice(0, sharedDigestLength);
+  return {
+    pk: duePartition(dueHourOf(minute), shardOf(digest), side),
+    sk: `${dueSort(minute)}#${scopeKey(scope)}#${digest}`,
+  };
+};
+/** 128 bits. */
+const sharedDigestLength = 32;
 /** The first and the last sort key of the entries of these minutes. */
 export const dueSortsBetween = (first: number, last: number): { readonly first: string; readonly last: string } => ({
   first: `${dueSort(first)}#`,
@@ -108,6 +118,14 @@ export const runOfCrash = (sort: string): RunAddress => addressOf(sort.split('#'
 
 /** The run in the sort key of a due entry. */
 export const runOfDueEntry = (sort: string): RunAddress => addressOf(sort.split('#').slice(1));
+/** The runs of a shared entry, whose ids are an attribute. */
+export const runsOfSharedEntry = (sort: string, shortIds: string): readonly RunAddress[] => {
+  const [, projectId = '', environment = ''] = sort.split('#');
+  return shortIds.split(' ').map((shortId) => addressOf([projectId, environment, `${runIdPrefix}${shortId}`]));
+};
+/** Without what all ids have in common: 26 characters for each run. */
+export const shortIdsOf = (runIds: readonly RunId[]): string => runIds.map((runId) => runId.slice(runIdPrefix.length)).join(' ');
+const runIdPrefix = 'wrun_';
 export const minuteOfDueEntry = (sort: string): number => Number(sort.slice(0, sort.indexOf('#')));
 /** The run in the partition key of its items. */
 export const runIn = (partition: string): RunAddress => addressOf(partition.split('#').slice(1));
@@ -123,9 +141,9 @@ const addressOf = ([projectId, environment, runId]: readonly string[]): RunAddre
   read('the key of a run', runAddress, { projectId, environment, runId });
 
 export const projectPartition = (scope: Scope, shard: number): string => `${scopeKey(scope)}#${shard}`;
-export const projectPartitionOf = (run: RunAddress): string => projectPartition(run, shardOf(run));
+export const projectPartitionOf = (run: RunAddress): string => projectPartition(run, shardOf(run.runId));
 export const statePartition = (scope: Scope, state: ListedState, shard: number): string => `${scopeKey(scope)}#${state}#${shard}`;
-export const statePartitionOf = (run: RunAddress, state: ListedState): string => statePartition(run, state, shardOf(run));
+export const statePartitionOf = (run: RunAddress, state: ListedState): string => statePartition(run, state, shardOf(run.runId));
 
 /** ISO times of the years 0 to 9999 sort as text. */
 export const creationSort = (createdAt: Instant, runId: string): string => `${iso(createdAt)}#${runId}`;

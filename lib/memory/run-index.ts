@@ -14,6 +14,7 @@ import {
   type PageRequest,
   type RunIndex,
   type RunPage,
+  type SharedDueEntry,
   listedExternalState,
   listedState,
 } from '../ports/run-index.ts';
@@ -55,6 +56,10 @@ export class MemoryRunIndex implements RunIndex {
     const runs = this.#due.get(minute) ?? new Map<string, DueRun>();
     if (isSecondCheck && runs.has(runName(run))) return;
     this.#due.set(minute, runs.set(runName(run), frozenCopy(isSecondCheck ? { ...run, isSecondCheck } : run)));
+  }
+
+  async markDueTogether({ scope, runIds, minute }: SharedDueEntry): Promise<void> {
+    for (const runId of runIds) await this.markDue({ run: { ...scope, runId }, minute });
   }
 
   async deleteDueEntries(run: RunAddress): Promise<void> {

@@ -1,5 +1,5 @@
 /** Finds runs: by scope for listings, by due time for the sweep. */
-import type { RunAddress, Scope } from '../engine/ids.ts';
+import type { RunAddress, RunId, Scope } from '../engine/ids.ts';
 import type { WorkerCrash } from '../engine/log/deliveries.ts';
 import type { Head, HeadProjection } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
@@ -52,6 +52,18 @@ export interface DueEntry {
   readonly isSecondCheck?: true;
 }
 
+/** A due entry of several runs of a scope. */
+export interface SharedDueEntry {
+  readonly scope: Scope;
+  /** at most `maxSharedDueRuns` */
+  readonly runIds: readonly RunId[];
+  /** whole minutes since the epoch */
+  readonly minute: number;
+}
+
+/** An entry of as many runs has less than 1 KB, so it costs one write unit. */
+export const maxSharedDueRuns = 10;
+
 export type DueRun = RunAddress & Pick<DueEntry, 'isSecondCheck'>;
 
 export interface RunIndex {
@@ -64,9 +76,13 @@ export interface RunIndex {
    * Writes a due entry. Idempotent; an entry of a second check does not replace an existing entry. Entries expire.
    */
   markDue(entry: DueEntry): Promise<void>;
+  /**
+   * Writes one due entry for several runs. Idempotent; it replaces no entry of other runs, and expires like the others. No run records it.
+   */
+  markDueTogether(entry: SharedDueEntry): Promise<void>;
   /** Deletes every due entry that the run records. */
   deleteDueEntries(run: RunAddress): Promise<void>;
-  /** All runs that are due in the minute. Strongly consistent. */
+  /** All runs that are due in the minute, each once: an entry of a second check counts only without another entry. Strongly consistent. */
   dueIn(minute: number): Promise<readonly DueRun[]>;
   /** The first of these minutes in which a run is due; undefined if there is none. Strongly consistent. */
   firstDueMinute(first: number, last: number): Promise<number | undefined>;

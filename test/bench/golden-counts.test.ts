@@ -82,12 +82,12 @@ test.each(['cold', 'warm'] as const)(
   },
 );
 
-test('a start of a batch of ten costs a tenth of an audit entry and of a queue request', () => {
+test('a start of a batch of ten costs a tenth of an audit entry, of a due entry and of a queue request', () => {
   const bill = starts.find((one) => one.key === 'batch')?.bill;
   if (bill === undefined) throw new Error('the batch was not counted');
   isGolden(startGoldenName('batch'), bill);
   expect(total(bill.queueRequests)).toBe(1);
-  expect(total(bill.writeUnits, ['rate windows'])).toBe(4 * batchStarts + 1);
+  expect(total(bill.writeUnits, ['rate windows'])).toBe(3 * batchStarts + 2);
 });
 
 test('ten scripts that are answered in one request cost at most eight units and no queue request', () => {

@@ -7,7 +7,7 @@ import { type RunAddress, type Scope, commitNo, environment, nodeKey, projectId 
 import type { HeadProjection } from '../../lib/engine/log/head.ts';
 import { type Instant, after, durationMs, instant, minutes } from '../../lib/engine/time.ts';
 import type { ExternalRuns, Listing } from '../../lib/ports/external-runs.ts';
-import type { ListPosition, RunIndex, RunPage } from '../../lib/ports/run-index.ts';
+import { type ListPosition, type RunIndex, type RunPage, maxSharedDueRuns } from '../../lib/ports/run-index.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
 import { creation, bundleNode, freshRun, freshScope, loopNode, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
@@ -299,6 +299,54 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         expect(await index.firstDueMinute(first + 8, first + 299)).toBeUndefined();
         expect(await index.firstDueMinute(first + 8, first + 2_000)).toBe(first + 300);
         expect(await index.firstDueMinute(first + 2, first + 1)).toBeUndefined();
+      });
+
+      test('a shared entry makes each of its runs due, until as many as it can have', async () => {
+        const minute = 29_000_050;
+        const scope = freshScope();
+        const runs = Array.from({ length: maxSharedDueRuns }, () => freshRun(scope));
+        const runIds = runs.map(({ runId }) => runId);
+        for (const given of [runIds, runIds.toReversed()]) await index.markDueTogether({ scope, runIds: given, minute });
+        const found = await index.dueIn(minute);
+        expect(found).toHaveLength(runs.length);
+        expect(found).toEqual(expect.arrayContaining(runs));
+        expect(await index.dueIn(minute - 1)).toEqual([]);
+        expect(await index.firstDueMinute(minute - 3, minute + 3)).toBe(minute);
+      });
+
+      test('a shared entry replaces no entry of other runs, of the same scope or of another', async () => {
+        const minute = 29_000_051;
+        const scope = freshScope();
+        const other = { ...scope, environment: environment('staging') };
+        const [alone, one, two, three] = [freshRun(scope), freshRun(scope), freshRun(scope), freshRun(other)];
+        await index.markDue({ run: alone, minute });
+        await index.markDueTogether({ scope, runIds: [one.runId], minute });
+        await index.markDueTogether({ scope, runIds: [one.runId, two.runId], minute });
+        await index.markDueTogether({ scope: other, runIds: [one.runId, three.runId], minute });
+        const found = await index.dueIn(minute);
+        expect(found).toHaveLength(5);
+        expect(found).toEqual(expect.arrayContaining([alone, one, two, three, { ...other, runId: one.runId }]));
+      });
+
+      test('a run with several entries in a minute is due once, for its first check', async () => {
+        const minute = 29_000_052;
+        const scope = freshScope();
+        const [one, two, three] = [freshRun(scope), freshRun(scope), freshRun(scope)];
+        await index.markDue({ run: one, minute, isSecondCheck: true });
+        await index.markDue({ run: two, minute });
+        await index.markDueTogether({ scope, runIds: [one.runId, two.runId, three.runId], minute });
+        await index.markDue({ run: three, minute, isSecondCheck: true });
+        const found = await index.dueIn(minute);
+        expect(found).toHaveLength(3);
+        expect(found).toEqual(expect.arrayContaining([one, two, three]));
+      });
+
+      test('a deletion of a run with recorded entries leaves a shared entry', async () => {
+        const minute = 29_000_053;
+        const run = freshRun();
+        await index.markDueTogether({ scope: run, runIds: [run.runId], minute });
+        await index.deleteDueEntries(run);
+        expect(await index.dueIn(minute)).toEqual([run]);
       });
 
       test('a minute has runs of many scopes, also two with the same id', async () => {

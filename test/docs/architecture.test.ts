@@ -8,6 +8,7 @@ import {
   deltaKey,
   dueHourOf,
   dueKey,
+  sharedDueKey,
   headKey,
   logKey,
   projectionKey,
@@ -91,7 +92,8 @@ describe('keys', () => {
         part
           .replace(new RegExp(`#${dueHourOf(minute)}#[${shards.join('')}]$`), '#<hour>#<shard>')
           .replace(new RegExp(`^0*${minute}#`), '<minute>#')
-          .replace(run.runId, '<runId>'),
+          .replace(run.runId, '<runId>')
+          .replace(/#[0-9a-f]{32}$/, '#<digest>'),
       )
       .join(' ');
   const node = nodeKey({ nodeId: nodeId('price'), iteration: topLevel });
@@ -105,6 +107,7 @@ describe('keys', () => {
     projectionKey(run, 'code'),
     logKey(run, 'code', 2),
     due,
+    sharedDueKey(run, [run.runId], minute),
     dueKey(run, minute, 'code'),
   ].map((key) => spelled(key).replace(/(heartbeat#|stream#node:).*/, '$1<nodeId>'));
   const tables = (document: string) => rowsIn(document).filter(({ section }) => section === 'Functions, queues, tables');

@@ -175,6 +175,7 @@ test('when the sweep is to look at a run is noted apart, and no entry of others 
   const run = freshRun();
   const minute = Math.floor(noon / seconds(60));
   await denied(new DynamoRunIndex(stolen, new DynamoRunLog(runs)).markDue({ run, minute }));
+  await denied(new DynamoRunIndex(stolen, new DynamoRunLog(runs)).markDueTogether({ scope: run, runIds: [run.runId], minute }));
   await new DynamoRunIndex(stolen, new DynamoRunLog(runs), 'code').markDue({ run, minute });
   const found = await new DynamoRunIndex({ runs, control }, new DynamoRunLog(runs)).dueIn(minute);
   expect(found).toEqual([run]);

@@ -25,6 +25,14 @@ async function observe(options: SimulationOptions): Promise<readonly (readonly s
 }
 
 describe('histories of the simulation', () => {
+  it('are such walks where runs start in batches too', async () => {
+    for (const seed of seeds(4)) {
+      const walks = await observe({ seed, rates: chaosFaults, runs: 6, areBatched: true });
+      expect(walks.length).toBeGreaterThan(5);
+      for (const steps of walks) expect(refusedIn(steps), `seed ${seed}`).toBeUndefined();
+    }
+  });
+
   it('are walks that the model allows, step by step', async () => {
     const taken = new Map<string, number>();
     for (const seed of seeds(8)) {

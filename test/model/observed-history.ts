@@ -89,6 +89,10 @@ export class ObservedHistory {
           await index.markDue(entry);
           this.#saw(entry.run, `marksDue(${me})`);
         },
+        markDueTogether: async (entry) => {
+          await index.markDueTogether(entry);
+          for (const runId of entry.runIds) this.#saw({ ...entry.scope, runId }, `marksDue(${me})`);
+        },
       }),
       notices: overrideMethods(notices, {
         runStatusChanged: async (notice) => {

@@ -34,6 +34,8 @@ export interface ClientOptions {
   readonly long: LongWaits | undefined;
   /** the share of starts that wait for their runs */
   readonly awaited: number;
+  /** starts are sent in batches, one for each environment */
+  readonly areBatched: boolean;
   /** the share of idempotent nodes; above 0, most graphs are chains */
   readonly idempotent: number;
 }
@@ -142,7 +144,7 @@ export class Clients {
     const codes = [...new Set(workflows.filter(isCode))];
     await this.#deploy(codes);
     this.#starters.begin(!isBrisk && fixed.length === 0 && !isShared);
-    for (const [index, workflow] of workflows.entries()) this.#starters.start(index, this.#anyScope(), workflow.name);
+    this.#startRuns(workflows);
     // Later deployments have other code under the same names: each run must end on the deployment that it started on.
     for (let count = codes.length > 0 ? prng.whole(0, 2) : 0; count > 0; count -= 1) {
       time.in(prng.whole(10_000, 1_800_000), () => {
@@ -156,6 +158,15 @@ export class Clients {
     for (const version of anew) time.in(prng.whole(0, 40_000), () => this.#publish(version));
     if ([...workflows, ...anew].some(awaitsSignals)) this.#senders.begin(scopes);
     this.#lookers.listRuns(scopes);
+  }
+
+  #startRuns(workflows: readonly (WorkflowVersion | CodeWorkflow)[]): void {
+    if (!this.#options.areBatched) {
+      for (const [index, workflow] of workflows.entries()) this.#starters.start(index, this.#anyScope(), workflow.name);
+      return;
+    }
+    const starts = workflows.map(({ name }, number) => ({ number, workflow: name, scope: this.#anyScope() }));
+    for (const [scope, ofScope] of Map.groupBy(starts, (start) => start.scope)) this.#starters.startTogether(scope, ofScope);
   }
 
   /** Not for the run limit: runs of another environment have their own concurrency slots. */

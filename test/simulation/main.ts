@@ -2,7 +2,8 @@
  * `npm run simulate -- --seed 42` replays one seed. `--calm`, `--runs 6`, `--shared`, `--code 0` and `--places 1` change its
  * options. `--kept 102-chaos-one-slot.json` replays a file of `seeds` with its recorded options. `--corpus --seeds 10` runs
  * each fixed workflow ten times with all faults. `--poison` simulates attempts that kill their workers, `--storm` crash
- * storms, `--parts` command batches in several commits, `--slow` attempts that use up their first slice, `--long` waits of weeks, and `--waits` starts that wait. `--seeds 100000`
+ * storms, `--parts` command batches in several commits, `--slow` attempts that use up their first slice, `--long` waits of weeks, `--waits` starts that wait, and
+ * `--batches` starts in batches. `--seeds 100000`
  * runs many seeds and prints the injected faults, the counts and the time. `--go-on --minutes 10` continues the stored count
  * of all seeds and stores it at intervals.
  */
@@ -22,11 +23,11 @@ import { writeProof } from './write-proof.ts';
 
 const given = wholeNumber.exactOptional();
 const values = parseOptionsOrExit({
-  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts | --slow | --long | --packs | --waits] [--shared] [--runs <n>] [--code <n>] [--places <n>]
+  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts | --slow | --long | --packs | --waits | --batches] [--shared] [--runs <n>] [--code <n>] [--places <n>]
                             --kept <file of test/simulation/seeds>
                             --corpus [--from <n>] [--seeds <n>]
                             --go-on [--seeds <n>] [--minutes <n>]
-                            [--seeds <n>] [--from <n>] [--calm | --poison | --storm | --parts | --slow | --long | --packs | --waits] [--minutes <n>]`,
+                            [--seeds <n>] [--from <n>] [--calm | --poison | --storm | --parts | --slow | --long | --packs | --waits | --batches] [--minutes <n>]`,
   options: {
     seed: { type: 'string' },
     seeds: { type: 'string' },
@@ -36,6 +37,7 @@ const values = parseOptionsOrExit({
     poison: { type: 'boolean', default: false },
     packs: { type: 'boolean', default: false },
     waits: { type: 'boolean', default: false },
+    batches: { type: 'boolean', default: false },
     storm: { type: 'boolean', default: false },
     parts: { type: 'boolean', default: false },
     slow: { type: 'boolean', default: false },
@@ -57,6 +59,7 @@ const values = parseOptionsOrExit({
     poison: z.boolean(),
     packs: z.boolean(),
     waits: z.boolean(),
+    batches: z.boolean(),
     storm: z.boolean(),
     parts: z.boolean(),
     slow: z.boolean(),
@@ -82,7 +85,8 @@ else print(...(await timed(values.from ?? 1, values.seeds ?? 200)));
 
 function kindAsked(): SimulationKind {
   return (
-    (['poison', 'storm', 'parts', 'slow', 'long', 'packs', 'waits', 'calm'] as const).find((kind) => values[kind]) ?? 'drawn'
+    (['poison', 'storm', 'parts', 'slow', 'long', 'packs', 'waits', 'batches', 'calm'] as const).find((kind) => values[kind]) ??
+    'drawn'
   );
 }
 

@@ -45,6 +45,8 @@ export class NotificationChecker {
   readonly #undelivered = new Map<string, Set<number>>();
   readonly #keys = new Map<number, Set<string>>();
   readonly #started = new Map<number, number>();
+  /** by run: the client in its input */
+  readonly #clientOf = new Map<string, number>();
   /** by run with a successful cancel response: whether it was already failing and being rolled back */
   readonly #cancelled = new Map<string, boolean>();
   /** by code run in rollback: its status after the rollback */
@@ -66,7 +68,7 @@ export class NotificationChecker {
 
   committed({ runId }: RunAddress, { number, at, events }: Commit): void {
     for (const event of events) {
-      if (number === 1 && event.type === 'INPUT_SET') this.#starts(event.input);
+      if (number === 1 && event.type === 'INPUT_SET') this.#starts(runId, event.input);
       const end = ends[event.type];
       if (end !== undefined) this.#ends.set(runId, (this.#ends.get(runId) ?? new Set()).add(end));
       if (event.type === 'ROLLBACK_STARTED') this.#endings.set(runId, event.runOutcome.status);
@@ -135,6 +137,12 @@ export class NotificationChecker {
     this.#keys.set(client, (this.#keys.get(client) ?? new Set()).add(key));
   }
 
+  /** A client got the response that this is its run. */
+  toldStarted(client: number, runId: string): void {
+    const actual = this.#clientOf.get(runId);
+    runInvariant(9, (actual ?? client) === client, `client ${client} was told of ${runId}, the run of client ${actual}`);
+  }
+
   /** A client got the response that its run is cancelled. */
   toldCancelled(runId: string): void {
     const ending = this.#endings.get(runId);
@@ -168,9 +176,11 @@ export class NotificationChecker {
     }
   }
 
-  #starts(input: unknown): void {
+  #starts(runId: string, input: unknown): void {
     const client: unknown = Object(Object(input).value).client;
-    if (typeof client === 'number') this.#started.set(client, (this.#started.get(client) ?? 0) + 1);
+    if (typeof client !== 'number') return;
+    this.#clientOf.set(runId, client);
+    this.#started.set(client, (this.#started.get(client) ?? 0) + 1);
   }
 
   #tells(node: string, child: string, status: string): void {

@@ -38,9 +38,20 @@ export function optionsOfSeed(seed: number): SimulationOptions {
  * batch, with all faults. `slow`: many attempts use up their first slice, two of three times with all faults; every second simulation
  * has project limits. `long`: waits that last longer than the default deadline, three of four times with all faults. `packs`: most nodes
  * are idempotent, in turn with all faults and with what else ends or moves an attempt. `waits`: most starts wait for their runs, three of
- * four times with all faults.
+ * four times with all faults. `batches`: up to twelve runs start in batches, three of four times with all faults.
  */
-export const simulationKinds = ['drawn', 'calm', 'poison', 'storm', 'parts', 'slow', 'long', 'packs', 'waits'] as const;
+export const simulationKinds = [
+  'drawn',
+  'calm',
+  'poison',
+  'storm',
+  'parts',
+  'slow',
+  'long',
+  'packs',
+  'waits',
+  'batches',
+] as const;
 export type SimulationKind = (typeof simulationKinds)[number];
 
 /** The share of nodes and steps that kill their workers: most simulations have some, and most runs still end for other reasons. */
@@ -76,6 +87,8 @@ export function optionsOfKind(kind: SimulationKind, seed: number): SimulationOpt
       return { seed, code: 0.3, idempotent: 0.8, ...(packMixes[seed % packMixes.length] ?? { rates: chaosFaults }) };
     case 'waits':
       return { seed, rates: seed % 4 === 0 ? noFaults : chaosFaults, code: 0.3, idempotent: 0.4, awaited: 0.8 };
+    case 'batches':
+      return { seed, rates: seed % 4 === 0 ? noFaults : chaosFaults, runs: 4 + (seed % 9), code: 0.3, areBatched: true };
     case 'slow':
       return {
         seed,

@@ -187,6 +187,10 @@ export class SimulatedPorts {
       old.set(name, page);
       return page;
     };
+    const isDue = (minute: number): void => {
+      this.lastDueMinute = Math.max(this.lastDueMinute, minute);
+      this.dueMinutes.add(minute);
+    };
     return overrideMethods(index, {
       list: (scope, options) => listed(JSON.stringify([scope, options]), () => index.list(scope, options)),
       listByState: (scope, state, options) =>
@@ -197,9 +201,12 @@ export class SimulatedPorts {
         await index.recordSweptMinute(minute);
       },
       markDue: async (entry) => {
-        this.lastDueMinute = Math.max(this.lastDueMinute, entry.minute);
-        this.dueMinutes.add(entry.minute);
+        isDue(entry.minute);
         await index.markDue(entry);
+      },
+      markDueTogether: async (entry) => {
+        isDue(entry.minute);
+        await index.markDueTogether(entry);
       },
     });
   }

@@ -90,6 +90,8 @@ export interface SimulationOptions {
   readonly awaited?: number;
   /** the share of waits that last longer than the default deadline */
   readonly longWaits?: number;
+  /** clients start their runs in batches */
+  readonly areBatched?: boolean;
   /** which status changes of runs the owner asks for; by default each end */
   readonly runEvents?: RunEvents;
   /** the project's share of the workers; by default half of four for slow scripts */
@@ -209,6 +211,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     longWaits = 0,
     idempotent = 0,
     awaited = 0,
+    areBatched = false,
     shares = fairSharesOf(4, 100),
   } = options;
   const hasNoFaults =
@@ -351,7 +354,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       functions.world,
       functions,
       { checker, signals, words },
-      { runs, isShared, limits, isBrisk, code, codes, long, idempotent, awaited },
+      { runs, isShared, limits, isBrisk, code, codes, long, idempotent, awaited, areBatched },
     );
 
   const { index } = functions.world;

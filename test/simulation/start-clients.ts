@@ -11,6 +11,7 @@ import { maxWaitSeconds as longestWaitSeconds } from '../../lib/api/schemas/runs
 import { isTerminal } from '../../lib/engine/log/fold.ts';
 import type { Decider } from '../../lib/service/decider.ts';
 import { startAndWait } from '../../lib/service/runs/start-and-wait.ts';
+import { type BatchOutcome, startBatch } from '../../lib/service/runs/start-batch.ts';
 import { type StartRequest, type StartResult, startRun } from '../../lib/service/runs/start-run.ts';
 import { wakeRun } from '../../lib/service/runs/wake-run.ts';
 import type { Checker } from './checker.ts';
@@ -36,6 +37,12 @@ interface Client {
   readonly runs: Map<string, RunId>;
   /** absent: the product's default */
   readonly deadlineAt?: Instant;
+}
+
+/** A start of a batch. */
+interface BatchEntry {
+  readonly client: Client;
+  readonly key: string;
 }
 
 /** The time that a client waits for a response, and again before its next request. */
@@ -115,21 +122,57 @@ export class StartClients {
   }
 
   #ask(client: Client, key: string): void {
-    const { number, runs } = client;
+    const { number } = client;
     this.#parts.words.asked(number, key);
     this.#parts.functions.invoke('api', async (decider) => {
-      const answer = await this.#startOrWait(decider, requestOf(client, key, { client: number }));
-      if (answer.kind === 'deadline_passed') return this.#giveUp(client);
-      runInvariant(9, answer.kind === 'started', `start ${number} was answered ${answer.kind}`);
-      const { runId } = answer;
-      const before = runs.get(key);
-      runInvariant(9, (before ?? runId) === runId, `start ${number} made two runs`);
-      // The answer to an earlier request may come after the client gave up.
-      if (runs.size === 0 && !this.#givenUp.has(client)) this.waiting -= 1;
-      runs.set(key, runId);
-      const address: RunAddress = { ...client.scope, runId };
-      this.#parts.checker.acknowledge(address);
-      if (before === undefined) this.#goOnWith(address, number);
+      this.#answered(client, key, await this.#startOrWait(decider, requestOf(client, key, { client: number })));
+    });
+  }
+
+  #answered(client: Client, key: string, answer: BatchOutcome): void {
+    const { number, runs } = client;
+    if (answer.kind === 'deadline_passed') return this.#giveUp(client);
+    runInvariant(9, answer.kind === 'started', `start ${number} was answered ${answer.kind}`);
+    const { runId } = answer;
+    const before = runs.get(key);
+    runInvariant(9, (before ?? runId) === runId, `start ${number} made two runs`);
+    this.#parts.words.toldStarted(number, runId);
+    // The answer to an earlier request may come after the client gave up.
+    if (runs.size === 0 && !this.#givenUp.has(client)) this.waiting -= 1;
+    runs.set(key, runId);
+    const address: RunAddress = { ...client.scope, runId };
+    this.#parts.checker.acknowledge(address);
+    if (before === undefined) this.#goOnWith(address, number);
+  }
+
+  /** Starts runs in one request, which is repeated whole until each has its run, and sometimes after that. */
+  startTogether(scope: Scope, starts: readonly { readonly number: number; readonly workflow: string }[]): void {
+    const { prng, time } = this.#parts.around;
+    const batch = starts.map(({ number, workflow }) => ({
+      client: { number, scope, workflow, runs: new Map<string, RunId>() },
+      key: this.#keyIn(scope),
+    }));
+    time.in(prng.whole(0, 30_000), () => this.#goTogether(batch));
+  }
+
+  #goTogether(batch: readonly BatchEntry[]): void {
+    const { prng, time, faults } = this.#parts.around;
+    this.#askTogether(batch);
+    time.in(prng.whole(soonestMs, latestMs), () => {
+      const isOpen = batch.some(({ client, key }) => !client.runs.has(key));
+      if (isOpen || faults.shouldInject('askedAgain')) this.#goTogether(batch);
+    });
+  }
+
+  #askTogether(batch: readonly BatchEntry[]): void {
+    for (const { client, key } of batch) this.#parts.words.asked(client.number, key);
+    this.#parts.functions.invoke('api', async (decider) => {
+      const requests = batch.map(({ client, key }) => requestOf(client, key, { client: client.number }));
+      for (const [index, outcome] of (await startBatch(decider, requests)).entries()) {
+        const entry = batch[index];
+        // The client repeats the batch, in which the other starts are answered again.
+        if (entry !== undefined && outcome.kind !== 'unavailable') this.#answered(entry.client, entry.key, outcome);
+      }
     });
   }
 

@@ -38,6 +38,8 @@ export interface RunTerms {
    * other request can know whether the job runs already. If it is not called, the job has a queue, or the sweep finds it.
    */
   readonly runsFirst?: (job: FirstJob) => void;
+  /** marks the run for the sweep's first check, together with the runs of other starts; absent: it has an entry of its own */
+  readonly marksDue?: (run: RunAddress, at: Instant) => Promise<void>;
   /** takes the sending of the first jobs, which the caller awaits before it responds; absent: the start awaits it */
   readonly alongside?: (sending: Promise<void>) => void;
 }
@@ -68,18 +70,18 @@ export async function createRun(
   const address = { ...request.scope, runId: reservation.runId };
   const startsAt = request.availableAt !== undefined && request.availableAt > now ? request.availableAt : undefined;
   const deadlines = deadlinesOf(request, resolved, startsAt ?? now);
-  const newRun = { address, isTest: isTest(resolved) };
+  const mark = markerOf(deps, request, { address, isTest: isTest(resolved) });
   const runsOneInline = request.runsFirst !== undefined && startsAt === undefined;
   // Marked before the head is written, so that the sweep checks every existing run. If the run is refused, the sweep finds nothing.
   const [prepared, checkAt] = await Promise.all([
     prepareCreation(decider, request, reservation, resolved, { address, now, startsAt, runsOneInline, ...deadlines }),
-    markFirstCheck(deps, newRun),
+    markFirstCheck(deps, mark),
     scheduleDeadlineRecheck(deps, defined({ address, trace: request.trace, ...deadlines }), startSchedulesRecheckWithin),
   ]);
   if ('kind' in prepared) return prepared;
   const { creation, copied, first } = prepared;
   // The preparation can take longer than the mark lasts.
-  if (deps.clock.now() >= checkAt) await markFirstCheck(deps, newRun);
+  if (deps.clock.now() >= checkAt) await markFirstCheck(deps, mark);
   const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));
   if (result.kind === 'occupied' && !isWon(result, creation.commit))
     return { kind: isTombstone(result) ? 'run_deleted' : 'run_exists', runId: reservation.runId };
@@ -160,16 +162,25 @@ function prepare(decider: Decider, resolved: Resolved, terms: PrepareTerms): Pro
  * Marks the run for the sweep's first check. Repeats the mark if the process was paused until after the marked minute, because the
  * sweep may have passed that minute already. The sweep's second check covers every later pause.
  */
-async function markFirstCheck(
-  deps: Pick<Decider['deps'], 'index' | 'clock'>,
-  newRun: { readonly address: RunAddress; readonly isTest: boolean },
-): Promise<Instant> {
+async function markFirstCheck({ clock }: Pick<Decider['deps'], 'clock'>, mark: Marker): Promise<Instant> {
   for (;;) {
-    const checkAt = after(deps.clock.now(), firstCheckDelay);
-    await markRunDue(deps, newRun, checkAt);
-    if (deps.clock.now() < checkAt) return checkAt;
+    const checkAt = after(clock.now(), firstCheckDelay);
+    await mark(checkAt);
+    if (clock.now() < checkAt) return checkAt;
   }
 }
+
+type Marker = (at: Instant) => Promise<void>;
+
+/** A test run records its due entries, so it shares none. */
+const markerOf =
+  (
+    deps: Pick<Decider['deps'], 'index'>,
+    { marksDue }: Pick<RunTerms, 'marksDue'>,
+    newRun: { readonly address: RunAddress; readonly isTest: boolean },
+  ): Marker =>
+  (at) =>
+    marksDue === undefined || newRun.isTest ? markRunDue(deps, newRun, at) : marksDue(newRun.address, at);
 
 /**
  * The head that another attempt of this start wrote. It may use an older version or another deployment: the written head counts, not

@@ -1,15 +1,20 @@
 /**
- * Starts several runs in one request. Each start has its own key and its own outcome. Ten at a time write their heads side by side, and
- * their first jobs share one request of a queue.
+ * Starts several runs in one request. Each start has its own key and its own outcome. Ten at a time write their heads side by side. They
+ * share one due entry, and their first jobs share one request of a queue.
  */
 import { replacing } from '../../base/lazy.ts';
 import type { Jobs, WorkJob } from '../../ports/jobs.ts';
+import { maxSharedDueRuns } from '../../ports/run-index.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Decider } from '../decider.ts';
+import { SharedMark } from './shared-mark.ts';
 import { type StartRequest, type StartResult, startRun } from './start-run.ts';
 
-/** SQS takes ten messages in a request. */
-const groupSize = 10;
+/** SQS takes ten messages in a request too. */
+const groupSize = maxSharedDueRuns;
+
+/** A start as the caller asks for it. */
+export type BatchStart = Omit<StartRequest, 'alongside' | 'marksDue'>;
 
 /** `unavailable`: a store or a queue refused a call, and the same request may succeed later. */
 export type BatchOutcome = StartResult | { readonly kind: 'unavailable' };
@@ -19,28 +24,24 @@ export type BatchOutcome = StartResult | { readonly kind: 'unavailable' };
  * sweep sends the jobs that were not sent.
  * @returns the outcomes, in the order of the requests
  */
-export async function startBatch(
-  decider: Decider,
-  requests: readonly Omit<StartRequest, 'alongside'>[],
-): Promise<readonly BatchOutcome[]> {
+export async function startBatch(decider: Decider, requests: readonly BatchStart[]): Promise<readonly BatchOutcome[]> {
   const outcomes: BatchOutcome[] = [];
   for (let first = 0; first < requests.length; first += groupSize)
     outcomes.push(...(await startGroup(decider, requests.slice(first, first + groupSize))));
   return outcomes;
 }
 
-async function startGroup(
-  decider: Decider,
-  requests: readonly Omit<StartRequest, 'alongside'>[],
-): Promise<readonly BatchOutcome[]> {
+async function startGroup(decider: Decider, requests: readonly BatchStart[]): Promise<readonly BatchOutcome[]> {
   const shared = new SharedSend(decider.deps.jobs, requests.length);
+  const sharedMark = new SharedMark(decider.deps, requests.length);
   const started = requests.map(async (request): Promise<BatchOutcome> => {
     const member = shared.join();
+    const { marksDue, leave } = sharedMark.join();
     try {
       let sending: Promise<void> | undefined;
       const alongside = (work: Promise<void>): void => void (sending = work);
       const deps = replacing(decider.deps, { jobs: member.jobs });
-      const result = await startRun({ ...decider, deps }, { ...request, alongside });
+      const result = await startRun({ ...decider, deps }, { ...request, marksDue, alongside });
       await sending;
       return result;
     } catch (error) {
@@ -48,6 +49,7 @@ async function startGroup(
       throw error;
     } finally {
       member.leave();
+      leave();
     }
   });
   // All are awaited although one throws: a start that is under way must not outlive the request.

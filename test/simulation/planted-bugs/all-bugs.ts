@@ -1,5 +1,6 @@
 /** All planted bugs. */
 import type { PlantedBug } from './bug.ts';
+import { batchBugs } from './batches.ts';
 import { cancelBugs } from './cancellation.ts';
 import { childRunBugs } from './child-runs.ts';
 import { codeBugs } from './code.ts';
@@ -29,6 +30,7 @@ import { harmlessEdits } from './harmless-edits.ts';
 export const plantedBugs: readonly PlantedBug[] = [
   ...loopBugs,
   ...startBugs,
+  ...batchBugs,
   ...recoveryBugs,
   ...workerCrashBugs,
   ...codeBugs,

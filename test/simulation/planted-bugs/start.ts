@@ -56,20 +56,20 @@ export const startBugs: readonly PlantedBug[] = [
   {
     name: 'a new run is not scheduled for a sweep',
     file: createRun,
-    find: 'markFirstCheck(deps, newRun),\n    scheduleDeadlineRecheck',
+    find: 'markFirstCheck(deps, mark),\n    scheduleDeadlineRecheck',
     replace: 'after(now, firstCheckDelay),\n    scheduleDeadlineRecheck',
     within: 60,
   },
   {
     name: 'a run is scheduled for a sweep only after it exists',
     file: createRun,
-    find: `markFirstCheck(deps, newRun),
+    find: `markFirstCheck(deps, mark),
     scheduleDeadlineRecheck(deps, defined({ address, trace: request.trace, ...deadlines }), startSchedulesRecheckWithin),
   ]);
   if ('kind' in prepared) return prepared;
   const { creation, copied, first } = prepared;
   // The preparation can take longer than the mark lasts.
-  if (deps.clock.now() >= checkAt) await markFirstCheck(deps, newRun);
+  if (deps.clock.now() >= checkAt) await markFirstCheck(deps, mark);
   const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));`,
     replace: `after(now, firstCheckDelay),
     scheduleDeadlineRecheck(deps, defined({ address, trace: request.trace, ...deadlines }), startSchedulesRecheckWithin),
@@ -77,9 +77,9 @@ export const startBugs: readonly PlantedBug[] = [
   if ('kind' in prepared) return prepared;
   const { creation, copied, first } = prepared;
   // The preparation can take longer than the mark lasts.
-  if (deps.clock.now() >= checkAt) await markFirstCheck(deps, newRun);
+  if (deps.clock.now() >= checkAt) await markFirstCheck(deps, mark);
   const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));
-  await markFirstCheck(deps, newRun);`,
+  await markFirstCheck(deps, mark);`,
     within: 60,
   },
   {
