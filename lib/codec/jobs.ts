@@ -13,6 +13,7 @@ import type {
   DevKitJob,
   WorkflowTaskJob,
   Job,
+  JobsTogether,
   MessageJob,
   NodeJob,
   RecheckJob,
@@ -260,6 +261,7 @@ const childResult = exactly<ChildResult>()(z.strictObject({ ...attemptFields, ch
 const result: z.ZodType<ResultMessage> = z.union([attemptResult, childResult]);
 
 const jobMessage = z.strictObject({ ...version, job });
+const togetherMessage = z.strictObject({ ...version, jobs: z.tuple([jobs.node]).rest(jobs.node) });
 const resultMessage = z.strictObject({ ...version, result });
 
 /**
@@ -272,6 +274,11 @@ const body = (message: object): string =>
 export const jobBody = (content: Job): string => body({ v: messageVersion, job: content });
 /** @throws Unreadable */
 export const parseJob = (text: string): Job => readJson('a job', jobMessage, text).job;
+
+export const togetherBody = (content: JobsTogether): string => body({ v: messageVersion, ...content });
+/** Undefined if the message is of another kind. @throws Unreadable if its jobs are not valid */
+export const parseTogether = (text: string): JobsTogether | undefined =>
+  text.startsWith(`{"v":${messageVersion},"jobs":`) ? { jobs: readJson('jobs together', togetherMessage, text).jobs } : undefined;
 
 export const resultBody = (content: ResultMessage): string => body({ v: messageVersion, result: content });
 /** @throws Unreadable */

@@ -27,6 +27,11 @@ export interface NodeJob extends Traced {
   readonly slowLane?: number;
 }
 
+/** The first jobs of several runs, in one message of the node queue. */
+export interface JobsTogether {
+  readonly jobs: readonly [NodeJob, ...NodeJob[]];
+}
+
 /** Deliver this message of a bundle run to the code of its deployment. */
 export interface MessageJob extends Omit<NodeJob, 'kind' | 'slowLane'> {
   readonly kind: 'message';
@@ -181,6 +186,11 @@ export type ResultMessage = AttemptResult | ChildResult;
 export interface Jobs {
   /** Sends jobs without a delay. All are sent when it resolves; when it throws, any number of them may have been sent. */
   send(jobs: readonly WorkJob[], hops?: Hops): Promise<void>;
+  /**
+   * Sends the first jobs of several runs, those of nodes in one message where the queue allows it. A worker executes the jobs of that
+   * message one after the other (`service/execution/handle-jobs-together.ts`).
+   */
+  sendTogether(jobs: readonly WorkJob[], hops?: Hops): Promise<void>;
   /** Sends a job with a delay of at most 900 s, rounded up to whole seconds. */
   sendDelayed(job: Job, delay: DurationMs, hops?: Hops): Promise<void>;
   sendResult(result: ResultMessage, hops?: Hops): Promise<void>;

@@ -7,7 +7,7 @@ import { type DeploymentId, type RunAddress, nodeKey, topLevel } from '../../lib
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
 import { after, durationMs, seconds } from '../../lib/engine/time.ts';
-import type { DevKitJob, Job, JobCalls, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { DevKitJob, Job, JobCalls, JobsTogether, ResultMessage } from '../../lib/ports/jobs.ts';
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
 import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -18,8 +18,9 @@ import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
 import { handleJob } from '../../lib/service/execution/handle-job.ts';
+import { handleJobsTogether } from '../../lib/service/execution/handle-jobs-together.ts';
 import type { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
-import type { Delivery } from '../../lib/service/worker.ts';
+import type { Delivery, JobHandler } from '../../lib/service/worker.ts';
 import type { EffectChecker } from './effect-checker.ts';
 import { type FoldChecker, CheckedFolds } from './fold-checker.ts';
 import { nodeInputDigest } from './node-input-digest.ts';
@@ -187,27 +188,45 @@ export class Functions implements MessageHandlers {
   readonly delayed = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void =>
     this.#handles(received, true, done);
 
+  readonly together = (
+    [received]: readonly Received<JobsTogether>[],
+    done: (failed: readonly Received<JobsTogether>[]) => void,
+  ): void => {
+    if (received === undefined) return done([]);
+    const { body, isRedelivered } = received;
+    const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, timeoutMs.worker) };
+    this.invoke(
+      'worker',
+      (invocation) =>
+        handleJobsTogether(invocation.deps, body, delivery, (job) => {
+          this.#effects.delivered(job);
+          return handleJob(this.#workerFor(invocation, { body: job, isRedelivered, receives: 1 }), job, delivery);
+        }),
+      (isDone) => done(isDone ? [] : [received]),
+    );
+  };
+
   #handles(received: Received<Job> | undefined, isDelayed: boolean, done: (failed: Failed) => void): void {
     if (received === undefined) return done([]);
     const { body: job, isRedelivered } = received;
     const delivery = { isRedelivered, isDelayed, mustEndAt: after(this.#around.time.now, timeoutMs.worker) };
-    // A wake-up that was sent again says nothing about the nodes after it.
-    const isPackable = !isRedelivered && !(job.kind === 'node' && job.resend > 0);
     this.#effects.delivered(job);
     this.invoke(
       'worker',
-      (invocation) =>
-        handleJob(
-          {
-            ...this.#begun(invocation, received),
-            executions: runExecutions,
-            runAttempt: this.#attemptsFor(job, this.#attempts(invocation, isPackable)),
-          },
-          job,
-          delivery,
-        ),
+      (invocation) => handleJob(this.#workerFor(invocation, received), job, delivery),
       (isDone) => done(isDone ? [] : [received]),
     );
+  }
+
+  #workerFor(invocation: Invocation, received: Received<Job>): JobHandler {
+    const { body: job, isRedelivered } = received;
+    // A wake-up that was sent again says nothing about the nodes after it.
+    const isPackable = !isRedelivered && !(job.kind === 'node' && job.resend > 0);
+    return {
+      ...this.#begun(invocation, received),
+      executions: runExecutions,
+      runAttempt: this.#attemptsFor(job, this.#attempts(invocation, isPackable)),
+    };
   }
 
   readonly drives = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void => {
