@@ -4,7 +4,7 @@ import { isJobCall } from '../../lib/codec/job-calls.ts';
 import { parseJob, parseTogether } from '../../lib/codec/jobs.ts';
 import { parseFire } from '../../lib/codec/schedules.ts';
 import { fireSchedule } from '../../lib/service/schedules/fire-schedule.ts';
-import { handleJob } from '../../lib/service/execution/handle-job.ts';
+import { handleCalledJob, handleJob } from '../../lib/service/execution/handle-job.ts';
 import { handleJobsTogether } from '../../lib/service/execution/handle-jobs-together.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { handleJobCall, processEachMessage, isRedelivered, logKeysOf } from '../batch.ts';
@@ -24,7 +24,7 @@ const worker: JobHandler = {
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse | object> =>
   isJobCall(event)
-    ? handleJobCall(event, logger, (job) => handleJob(worker, job, deliveryOf(context, { isRedelivered: false })))
+    ? handleJobCall(event, logger, (call) => handleCalledJob(worker, call, deliveryOf(context, { isRedelivered: false })))
     : processEachMessage(event, context, logger, (record) => handleRecord(record, context));
 
 async function handleRecord(record: SQSRecord, context: Context): Promise<void> {

@@ -60,8 +60,8 @@ const commit = exactly<Commit>()(
   }),
 );
 
-/** The creation record of a code or bundle run, as messages carry it to the code function. */
-const commonFields = {
+/** The creation record of a run, as messages carry it to the function that executes its jobs. */
+export const creationFields = {
   address: runAddress,
   createdAt: instant,
   deadlineAt: instant,
@@ -75,12 +75,12 @@ const commonFields = {
 };
 
 const bundleCreation = exactly<BundleCreation>()(
-  z.strictObject({ ...commonFields, kind: z.literal('bundle'), workflow: z.strictObject({ name: z.string() }) }),
+  z.strictObject({ ...creationFields, kind: z.literal('bundle'), workflow: z.strictObject({ name: z.string() }) }),
 );
 
 const codeCreation = exactly<CodeCreation>()(
   z.strictObject({
-    ...commonFields,
+    ...creationFields,
     kind: z.literal('code'),
     workflow: z.strictObject({ name: z.string(), version: z.string().exactOptional() }),
   }),
@@ -88,7 +88,7 @@ const codeCreation = exactly<CodeCreation>()(
 
 const devKitCreation = exactly<DevKitCreation>()(
   z.strictObject({
-    ...commonFields,
+    ...creationFields,
     kind: z.literal('devkit'),
     workflow: z.strictObject({ name: z.string() }),
     queueNamespace: z.string().exactOptional(),

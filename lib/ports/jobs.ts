@@ -3,7 +3,8 @@ import type { Outcome } from '../engine/graph/outcome.ts';
 import type { Hops } from '../engine/hops.ts';
 import type { Attempt, CommitNo, DeploymentId, IterationKey, NodeId, RunAddress, RunId, WorkflowName } from '../engine/ids.ts';
 import type { JsonValue, Payload } from '../engine/json.ts';
-import type { CodeCreation, BundleCreation, DevKitCreation } from '../engine/log/head.ts';
+import type { RunEnd } from '../engine/log/fold.ts';
+import type { CodeCreation, BundleCreation, DevKitCreation, GraphCreation } from '../engine/log/head.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
 import type { ScheduleFire } from './schedules.ts';
@@ -200,16 +201,21 @@ export interface Jobs {
 
 /**
  * What became of a job that a function was called with:
- * - `ended`: the function has handled it, and commits nothing more for it;
+ * - `ended`: the function has handled it, and commits nothing more for it. With `end`, its run has ended so, as the log tells; a function
+ *   that executes deployed code says nothing about the end, because the code could say it;
  * - `refused`: it did not begin, so the job can have a queue;
  * - `unknown`: it may have begun and may still run. The sweep finds the run if it does not.
  */
-export type JobCallResult = 'ended' | 'refused' | 'unknown';
+export type JobCallResult = { readonly kind: 'ended'; readonly end?: RunEnd } | { readonly kind: 'refused' | 'unknown' };
 
 /** Calls the function that executes jobs of this kind, and waits until it has ended. */
 export interface JobCalls {
-  /** Never rejects. @param signal ends the wait, and not the function */
-  call(job: WorkJob, signal: AbortSignal): Promise<JobCallResult>;
+  /**
+   * Never rejects.
+   * @param run of a node job, as it was created: the function need not read it
+   * @param signal ends the wait, and not the function
+   */
+  call(job: WorkJob, run: GraphCreation | undefined, signal: AbortSignal): Promise<JobCallResult>;
 }
 
 /** The maximum delay of a message (SQS's limit). A longer wait needs a timer. */
