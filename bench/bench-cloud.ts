@@ -77,9 +77,16 @@ export interface BenchCloud {
   stop(): Promise<void>;
 }
 
-/** @param directory contains the last synthesis and receives the state */
-export async function startBenchCloud(directory: string, warn: (line: string) => void): Promise<BenchCloud> {
-  const assembly = synthesize(checkoutApp(root), directory).then((synthesis) => loadAssembly(synthesis.directory));
+/**
+ * @param directory contains the last synthesis and receives the state
+ * @param settings of the context, such as `stepwell:runEvents`
+ */
+export async function startBenchCloud(
+  directory: string,
+  warn: (line: string) => void,
+  settings?: Readonly<Record<string, unknown>>,
+): Promise<BenchCloud> {
+  const assembly = synthesize(checkoutApp(root), directory, settings).then((synthesis) => loadAssembly(synthesis.directory));
   const cloud = await startCloud({ directory, port: 0, threads, assembly, warn, onEmulatorExit: warn });
   const calls: RecordedCall[] = [];
   const stopRecording = cloud.recorder.listen((call) => void calls.push(call));

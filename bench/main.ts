@@ -21,7 +21,15 @@ import { measureIdleLoad } from './idle-load.ts';
 import { measureAnswered, measureChain } from './latency.ts';
 import { countLoops } from './loop-commits.ts';
 import { quantilesOf } from './quantiles.ts';
-import { batchStarts, count, scenarios, slowScenarios } from './scenarios.ts';
+import {
+  type Scenario,
+  batchStarts,
+  count,
+  endsPublished,
+  scenarios,
+  scenariosWithEndsPublished,
+  slowScenarios,
+} from './scenarios.ts';
 import { countStarts, startGoldenName } from './start-cost.ts';
 import { runLongestLoop } from './longest-loop.ts';
 import { growth, measureLongRuns } from './long-runs.ts';
@@ -68,9 +76,9 @@ const counted = [...scenarios, ...slowScenarios];
 const printSection = (title: string, text: string): void => console.log(`\n${title}\n\n${text}`);
 const warn = (line: string): void => console.error(line);
 
-async function countAll(bench: BenchCloud): Promise<readonly NamedBill[]> {
+async function countAll(bench: BenchCloud, all: readonly Scenario[] = counted): Promise<readonly NamedBill[]> {
   const bills: NamedBill[] = [];
-  for (const scenario of counted) bills.push({ name: scenario.name, bill: await count(bench, scenario) });
+  for (const scenario of all) bills.push({ name: scenario.name, bill: await count(bench, scenario) });
   return bills;
 }
 
@@ -88,13 +96,17 @@ async function writeAllGolden(directory: string): Promise<void> {
     startBenchCloud(directory, warn),
     async (bench) => [await countAll(bench), await countStarts(bench), await countDevKit(bench, directory)] as const,
   );
+  const withEnds = await withBench(startBenchCloud(join(directory, 'ends'), warn, endsPublished), (bench) =>
+    countAll(bench, scenariosWithEndsPublished),
+  );
   for (const { name, bill, bounds } of ofDevKit) writeGolden(name, goldenOf(bill, bounds));
   for (const { key, bill } of starts) writeGolden(startGoldenName(key), goldenOf(bill, {}));
-  for (const [at, { name, bounds }] of counted.entries()) {
-    const bill = bills[at]?.bill;
+  const all = [...counted, ...scenariosWithEndsPublished];
+  for (const [at, { name, bounds }] of all.entries()) {
+    const bill = [...bills, ...withEnds][at]?.bill;
     if (bill !== undefined) writeGolden(name, goldenOf(bill, bounds));
   }
-  printSection('Golden counts', `${counted.length + starts.length + ofDevKit.length} files are written to bench/golden`);
+  printSection('Golden counts', `${all.length + starts.length + ofDevKit.length} files are written to bench/golden`);
 }
 
 async function measureAll(directory: string): Promise<void> {

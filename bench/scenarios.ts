@@ -7,6 +7,7 @@ import {
   chain,
   chainOfEffects,
   chainWithEnds,
+  failingChain,
   fan,
   type Lens,
   looped,
@@ -20,7 +21,7 @@ export interface Scenario {
   readonly name: string;
   readonly workflow: Workflow | CodeWorkflow;
   /** final status in the run's head */
-  readonly ends: 'completed' | 'pending';
+  readonly ends: 'completed' | 'failed' | 'pending';
   /** the lens of its nodes */
   readonly lens?: Lens;
   /** its start waits for the end, in one request */
@@ -92,6 +93,7 @@ export const scenarios: readonly Scenario[] = [
   { name: 'chain-10-of-effects', workflow: chainOfEffects(10), ends: 'completed', bounds: commonBounds },
   { name: 'chain-100-of-effects', workflow: chainOfEffects(100), ends: 'completed', bounds: commonBounds },
   { name: 'chain-1000-of-effects', workflow: chainOfEffects(1_000), ends: 'completed', isLong: true, bounds: commonBounds },
+  { name: 'chain-10-failed', workflow: failingChain(10), ends: 'failed', bounds: { ...commonBounds, ...packed(10) } },
   { name: 'chain-10-with-ends', workflow: chainWithEnds(10), ends: 'completed', bounds: commonBounds },
   {
     name: 'chain-10-answered',
@@ -190,6 +192,12 @@ export const scenarios: readonly Scenario[] = [
       'emptyReceives.of any queue': between(0, 4 * collectedBranches),
     },
   },
+];
+
+/** Counted in an installation that publishes each end of a run on the bus, and not only failures. */
+export const endsPublished = { 'stepwell:runEvents': 'ended' } as const;
+export const scenariosWithEndsPublished: readonly Scenario[] = [
+  { name: 'chain-10-end-published', workflow: chain(10), ends: 'completed', bounds: { ...commonBounds, ...packed(10) } },
 ];
 
 /** Counted separately: slow scenarios and sequential loops. */

@@ -104,7 +104,7 @@ export const startAwsEnvs = async (implementation = usualTables): Promise<AwsEnv
         externalLogs: new DynamoExternalLogs(runs),
         jobs: queues.jobs,
         timers: new SchedulerTimers(scheduler, names, clock),
-        notices: new EventBridgeNotices(bus, 'bus', false),
+        notices: new EventBridgeNotices(bus, 'bus', 'ended'),
         blobs: new S3Blobs(services.s3, bucket, clock),
         uploads: new S3Uploads(services.s3, bucket, clock),
         artifacts: new S3Artifacts(services.s3, bucket, clock),

@@ -49,6 +49,8 @@ test('the calls of a start that wait for each other are the golden ones: at most
 
 test('the calls of a start that waits for a chain of scripts, with those of the worker that it calls, are the golden ones', async () => {
   const counted = countedHttp((world) => {
+    // The default of the setting.
+    world.notices.runEvents = 'failed';
     const worker: JobHandler = {
       deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
       plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
