@@ -1,9 +1,9 @@
 /** The bills of docs/BENCH.md, counted on the embedded cloud and compared with the files of `bench/golden`. The longest: `golden-counts.deep.test.ts`. */
 import { expect, test } from 'vitest';
 import { total } from '../../bench/bill.ts';
-import { endsPublished, scenarios, scenariosWithEndsPublished } from '../../bench/scenarios.ts';
+import { batchStarts, endsPublished, scenarios, scenariosWithEndsPublished } from '../../bench/scenarios.ts';
+import { type StartCost, countStarts, startGoldenName } from '../../bench/start-cost.ts';
 import { asBundled } from '../e2e/in-process-cloud.ts';
-import { type StartCost, batchStarts, countStarts, startGoldenName } from '../../bench/start-cost.ts';
 import { countedCloud, isGolden } from './counted-cloud.ts';
 
 const short = scenarios.filter(({ isLong = false }) => !isLong);

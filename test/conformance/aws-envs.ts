@@ -176,6 +176,7 @@ function queuesOf({ sqs, server, queue }: QueuesAndBucket, place: number, clock:
   const sender = new SqsJobs(sqs, urls);
   const jobs: Jobs = {
     send: (list) => sender.send(list),
+    sendTogether: (list) => sender.sendTogether(list),
     sendResult: (result) => sender.sendResult(result),
     sendFire: (fire) => sender.sendFire(fire),
     sendDelayed: async (job, delay) => {

@@ -29,6 +29,8 @@ const longestPlainHoldMs = 5_000;
 
 const stepOf = (runId: string, key: string): string => `${runId}/${nodeKey({ nodeId: stepNodeId(key), iteration: topLevel })}`;
 
+const runEnds: ReadonlySet<string> = new Set(['RUN_COMPLETED', 'RUN_FAILED', 'RUN_TIMED_OUT', 'RUN_CANCELLED']);
+
 export class EffectChecker {
   readonly #asked = new Set<string>();
   readonly #finishedAt = new Map<string, number>();
@@ -45,6 +47,7 @@ export class EffectChecker {
   readonly #stepEndedAt = new Map<string, number>();
   /** by process: its results of nodes with side effects */
   readonly #resultsOf = new WeakMap<Process, Set<string>>();
+  readonly #endedRuns = new Set<string>();
   readonly #isPlain: boolean;
   /** steps that began: whether their results may share a commit with those of the steps after them */
   readonly #mayShare = new Map<string, boolean>();
@@ -71,6 +74,7 @@ export class EffectChecker {
     if (number > firstCommit && (!this.#isPlain || by !== 'worker'))
       this.#commits.set(runId, (this.#commits.get(runId) ?? 0) + 1);
     for (const event of events) {
+      if (runEnds.has(event.type)) this.#endedRuns.add(runId);
       if (!('nodeId' in event)) continue;
       const node = `${runId}/${nodeKey(event)}`;
       if (event.type === 'NODE_DISPATCHED') this.#asks(`${node}#${event.attempt}`);
@@ -124,9 +128,18 @@ export class EffectChecker {
     const name = `${token}#${attempt}`;
     const isPacked = mayBePacked && attempt === 1 && !this.#asked.has(name);
     for (const result of this.#resultsOf.get(by) ?? [])
-      runInvariant(12, this.#finishedAt.has(result), `${name} was executed before the result of ${result} was recorded`);
+      runInvariant(
+        12,
+        this.#finishedAt.has(result) || this.#hasEnded(result),
+        `${name} was executed before the result of ${result} was recorded`,
+      );
     if (isPacked) this.packed += 1;
     this.#begins(token, attempt, by, { mayOverlap: false, isPacked });
+  }
+
+  /** A run that another branch has ended records no results. */
+  #hasEnded(result: string): boolean {
+    return this.#endedRuns.has(result.slice(0, result.indexOf('/')));
   }
 
   #begins(
@@ -174,6 +187,11 @@ export class EffectChecker {
     this.#endedAt.set(name, now);
     const results = this.#resultsOf.get(by) ?? new Set<string>();
     if (!isIdempotent) this.#resultsOf.set(by, results.add(name));
+  }
+
+  /** The handling of a job has failed, and the process goes on with the next job of its message: it records no result of the failed one. */
+  failed(by: Process): void {
+    this.#resultsOf.delete(by);
   }
 
   /** The body of a step of code has begun. */

@@ -58,8 +58,10 @@ export class NotificationChecker {
   /** by node: the time of its last heartbeat */
   readonly #signedAt = new Map<string, number>();
 
-  /** @param checker knows the ends of runs from their logs */
-  /** @param runEvents what the owner asked the bus for */
+  /**
+   * @param checker knows the ends of runs from their logs
+   * @param runEvents what the owner asked the bus for
+   */
   constructor(areClocksRight: boolean, checker: Pick<Checker, 'endOf' | 'stateOf' | 'runs'>, runEvents: RunEvents) {
     this.#askedOfBus = busStatuses[runEvents];
     this.#wrongClockMs = areClocksRight ? 0 : 180_000;
@@ -128,7 +130,9 @@ export class NotificationChecker {
   /** The event bus accepted a status change. */
   published({ run: { runId }, status, endedAt }: RunStatusNotice): void {
     runInvariant(3, this.#askedOfBus.includes(status), `${runId} was published as ${status}, which the owner did not ask for`);
-    const isTrue = endedAt === undefined ? status === 'running' : this.#ends.get(runId)?.has(status) === true;
+    // A run of the Workflow DevKit ends by an event of its own, and is never resumed.
+    const hasEnded = this.#ends.get(runId)?.has(status) === true || this.#checker.endOf(runId) === status;
+    const isTrue = endedAt === undefined ? status === 'running' : hasEnded;
     runInvariant(3, isTrue, `${runId} was published as ${status}, which its log never was`);
     this.#onBus.set(runId, (this.#onBus.get(runId) ?? new Set()).add(status));
   }

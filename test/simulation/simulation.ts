@@ -8,6 +8,7 @@ import { type FairShares, fairSharesOf } from '../../lib/engine/fair-shares.ts';
 import type { RunEvents } from '../../lib/engine/run-events.ts';
 import { type DurationMs, type Instant, days, hours, minutes } from '../../lib/engine/time.ts';
 import type { Deps } from '../../lib/service/deps.ts';
+import { beginSweeping } from '../../lib/service/execution/begin-sweeping.ts';
 import { overrideMethods } from '../service/override-methods.ts';
 import { BudgetChecker } from './budget-checker.ts';
 import { ChildRunCanceller } from './child-run-canceller.ts';
@@ -358,6 +359,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     );
 
   const { index } = functions.world;
+  // As a deployment does. Other seeds begin without it, and their first sweep covers ten minutes.
+  if (areBatched) await beginSweeping(world.memory);
   await clients.begin();
   if (options.withoutSweep !== true && options.workload === undefined)
     time.in(minutes(1), () => sweepEachMinute(time, { world, index, sweep: () => functions.sweep() }));

@@ -50,8 +50,8 @@ export const batchBugs: readonly PlantedBug[] = [
   {
     name: 'only the first of the jobs of a batch is sent',
     file: startBatch,
-    find: 'this.#jobs.send(this.#gathered);',
-    replace: 'this.#jobs.send(this.#gathered.slice(0, 1));',
+    find: 'this.#jobs.sendTogether(this.#gathered);',
+    replace: 'this.#jobs.sendTogether(this.#gathered.slice(0, 1));',
     within: 10,
     faultProfile: 'none',
     options: { ...batched, withoutSweep: true },
