@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { maxWaitSeconds } from '../lib/api/schemas/runs.ts';
 import { partitionOf } from '../lib/contract/record-kinds.ts';
-import { startCloud, type Cloud } from '../lib/local/cloud.ts';
+import { startCloud, type Cloud, type CloudSettings } from '../lib/local/cloud.ts';
 import { createDynamodbCaller } from '../lib/local/emulators/forward.ts';
 import { localKey } from '../lib/local/local-credentials.ts';
 import type { RecordedCall } from '../lib/local/recorder.ts';
@@ -77,10 +77,25 @@ export interface BenchCloud {
   stop(): Promise<void>;
 }
 
-/** @param directory contains the last synthesis and receives the state */
-export async function startBenchCloud(directory: string, warn: (line: string) => void): Promise<BenchCloud> {
+/**
+ * @param directory contains the last synthesis and receives the state
+ * @param callDelay default: none
+ */
+export async function startBenchCloud(
+  directory: string,
+  warn: (line: string) => void,
+  callDelay?: CloudSettings['callDelay'],
+): Promise<BenchCloud> {
   const assembly = synthesize(checkoutApp(root), directory).then((synthesis) => loadAssembly(synthesis.directory));
-  const cloud = await startCloud({ directory, port: 0, threads, assembly, warn, onEmulatorExit: warn });
+  const cloud = await startCloud({
+    directory,
+    port: 0,
+    threads,
+    assembly,
+    warn,
+    onEmulatorExit: warn,
+    ...(callDelay === undefined ? {} : { callDelay }),
+  });
   const calls: RecordedCall[] = [];
   const stopRecording = cloud.recorder.listen((call) => void calls.push(call));
   const { url, template } = cloud;
