@@ -8,15 +8,18 @@ import { isTerminal } from '../../engine/log/fold.ts';
 import { isTestRun } from '../../engine/log/head.ts';
 import { callerOf } from '../../engine/log/lineage.ts';
 import { durationMs } from '../../engine/time.ts';
+import type { ChildCalls } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { childJob, slotJob } from './job-messages.ts';
 import { noticeOf } from './notify-start.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
-export async function finalizeRun(deps: Deps, { head, state }: RunFold): Promise<void> {
+/** @param childCalls default: a message notifies the caller */
+export async function finalizeRun(deps: Deps, fold: RunFold, childCalls?: ChildCalls): Promise<void> {
+  const { head, state } = fold;
   const { progress, asOf } = state;
   invariant(isTerminal(progress) && asOf !== 0, 'finalizeRun needs an ended run');
-  await notifyCallerAndChildren(deps, { head, state });
+  await notifyCallerAndChildren(deps, fold, childCalls);
   // The event bus reports no test runs.
   if (!isTestRun(head)) {
     await deps.notices.runStatusChanged({ ...noticeOf(head), status: progress.status, endedAt: progress.endedAt });
@@ -40,13 +43,16 @@ export async function finalizeRun(deps: Deps, { head, state }: RunFold): Promise
 /** Sends a job to the caller of this run, and one to each child run that has not completed, which this run no longer waits for. */
 async function notifyCallerAndChildren(
   deps: Pick<Deps, 'jobs'>,
-  { head, state }: Pick<RunFold, 'head' | 'state'>,
+  fold: RunFold,
+  childCalls: ChildCalls | undefined,
 ): Promise<void> {
+  const { head, state } = fold;
   const caller = callerOf(head);
   const origin = defined({ address: head.address, trace: head.trace });
   if (caller !== undefined) {
     const callerOrigin = { ...origin, address: { ...head.address, runId: caller.runId } };
-    await deps.jobs.sendDelayed(childJob(callerOrigin, caller, head.address.runId), noDelay);
+    const job = childJob(callerOrigin, caller, head.address.runId);
+    if ((await childCalls?.takeEnd(fold, job)) !== true) await deps.jobs.sendDelayed(job, noDelay);
   }
   for (const [, node] of state.nodes.entries()) {
     if (!('childRunId' in node) || node.childRunId === undefined || node.status === 'completed') continue;

@@ -1,6 +1,7 @@
 /** Passes a job to the use case of its kind. */
 import { unreachable } from '../../engine/invariant.ts';
 import type { Job } from '../../ports/jobs.ts';
+import { withCallsInPlace } from './calls-in-place.ts';
 import { extendRetention } from './extend-retention.ts';
 import { recheckRun } from './recheck-run.ts';
 import { wakeNode } from './wake-node.ts';
@@ -9,7 +10,10 @@ import { reconcileChild } from './reconcile-child.ts';
 import { reconcileSlot } from './reconcile-slot.ts';
 import type { Delivery, JobHandler } from '../worker.ts';
 
-export async function handleJob(worker: JobHandler, job: Job, delivery: Delivery): Promise<void> {
+export const handleJob = (worker: JobHandler, job: Job, delivery: Delivery): Promise<void> =>
+  withCallsInPlace(worker, job, delivery, (handler) => handleAlone(handler, job, delivery));
+
+async function handleAlone(worker: JobHandler, job: Job, delivery: Delivery): Promise<void> {
   switch (job.kind) {
     case 'node':
       // Its delay is over. Where fair shares are on, the node queue hands it out, because its message groups limit each project.

@@ -46,7 +46,7 @@ export async function notifyChildEnd(decider: Decider, caller: RunFold, called: 
 const isWideFanOut = ({ state }: RunFold): boolean =>
   openNodes(state).filter((node) => node.status === 'waiting' && node.for === 'child').length > maxDirectSiblings;
 
-function waitIn({ state }: RunFold, job: ChildJob | ChildResult): ChildWait | undefined {
+export function waitIn({ state }: RunFold, job: ChildJob | ChildResult): ChildWait | undefined {
   const node = state.nodes.get(nodeKey(job));
   return node?.status === 'waiting' && node.for === 'child' && node.childRunId === job.childRunId ? node : undefined;
 }
