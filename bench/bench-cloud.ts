@@ -51,7 +51,7 @@ export interface BenchCloud {
   /** Starts a run and returns its id. */
   start(workflow: Workflow | CodeWorkflow, idempotencyKey: string, apiKey?: string): Promise<string>;
   /** Starts a run for each key in one request, and returns their ids. */
-  startBatch(workflow: Workflow, idempotencyKeys: readonly string[], apiKey?: string): Promise<readonly string[]>;
+  startBatch(workflow: Workflow | CodeWorkflow, idempotencyKeys: readonly string[], apiKey?: string): Promise<readonly string[]>;
   /** Starts a run, waits for its end in the same request, and returns its id. */
   startAndWait(workflow: Workflow | CodeWorkflow, idempotencyKey: string): Promise<string>;
   /** Reruns an ended code run from a step and returns the id of the new run. */
@@ -66,8 +66,8 @@ export interface BenchCloud {
   holdResults(count: number): () => void;
   /** Whether the run's head has a terminal status, without an AWS call. */
   hasEnded(runId: string): boolean;
-  /** The bill of the run so far; no other run may be active since `from`. */
-  bill(runId: string, from: number): Bill;
+  /** The bill of these runs so far, altogether; no other run may be active since `from`. */
+  bill(ofRuns: readonly string[], from: number): Bill;
   /** The bill of one function since `from`. */
   billOf(functionLabel: string, from: number): Bill;
   /** The number of calls so far. */
@@ -79,14 +79,16 @@ export interface BenchCloud {
 
 /**
  * @param directory contains the last synthesis and receives the state
+ * @param settings of the context, such as `stepwell:runEvents`
  * @param callDelay default: none
  */
 export async function startBenchCloud(
   directory: string,
   warn: (line: string) => void,
+  settings?: Readonly<Record<string, unknown>>,
   callDelay?: CloudSettings['callDelay'],
 ): Promise<BenchCloud> {
-  const assembly = synthesize(checkoutApp(root), directory).then((synthesis) => loadAssembly(synthesis.directory));
+  const assembly = synthesize(checkoutApp(root), directory, settings).then((synthesis) => loadAssembly(synthesis.directory));
   const cloud = await startCloud({
     directory,
     port: 0,
@@ -186,7 +188,8 @@ export async function startBenchCloud(
       return startedShape.parse(await request('POST', '/v1/runs', body, headers)).runId;
     },
     async startBatch(workflow, idempotencyKeys, key = apiKey) {
-      const runs = idempotencyKeys.map((idempotencyKey) => ({ workflowName: workflow.name, idempotencyKey }));
+      const input = 'input' in workflow ? workflow.input : {};
+      const runs = idempotencyKeys.map((idempotencyKey) => ({ workflowName: workflow.name, input, idempotencyKey }));
       const { data } = batchShape.parse(await request('POST', '/v1/runs/batch', { runs }, { authorization: `Bearer ${key}` }));
       return data.map(({ run }) => run.runId);
     },
@@ -251,10 +254,10 @@ export async function startBenchCloud(
     },
     hasEnded: (runId) => partitionsOf(runId).some((pk) => endedHeads.has(pk)),
     // The sweep runs by the clock, independent of runs.
-    bill: (runId, from) =>
+    bill: (ofRuns, from) =>
       billOf(
         billedLinesFrom(from).filter(
-          ({ by, runIds }) => meter.labelOf(by) !== 'sweep' && (runIds.size === 0 || runIds.has(runId)),
+          ({ by, runIds }) => meter.labelOf(by) !== 'sweep' && (runIds.size === 0 || ofRuns.some((runId) => runIds.has(runId))),
         ),
       ),
     billOf: (label, from) => billOf(billedLinesFrom(from).filter(({ by }) => meter.labelOf(by) === label)),

@@ -51,7 +51,12 @@ export async function measureLatency(
   warn: (line: string) => void,
 ): Promise<void> {
   const measure = async (callDelay?: ReturnType<typeof createAwsDelay>): Promise<PathTimes> => {
-    const bench = await startBenchCloud(join(directory, callDelay === undefined ? 'bare' : 'delayed'), warn, callDelay);
+    const bench = await startBenchCloud(
+      join(directory, callDelay === undefined ? 'bare' : 'delayed'),
+      warn,
+      undefined,
+      callDelay,
+    );
     bench.stopRecording();
     try {
       return await measurePaths(bench, rounds);

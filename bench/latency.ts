@@ -4,6 +4,8 @@ import * as z from 'zod';
 import type { BenchCloud } from './bench-cloud.ts';
 import { chain, chainOfEffects } from './workflows.ts';
 
+const warmUpRuns = 10;
+
 const eventsShape = z.looseObject({
   data: z.array(z.looseObject({ type: z.string(), timestamp: z.string() })),
   hasMore: z.literal(false),
@@ -37,4 +39,17 @@ export async function measureChain(
     nodeMs.push(...completions.slice(1).map((at, index) => at - (completions[index] ?? at)));
   }
   return { runMs, nodeMs };
+}
+
+/** Milliseconds from the request to the answer, of runs that the request waits for, one after the other. */
+export async function measureAnswered(bench: BenchCloud, length: number, runs: number): Promise<readonly number[]> {
+  const workflow = chain(length);
+  await bench.publish(workflow);
+  const times: number[] = [];
+  for (let run = -warmUpRuns; run < runs; run += 1) {
+    const startedAt = performance.now();
+    await bench.startAndWait(workflow, `latency-answered-${run}`);
+    if (run >= 0) times.push(performance.now() - startedAt);
+  }
+  return times;
 }

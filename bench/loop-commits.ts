@@ -25,7 +25,7 @@ export async function countLoops(
     const runId = await bench.start(workflow, `loop-commits-${concurrency}`);
     const status = await bench.waitUntilIdle(runId);
     if (status !== 'completed') throw new Error(`a loop of ${items} is ${status}`);
-    const bill = bench.bill(runId, from);
+    const bill = bench.bill([runId], from);
     counted.push({
       concurrency,
       commits: total(bill.commits) / items,

@@ -4,25 +4,40 @@
  * `--long` also runs 25,000 steps. `-- --devkit` times steps of the Workflow DevKit.
  * `-- --latency` times the paths that runs wait for, with the delays of AWS. docs/BENCH.md explains each figure.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as z from 'zod';
 import { measureBarePuts } from './bare-put.ts';
+import type { Bill } from './bill.ts';
 import { type BenchCloud, startBenchCloud } from './bench-cloud.ts';
 import { measureBundles } from './bundles.ts';
 import { measureHelp } from './cli-help.ts';
 import { countDevKit } from './devkit/count-devkit.ts';
 import { measureStepTimes } from './devkit/step-times.ts';
 import { measureFairShares } from './fair-shares.ts';
+import { type CountedBills, type Goal, countedGoals, goalTable, missedCounts } from './goals.ts';
 import { goldenOf, writeGolden } from './golden.ts';
-import { measureChain } from './latency.ts';
+import { measureIdleLoad } from './idle-load.ts';
+import { measureAnswered, measureChain } from './latency.ts';
 import { measureLatency } from './latency-report.ts';
 import { countLoops } from './loop-commits.ts';
-import { count, scenarios, slowScenarios } from './scenarios.ts';
+import { quantilesOf } from './quantiles.ts';
+import {
+  type Scenario,
+  batchStarts,
+  count,
+  endsPublished,
+  scenarios,
+  scenariosWithEndsPublished,
+  slowScenarios,
+} from './scenarios.ts';
 import { countStarts, startGoldenName } from './start-cost.ts';
 import { runLongestLoop } from './longest-loop.ts';
 import { growth, measureLongRuns } from './long-runs.ts';
 import { measurePeers } from './peers/peers.ts';
+import { startStepwell } from './peers/stepwell.ts';
+import { atOnce, measureThroughput } from './peers/throughput.ts';
 import { measureStartTimes } from './start-latency.ts';
 import { measureStartRate } from './start-rate.ts';
 import { sustainStarts } from './sustained-starts.ts';
@@ -53,6 +68,9 @@ const parallelStarts = 16;
 const streamedWords = 200;
 const loopItems = 1_000;
 const loopConcurrencies = [10, 20, 50, 250];
+const answeredRuns = 100;
+/** goals by the name of the measure */
+const stepsASecond: Readonly<Record<string, number>> = { [atOnce(1)]: 400, [atOnce(10)]: 1_000, [atOnce(100)]: 1_500 };
 const longRuns = { chain: [10, 100, 1_000], loop: [10, 100, 1_000, 10_000] } as const;
 
 const counted = [...scenarios, ...slowScenarios];
@@ -60,9 +78,9 @@ const counted = [...scenarios, ...slowScenarios];
 const printSection = (title: string, text: string): void => console.log(`\n${title}\n\n${text}`);
 const warn = (line: string): void => console.error(line);
 
-async function countAll(bench: BenchCloud): Promise<readonly NamedBill[]> {
+async function countAll(bench: BenchCloud, all: readonly Scenario[] = counted): Promise<readonly NamedBill[]> {
   const bills: NamedBill[] = [];
-  for (const scenario of counted) bills.push({ name: scenario.name, bill: await count(bench, scenario) });
+  for (const scenario of all) bills.push({ name: scenario.name, bill: await count(bench, scenario) });
   return bills;
 }
 
@@ -80,13 +98,17 @@ async function writeAllGolden(directory: string): Promise<void> {
     startBenchCloud(directory, warn),
     async (bench) => [await countAll(bench), await countStarts(bench), await countDevKit(bench, directory)] as const,
   );
+  const withEnds = await withBench(startBenchCloud(join(directory, 'ends'), warn, endsPublished), (bench) =>
+    countAll(bench, scenariosWithEndsPublished),
+  );
   for (const { name, bill, bounds } of ofDevKit) writeGolden(name, goldenOf(bill, bounds));
   for (const { key, bill } of starts) writeGolden(startGoldenName(key), goldenOf(bill, {}));
-  for (const [at, { name, bounds }] of counted.entries()) {
-    const bill = bills[at]?.bill;
+  const all = [...counted, ...scenariosWithEndsPublished];
+  for (const [at, { name, bounds }] of all.entries()) {
+    const bill = [...bills, ...withEnds][at]?.bill;
     if (bill !== undefined) writeGolden(name, goldenOf(bill, bounds));
   }
-  printSection('Golden counts', `${counted.length + starts.length + ofDevKit.length} files are written to bench/golden`);
+  printSection('Golden counts', `${all.length + starts.length + ofDevKit.length} files are written to bench/golden`);
 }
 
 async function measureAll(directory: string): Promise<void> {
@@ -162,10 +184,57 @@ async function measureAll(directory: string): Promise<void> {
         [sustained.lost.length === 0 ? 'lost' : 'LOST', String(sustained.lost.length)],
       ]),
     );
-    const missed = missedThresholds({ growths, wordMs, besideEndless: shares.ratio });
+    const goals = [
+      ...countedGoals(countsOf(bills)),
+      ...(await measureGoals(bench, directory, { bareMs: bare, startsASecond: parallel })),
+    ];
+    printSection('Goals', goalTable(goals));
+    const missed = [...missedThresholds({ growths, wordMs, besideEndless: shares.ratio }), ...missedCounts(goals)];
     if (sustained.lost.length > 0) throw new Error(`runs that were accepted are lost: ${sustained.lost.join(', ')}`);
     if (missed.length > 0) throw new Error(missed.join('\n'));
   });
+}
+
+const waitingCallsShape = z.looseObject({ warm: z.array(z.array(z.string())) });
+
+function countsOf(bills: readonly NamedBill[]): CountedBills {
+  const billFor = (name: string): Bill => {
+    const found = bills.find((each) => each.name === name);
+    if (found === undefined) throw new Error(`${name} was not counted`);
+    return found.bill;
+  };
+  const waiting = readFileSync(new URL('golden/start-waiting-calls.json', import.meta.url), 'utf8');
+  return {
+    started: billFor('chain-10'),
+    answered: billFor('chain-10-answered'),
+    batch: billFor('chain-10-in-a-batch-of-ten'),
+    batchRuns: batchStarts,
+    waitingCalls: waitingCallsShape.parse(JSON.parse(waiting)).warm.length,
+  };
+}
+
+/** The goals that are times of this machine. */
+async function measureGoals(
+  bench: BenchCloud,
+  directory: string,
+  { bareMs, startsASecond }: { readonly bareMs: readonly number[]; readonly startsASecond: number },
+): Promise<readonly Goal[]> {
+  const answered = quantilesOf(await measureAnswered(bench, 10, answeredRuns)).p50 / quantilesOf(bareMs).p50;
+  const throughput = await measureThroughput([await startStepwell(bench)], 1);
+  const { megabytes, percent } = await measureIdleLoad(directory);
+  return [
+    { what: 'ten scripts answered in one request, p50', unit: 'bare puts', reached: answered, goal: 8 },
+    ...throughput.map(({ measure, values }) => ({
+      what: `steps, ${measure}`,
+      unit: 'a second' as const,
+      reached: Math.max(...values),
+      goal: stepsASecond[measure] ?? 0,
+      isLeast: true as const,
+    })),
+    { what: `starts, ${parallelStarts} at a time`, unit: 'a second', reached: startsASecond, goal: 150, isLeast: true },
+    { what: 'memory after load, with the emulator', unit: 'MB', reached: megabytes, goal: 500 },
+    { what: 'processor time without work', unit: '% of a core', reached: percent, goal: 1 },
+  ];
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'stepwell-bench-'));

@@ -7,6 +7,7 @@ import {
   chain,
   chainOfEffects,
   chainWithEnds,
+  failingChain,
   fan,
   type Lens,
   looped,
@@ -20,11 +21,13 @@ export interface Scenario {
   readonly name: string;
   readonly workflow: Workflow | CodeWorkflow;
   /** final status in the run's head */
-  readonly ends: 'completed' | 'pending';
+  readonly ends: 'completed' | 'failed' | 'pending';
   /** the lens of its nodes */
   readonly lens?: Lens;
   /** its start waits for the end, in one request */
   readonly isAnswered?: true;
+  /** so many runs start in one request; the bill is of all of them */
+  readonly batchOf?: number;
   /** runs without a warm-up run, because it is long; it reads its definition once */
   readonly isCold?: true;
   /** of a thousand nodes: only the deep tier of tests counts it */
@@ -71,6 +74,12 @@ const packed = (executed: number) => ({
   'commits.won': between(1, Math.ceil(executed / 2)),
 });
 
+export const batchStarts = 10;
+const perBatch = (bounds: Readonly<Record<string, Bound>>): Readonly<Record<string, Bound>> =>
+  Object.fromEntries(
+    Object.entries(bounds).map(([part, { atLeast, atMost }]) => [part, between(batchStarts * atLeast, batchStarts * atMost)]),
+  );
+
 export const scenarios: readonly Scenario[] = [
   { name: 'chain-10', workflow: chain(10), ends: 'completed', bounds: { ...commonBounds, ...packed(10) } },
   { name: 'chain-100', workflow: chain(100), ends: 'completed', bounds: { ...commonBounds, ...packed(100) } },
@@ -84,6 +93,7 @@ export const scenarios: readonly Scenario[] = [
   { name: 'chain-10-of-effects', workflow: chainOfEffects(10), ends: 'completed', bounds: commonBounds },
   { name: 'chain-100-of-effects', workflow: chainOfEffects(100), ends: 'completed', bounds: commonBounds },
   { name: 'chain-1000-of-effects', workflow: chainOfEffects(1_000), ends: 'completed', isLong: true, bounds: commonBounds },
+  { name: 'chain-10-failed', workflow: failingChain(10), ends: 'failed', bounds: { ...commonBounds, ...packed(10) } },
   { name: 'chain-10-with-ends', workflow: chainWithEnds(10), ends: 'completed', bounds: commonBounds },
   {
     name: 'chain-10-answered',
@@ -91,6 +101,21 @@ export const scenarios: readonly Scenario[] = [
     ends: 'completed',
     isAnswered: true,
     bounds: { ...commonBounds, ...packed(10) },
+  },
+  {
+    name: 'chain-10-in-a-batch-of-ten',
+    workflow: chain(10),
+    ends: 'completed',
+    batchOf: batchStarts,
+    bounds: {
+      ...commonBounds,
+      ...perBatch(packed(10)),
+      // The runs that have not begun after a second of a busy machine get messages of their own.
+      'invocations.worker': between(1, batchStarts),
+      'queueRequests.send node queue': between(1, 2),
+      'queueRequests.receive node queue': between(1, batchStarts),
+      'queueRequests.delete node queue': between(1, batchStarts),
+    },
   },
   { name: 'code-10-answered', workflow: codeChain(10), ends: 'completed', isAnswered: true, bounds: codeBounds },
   { name: 'code-10', workflow: codeChain(10), ends: 'completed', bounds: codeBounds },
@@ -169,6 +194,12 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
+/** Counted in an installation that publishes each end of a run on the bus, and not only failures. */
+export const endsPublished = { 'stepwell:runEvents': 'ended' } as const;
+export const scenariosWithEndsPublished: readonly Scenario[] = [
+  { name: 'chain-10-end-published', workflow: chain(10), ends: 'completed', bounds: { ...commonBounds, ...packed(10) } },
+];
+
 /** Counted separately: slow scenarios and sequential loops. */
 export const slowScenarios: readonly Scenario[] = [
   { name: 'loop-10', workflow: looped(10), ends: 'completed', bounds: { ...commonBounds, ...packed(11) } },
@@ -205,6 +236,7 @@ export const slowScenarios: readonly Scenario[] = [
 /** The bill of one run of the scenario, after a warm-up run. No other run may be active. */
 export async function count(bench: BenchCloud, scenario: Scenario): Promise<Bill> {
   if (scenario.isAnswered === true) return countAnswered(bench, scenario);
+  if (scenario.batchOf !== undefined) return countBatch(bench, scenario, scenario.batchOf);
   const { name, workflow, ends, lens, isCold, rerunFrom, heldResults } = scenario;
   if (lens !== undefined) await bench.publishLens(lens);
   await bench.publish(workflow);
@@ -219,7 +251,7 @@ export async function count(bench: BenchCloud, scenario: Scenario): Promise<Bill
   const status = await bench.waitUntilIdle(runId);
   release?.();
   if (status !== ends) throw new Error(`a run of ${name} is ${status}, and should be ${ends}`);
-  return bench.bill(runId, from);
+  return bench.bill([runId], from);
 }
 
 /** The same for a start that waits. The function of its job has ended when the request is answered, and no queue has a message. */
@@ -227,5 +259,22 @@ async function countAnswered(bench: BenchCloud, { name, workflow }: Scenario): P
   await bench.publish(workflow);
   await bench.startAndWait(workflow, `${name}-warm`);
   const from = bench.calls;
-  return bench.bill(await bench.startAndWait(workflow, `${name}-counted`), from);
+  return bench.bill([await bench.startAndWait(workflow, `${name}-counted`)], from);
+}
+
+/** The same for the runs that one request starts. */
+async function countBatch(bench: BenchCloud, { name, workflow, ends }: Scenario, size: number): Promise<Bill> {
+  await bench.publish(workflow);
+  const runBatch = async (round: string): Promise<readonly string[]> => {
+    const keys = Array.from({ length: size }, (_one, at) => `${name}-${round}-${at}`);
+    const runIds = await bench.startBatch(workflow, keys);
+    for (const runId of runIds) {
+      const status = await bench.waitUntilIdle(runId);
+      if (status !== ends) throw new Error(`a run of ${name} is ${status}, and should be ${ends}`);
+    }
+    return runIds;
+  };
+  await runBatch('warm');
+  const from = bench.calls;
+  return bench.bill(await runBatch('counted'), from);
 }

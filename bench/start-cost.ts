@@ -1,14 +1,13 @@
 /** Reads and writes of one `POST /v1/runs`: with a key that is not cached, and with a cached key; and of a batch of ten starts. */
 import type { BenchCloud } from './bench-cloud.ts';
 import type { Bill } from './bill.ts';
+import { batchStarts } from './scenarios.ts';
 import { chain } from './workflows.ts';
 
 export interface StartCost {
   readonly key: 'cold' | 'warm' | 'batch';
   readonly bill: Bill;
 }
-
-export const batchStarts = 10;
 
 export const startGoldenName = (key: StartCost['key']): string => (key === 'batch' ? 'start-batch-of-ten' : `start-${key}-key`);
 

@@ -3,7 +3,7 @@
 interface NoOp {
   readonly id: string;
   readonly type: 'javascript';
-  readonly config: { readonly code: string; readonly idempotent?: false };
+  readonly config: { readonly code: string; readonly idempotent?: false; readonly retry?: { readonly attempts: 1 } };
 }
 const noOp = (id: string): NoOp => ({ id, type: 'javascript', config: { code: 'return 1' } });
 /** Stands for a node with side effects: its result has a commit of its own. */
@@ -46,6 +46,17 @@ export const effectCaller = {
   nodes: [effect('before'), { id: 'call', type: 'subflow', config: { workflowName: effectChild.name } }, effect('after')],
   edges: edges(['before', 'call', 'after']),
 };
+
+/** Scripts, of which the last one fails the run. */
+export function failingChain(length: number) {
+  const ids = numbered(length - 1);
+  const broken: NoOp = {
+    id: 'broken',
+    type: 'javascript',
+    config: { code: 'throw new Error("broken")', retry: { attempts: 1 } },
+  };
+  return { name: `chain-${length}-failed`, nodes: [...ids.map(noOp), broken], edges: edges([...ids, broken.id]) };
+}
 
 /** Nodes with side effects between a start and an end node, which are pure. */
 export function chainWithEnds(length: number) {

@@ -3,9 +3,10 @@ import { defined } from '../lib/base/defined.ts';
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { Logger } from '@aws-lambda-powertools/logger';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { parseJobCall } from '../lib/codec/job-calls.ts';
+import { type JobCall, jobCallAnswer, parseJobCall } from '../lib/codec/job-calls.ts';
 import { hopsAttribute, parseHops } from '../lib/codec/jobs.ts';
 import { type Hops, hops, noHops } from '../lib/engine/hops.ts';
+import type { RunEnd } from '../lib/engine/log/fold.ts';
 import { traceFields } from '../lib/engine/trace.ts';
 import type { Job, ResultMessage } from '../lib/ports/jobs.ts';
 import { hopLimiter } from './wiring.ts';
@@ -36,15 +37,18 @@ export const logKeysOf = (message: Job | ResultMessage) =>
   });
 
 /**
- * Handles a job that the API function called this function with. It is its first delivery, and there is no other: if the handler throws,
+ * Handles a job that the API function called this function with. The answer has the end of the run that `handle` returns. It is its first delivery, and there is no other: if the handler throws,
  * the caller learns that the outcome is unknown, and the sweep recovers the run.
  */
-export const handleJobCall = async (event: unknown, logger: Logger, handle: (job: Job) => Promise<void>): Promise<object> => {
-  const job = parseJobCall(event);
-  logger.appendKeys(logKeysOf(job));
+export const handleJobCall = async (
+  event: unknown,
+  logger: Logger,
+  handle: (call: JobCall) => Promise<RunEnd | void>,
+): Promise<object> => {
+  const call = parseJobCall(event);
+  logger.appendKeys(logKeysOf(call.job));
   try {
-    await hopLimiter.handle(noHops, () => handle(job));
-    return { handled: true };
+    return jobCallAnswer((await hopLimiter.handle(noHops, () => handle(call))) ?? undefined);
   } finally {
     logger.resetKeys();
   }

@@ -55,7 +55,6 @@ const parallelBounds = {
   'writeUnits.lost puts': between(0, 120),
   'writeUnits.deployments': between(2, 2 + threads),
   'writeUnits.end': between(1, 1 + threads),
-  'busEvents.PutEvents': between(1, 1 + threads),
 } as const satisfies Readonly<Record<string, Bound>>;
 
 /** Version 5 executes so many steps where it replays the run. Another function that replays it meanwhile sends a check of each. */

@@ -18,6 +18,11 @@ export interface CallerContext {
   readonly scopes: readonly KeyScope[];
   /** trace of the request; runs that it starts continue the trace */
   readonly trace: Trace;
+  /**
+   * Records the request in the audit trail now, as one that was answered with this status, beside what the operation still waits for. The
+   * response has no entry of its own then. Absent: the entry of the response is the only one.
+   */
+  readonly recordNow?: (response: { readonly status: number; readonly audit: AuditNote }) => void;
   /** Adds work that the response waits for, beside the audit entry. It must not change the response. Absent: the operation waits for it. */
   readonly alongside?: (work: Promise<void>) => void;
 }

@@ -7,7 +7,7 @@ import type { Deliverer, Delivery, DevKitDeliverer, WorkflowTaskWorker } from '.
 
 export interface CodeRunner extends Deliverer, DevKitDeliverer, WorkflowTaskWorker {
   /** stores the head that each message carries for its run */
-  readonly messageHeads: { record(creation: RunCreation): void };
+  readonly messageHeads: { recognize(creation: RunCreation): void };
 }
 
 export async function handleCodeJob(runner: CodeRunner, job: Job, delivery: Delivery): Promise<void> {
@@ -32,5 +32,5 @@ function record({ messageHeads }: CodeRunner, { run, creation }: Message): void 
   const { projectId, environment, runId } = creation.address;
   const isSameRun = projectId === run.projectId && environment === run.environment && runId === run.runId;
   invariant(isSameRun, `a message for run ${run.runId} carries the head of run ${runId}`);
-  messageHeads.record(creation);
+  messageHeads.recognize(creation);
 }

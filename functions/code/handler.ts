@@ -25,7 +25,9 @@ export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResp
   isWebhookCall(event)
     ? handleWebhookCall(runner, event, context)
     : isJobCall(event)
-      ? handleJobCall(event, logger, (job) => handleCodeJob(runner, job, { isRedelivered: false, mustEndAt: mustEndAt(context) }))
+      ? handleJobCall(event, logger, ({ job }) =>
+          handleCodeJob(runner, job, { isRedelivered: false, mustEndAt: mustEndAt(context) }),
+        )
       : processEachMessage(event, context, logger, (record) => handleRecord(record, context));
 
 async function handleRecord(record: SQSRecord, context: Context): Promise<void> {

@@ -1,6 +1,6 @@
 /** Consumes the dead-letter queues and fails each message's node in the run log. */
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { parseMessage } from '../../lib/codec/jobs.ts';
+import { parseMessage, parseTogether } from '../../lib/codec/jobs.ts';
 import { parseFire } from '../../lib/codec/schedules.ts';
 import { parseWatch } from '../../lib/codec/watches.ts';
 import { handleFireDeadLetter } from '../../lib/service/schedules/fire-schedule.ts';
@@ -29,6 +29,12 @@ export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResp
         { ...decider.deps, sockets: createSockets(), watches: hopLimiter.watches(createWatches()) },
         watch,
       );
+    }
+    const together = parseTogether(record.body);
+    if (together !== undefined) {
+      logger.warn('dead letter received', { ...deadLetter, runIds: together.jobs.map(({ run }) => run.runId) });
+      for (const job of together.jobs) await handleDeadLetter(decider, job);
+      return;
     }
     const message = parseMessage(record.body);
     logger.appendKeys(logKeysOf(message));

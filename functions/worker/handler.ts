@@ -1,10 +1,11 @@
 /** Executes nodes: handles jobs from the node queue, the delay queue and requests that wait for a run, one at a time. */
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { isJobCall } from '../../lib/codec/job-calls.ts';
-import { parseJob } from '../../lib/codec/jobs.ts';
+import { parseJob, parseTogether } from '../../lib/codec/jobs.ts';
 import { parseFire } from '../../lib/codec/schedules.ts';
 import { fireSchedule } from '../../lib/service/schedules/fire-schedule.ts';
-import { handleJob } from '../../lib/service/execution/handle-job.ts';
+import { handleCalledJob, handleJob } from '../../lib/service/execution/handle-job.ts';
+import { handleJobsTogether } from '../../lib/service/execution/handle-jobs-together.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { handleJobCall, processEachMessage, isRedelivered, logKeysOf } from '../batch.ts';
 import { deciderOf, invocationDeadlineOf, loggerOf } from '../wiring.ts';
@@ -23,7 +24,7 @@ const worker: JobHandler = {
 
 export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResponse | object> =>
   isJobCall(event)
-    ? handleJobCall(event, logger, (job) => handleJob(worker, job, deliveryOf(context, { isRedelivered: false })))
+    ? handleJobCall(event, logger, (call) => handleCalledJob(worker, call, deliveryOf(context, { isRedelivered: false })))
     : processEachMessage(event, context, logger, (record) => handleRecord(record, context));
 
 async function handleRecord(record: SQSRecord, context: Context): Promise<void> {
@@ -31,6 +32,15 @@ async function handleRecord(record: SQSRecord, context: Context): Promise<void> 
   if (fire !== undefined) {
     logger.appendKeys({ scheduleId: fire.scheduleId });
     return fireSchedule(worker, fire);
+  }
+  const together = parseTogether(record.body);
+  if (together !== undefined) {
+    const delivery = deliveryOf(context, { isRedelivered: isRedelivered(record) });
+    return handleJobsTogether(worker.deps, together, delivery, (job) => {
+      logger.resetKeys();
+      logger.appendKeys(logKeysOf(job));
+      return handleJob(worker, job, delivery);
+    });
   }
   const job = parseJob(record.body);
   logger.appendKeys(logKeysOf(job));

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { lazyProperties } from '../base/lazy.ts';
 import { type EnvironmentName, environmentNames } from '../contract/environment.ts';
 import { type FairShares, fairSharesOf } from '../engine/fair-shares.ts';
+import { runEventLevels } from '../engine/run-events.ts';
 
 const nonEmptyText = z.string().min(1);
 const url = z.url();
@@ -25,7 +26,7 @@ const schemas = {
   scheduleGroup: nonEmptyText,
   scheduleRoleArn: arn,
   eventBusName: nonEmptyText,
-  startedEvents: z.enum(['true', 'false']).transform((text) => text === 'true'),
+  runEvents: z.enum(runEventLevels),
   retentionDays: count,
   idempotencyHours: count,
   // Absent in functions that no browser calls.

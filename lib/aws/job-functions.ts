@@ -1,6 +1,7 @@
 /** Calls of the functions that execute jobs. */
-import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
-import { writeJobCall } from '../codec/job-calls.ts';
+import { InvokeCommand, type InvokeCommandOutput, type LambdaClient } from '@aws-sdk/client-lambda';
+import { parseJobCallAnswer, writeJobCall } from '../codec/job-calls.ts';
+import type { GraphCreation } from '../engine/log/head.ts';
 import type { JobCallResult, JobCalls, WorkJob } from '../ports/jobs.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { callService } from './call-service.ts';
@@ -21,16 +22,29 @@ export class JobFunctions implements JobCalls {
     this.#names = names;
   }
 
-  async call(job: WorkJob, signal: AbortSignal): Promise<JobCallResult> {
-    const FunctionName = job.kind === 'node' ? this.#names.worker : this.#names.code;
-    if (FunctionName === undefined) return 'refused';
-    const command = new InvokeCommand({ FunctionName, Payload: Buffer.from(writeJobCall(job)) });
+  async call(job: WorkJob, run: GraphCreation | undefined, signal: AbortSignal): Promise<JobCallResult> {
+    const isNode = job.kind === 'node';
+    const FunctionName = isNode ? this.#names.worker : this.#names.code;
+    if (FunctionName === undefined) return { kind: 'refused' };
+    const command = new InvokeCommand({ FunctionName, Payload: Buffer.from(writeJobCall(job, run)) });
+    let output: InvokeCommandOutput;
     try {
-      const output = await callService('the function of a job', () => this.#client.send(command, { abortSignal: signal }));
-      return output.FunctionError === undefined ? 'ended' : 'unknown';
+      output = await callService('the function of a job', () => this.#client.send(command, { abortSignal: signal }));
     } catch (error) {
-      return wasRefused(error) ? 'refused' : 'unknown';
+      return { kind: wasRefused(error) ? 'refused' : 'unknown' };
     }
+    if (output.FunctionError !== undefined) return { kind: 'unknown' };
+    // Deployed code shares a process with the code function, so what that function says is no evidence of an end.
+    return isNode ? answerIn(output) : { kind: 'ended' };
+  }
+}
+
+/** Another version of the worker may answer in another form. Then the log tells the end. */
+function answerIn({ Payload }: InvokeCommandOutput): JobCallResult {
+  try {
+    return parseJobCallAnswer(Buffer.from(Payload ?? []).toString('utf8'));
+  } catch {
+    return { kind: 'ended' };
   }
 }
 

@@ -7,19 +7,26 @@ import {
   type SQSClient,
   type MessageAttributeValue,
 } from '@aws-sdk/client-sqs';
-import { jobBody, resultBody, hopsAttribute } from '../codec/jobs.ts';
+import { jobBody, resultBody, hopsAttribute, togetherBody } from '../codec/jobs.ts';
 import { fireBody } from '../codec/schedules.ts';
 import { watchBody } from '../codec/watches.ts';
 import type { FairShares } from '../engine/fair-shares.ts';
 import { type Hops, noHops } from '../engine/hops.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { DurationMs } from '../engine/time.ts';
-import { type Job, type Jobs, type ResultMessage, type WorkJob, maxQueueDelayMs } from '../ports/jobs.ts';
+import { type Job, type Jobs, type JobsTogether, type ResultMessage, type WorkJob, maxQueueDelayMs } from '../ports/jobs.ts';
 import type { ScheduleFire } from '../ports/schedules.ts';
 import type { Watch, Watches } from '../ports/sockets.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { callService } from './call-service.ts';
-import { type MessageIdentity, codeJobIdentity, nodeJobIdentity, resultIdentity, watchIdentity } from './message-identity.ts';
+import {
+  type MessageIdentity,
+  codeJobIdentity,
+  nodeJobIdentity,
+  resultIdentity,
+  togetherIdentity,
+  watchIdentity,
+} from './message-identity.ts';
 
 export interface QueueUrls {
   readonly nodes: string;
@@ -53,6 +60,21 @@ export class SqsJobs implements Jobs {
     });
     if (nodes.length > 0) await this.#sendTo(this.#urls.nodes, nodes, hops);
     if (forCode.length > 0) await this.#sendTo(this.#urls.code, forCode, hops);
+  }
+
+  async sendTogether(jobs: readonly WorkJob[], hops: Hops = noHops): Promise<void> {
+    const [first, ...rest] = jobs.flatMap((job) => (job.kind === 'node' && job.slowLane === undefined ? [job] : []));
+    // A project whose share is limited has a group for each worker of its share, so its jobs are separate messages.
+    if (first === undefined || rest.length === 0 || this.#shares()?.regular !== undefined) return this.send(jobs, hops);
+    const together: JobsTogether = { jobs: [first, ...rest] };
+    const others = jobs.filter((job) => job !== first && !rest.some((each) => each === job));
+    const command = new SendMessageCommand({
+      QueueUrl: this.#urls.nodes,
+      MessageBody: togetherBody(together),
+      ...withHops(hops),
+      ...onQueue(this.#urls.nodes, togetherIdentity(together)),
+    });
+    await Promise.all([callService('a work queue', () => this.#client.send(command)), this.send(others, hops)]);
   }
 
   async #sendTo(

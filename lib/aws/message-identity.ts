@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { isStepMessage } from '../engine/bundle/message.ts';
 import { type FairShares, regularLaneGroup } from '../engine/fair-shares.ts';
 import { type NodeRef, type RunAddress, nodeKey } from '../engine/ids.ts';
-import type { DevKitJob, WorkflowTaskJob, MessageJob, NodeJob, ResultMessage } from '../ports/jobs.ts';
+import type { DevKitJob, JobsTogether, WorkflowTaskJob, MessageJob, NodeJob, ResultMessage } from '../ports/jobs.ts';
 import type { Watch } from '../ports/sockets.ts';
 import { runPartition } from './run-keys.ts';
 
@@ -38,6 +38,12 @@ export const nodeJobIdentity = (job: NodeJob, shares?: FairShares): MessageIdent
     };
   return { group: groupOf(job, shares), deduplication: digest('node', ...attemptParts(job), job.resend) };
 };
+
+/** In the group of the first job. */
+export const togetherIdentity = ({ jobs }: JobsTogether): MessageIdentity => ({
+  group: groupOf(jobs[0], undefined),
+  deduplication: digest('together', ...jobs.map((job) => [...attemptParts(job), job.resend])),
+});
 
 function groupOf(job: NodeJob, shares: FairShares | undefined): string {
   const { run, resend } = job;

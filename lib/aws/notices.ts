@@ -3,6 +3,7 @@ import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventb
 import type * as z from 'zod';
 import { deploymentActivated, deploymentStatusChange, runStatusChange, scheduleFailure } from '../codec/bus-events.ts';
 import type { Scope } from '../engine/ids.ts';
+import type { RunEvents } from '../engine/run-events.ts';
 import { type Instant, iso } from '../engine/time.ts';
 import type {
   DeploymentChangeNotice,
@@ -25,10 +26,10 @@ interface BusEvent<Detail extends z.ZodType> {
 export class EventBridgeNotices implements Notices {
   readonly #client: EventBridgeClient;
   readonly #busName: string;
-  readonly notifiesStarts: boolean;
+  readonly runEvents: RunEvents;
 
-  constructor(client: EventBridgeClient, busName: string, notifiesStarts: boolean) {
-    this.notifiesStarts = notifiesStarts;
+  constructor(client: EventBridgeClient, busName: string, runEvents: RunEvents) {
+    this.runEvents = runEvents;
     this.#client = client;
     this.#busName = busName;
   }
@@ -82,5 +83,5 @@ const versionOf = (workflow: RunStatusNotice['workflow']) => {
   return typeof version === 'number' ? { version } : typeof version === 'string' ? { codeVersion: version } : {};
 };
 
-export const noticesOf = ({ eventBusName, startedEvents }: Settings): Notices =>
-  new EventBridgeNotices(eventBusClient(), eventBusName, startedEvents);
+export const noticesOf = ({ eventBusName, runEvents }: Settings): Notices =>
+  new EventBridgeNotices(eventBusClient(), eventBusName, runEvents);

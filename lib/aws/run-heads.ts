@@ -21,6 +21,8 @@ export interface KnownRun {
 
 export interface RunHeads {
   create(run: RunCreation): Promise<Put>;
+  /** Caches the facts of a run that exists. */
+  recognize(run: RunCreation): void;
   head(run: RunAddress): Promise<Head | undefined>;
   heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]>;
   /** The cached facts of the run, without a request. */
@@ -65,8 +67,12 @@ export class StoredHeads implements RunHeads {
   async create(run: RunCreation): Promise<Put> {
     const put = await this.#table.put(headKey(run.address), headAttributes(run), ifNotExists);
     if (put.kind === 'refused') this.#remember(run.address, put.existing);
-    else this.#known.remember(run.address, { side: sideOfKind[run.kind], lifetime: lifetimeOf(run) });
+    else this.recognize(run);
     return put;
+  }
+
+  recognize(run: RunCreation): void {
+    this.#known.remember(run.address, { side: sideOfKind[run.kind], lifetime: lifetimeOf(run) });
   }
 
   async head(run: RunAddress): Promise<Head | undefined> {
@@ -142,8 +148,7 @@ const headOf = (item: Item | undefined, projection: Item | undefined): Head | un
 export class MessageHeads implements RunHeads {
   readonly #heads = new Map<string, Head>();
 
-  /** Records the head of a message's run. */
-  record(creation: RunCreation): void {
+  recognize(creation: RunCreation): void {
     invariant(sideOfKind[creation.kind] !== 'platform', `${creation.address.runId} is not a run of deployed code`);
     const name = runPartition(creation.address);
     this.#heads.delete(name);

@@ -62,6 +62,10 @@ export class DynamoRunLog implements RunLog {
     return putResult(await this.#table.put(logKey(run, side, commit.number), commitItem.encode(commit, expiresAt), ifNotExists));
   }
 
+  recognize(run: RunCreation): void {
+    this.#heads.recognize(run);
+  }
+
   async head(run: RunAddress): Promise<Head | undefined> {
     return this.#heads.head(run);
   }

@@ -4,7 +4,7 @@ import { devKitEvents } from '../engine/devkit/events.ts';
 import type { DevKitHook, DevKitResumption, DevKitStep, DevKitWait, StoredDevKit } from '../engine/devkit/state.ts';
 import type { NodeRef } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
-import type { Admission, RunProgress, BudgetUsage, CodeState, ContextWrite } from '../engine/log/fold.ts';
+import type { Admission, RunEnd, RunProgress, BudgetUsage, CodeState, ContextWrite } from '../engine/log/fold.ts';
 import type {
   LoopState,
   IterationCounts,
@@ -145,14 +145,19 @@ const node = z.discriminatedUnion('status', [
 
 type Progress<Status extends RunProgress['status']> = Extract<RunProgress, { status: Status }>;
 
-const progress = z.discriminatedUnion('status', [
-  exactly<Progress<'pending'>>()(z.strictObject({ status: z.literal('pending') })),
-  exactly<Progress<'running'>>()(z.strictObject({ status: z.literal('running'), startedAt: instant })),
+const ends = [
   exactly<Progress<'completed'>>()(z.strictObject({ status: z.literal('completed'), endedAt: instant, output: payload })),
   exactly<Progress<'failed'>>()(z.strictObject({ status: z.literal('failed'), endedAt: instant, error: failure })),
   exactly<Progress<'cancelled'>>()(
     z.strictObject({ status: z.literal('cancelled'), endedAt: instant, reason: z.string().exactOptional() }),
   ),
+] as const;
+export const runEnd: z.ZodType<RunEnd> = z.discriminatedUnion('status', ends);
+
+const progress = z.discriminatedUnion('status', [
+  exactly<Progress<'pending'>>()(z.strictObject({ status: z.literal('pending') })),
+  exactly<Progress<'running'>>()(z.strictObject({ status: z.literal('running'), startedAt: instant })),
+  ...ends,
 ]);
 
 const loopIteration = exactly<StoredFold['iterations'][number]>()(

@@ -1,13 +1,54 @@
 /** Jobs by an invocation of the function that executes them, instead of a message of its queue. */
 import * as z from 'zod';
-import type { Job, WorkJob } from '../ports/jobs.ts';
-import { jobBody, parseJob } from './jobs.ts';
+import type { GraphCreation } from '../engine/log/head.ts';
+import type { Job, JobCallResult, WorkJob } from '../ports/jobs.ts';
+import { exactly } from './exact.ts';
+import { runEnd } from './fold.ts';
+import { workflowName } from './ids.ts';
+import { creationFields, jobBody, parseJob } from './jobs.ts';
+import { read } from './unreadable.ts';
 
-const callEvent = z.object({ jobCall: z.string() });
+/** Of a graph. Jobs of deployed code have the creation of their run in themselves. */
+const graphCreation = exactly<GraphCreation>()(
+  z.strictObject({
+    ...creationFields,
+    kind: z.literal('graph'),
+    workflow: z.strictObject({ name: workflowName, version: z.int() }),
+    deploymentId: z.null(),
+    isTest: z.literal(true).exactOptional(),
+  }),
+);
+
+const callEvent = z.strictObject({ jobCall: z.string(), run: graphCreation.exactOptional() });
+
+export interface JobCall {
+  readonly job: Job;
+  /** of a node job */
+  readonly run?: GraphCreation;
+}
 
 /** SQS sets the fields of its events, so a message cannot imitate a call. */
 export const isJobCall = (event: object): boolean => 'jobCall' in event;
 
-export const writeJobCall = (job: WorkJob): string => JSON.stringify({ jobCall: jobBody(job) });
+export const writeJobCall = (job: WorkJob, run: GraphCreation | undefined): string =>
+  JSON.stringify({ jobCall: jobBody(job), run });
 
-export const parseJobCall = (event: unknown): Job => parseJob(callEvent.parse(event).jobCall);
+/** @throws Unreadable */
+export function parseJobCall(event: unknown): JobCall {
+  const { jobCall, ...call } = read('a call with a job', callEvent, event);
+  return { ...call, job: parseJob(jobCall) };
+}
+
+const answerShape = z.strictObject({ handled: z.literal(true), end: runEnd.exactOptional() });
+
+/** @param end of the run; absent: it has not ended, or the function may not say so */
+export const jobCallAnswer = (end?: Extract<JobCallResult, { kind: 'ended' }>['end']): z.infer<typeof answerShape> => ({
+  handled: true,
+  ...(end === undefined ? {} : { end }),
+});
+
+/** @throws Unreadable */
+export const parseJobCallAnswer = (text: string): Extract<JobCallResult, { kind: 'ended' }> => {
+  const { end } = read('the answer to a call with a job', answerShape, JSON.parse(text));
+  return { kind: 'ended', ...(end === undefined ? {} : { end }) };
+};

@@ -13,6 +13,7 @@ import type {
   DevKitJob,
   WorkflowTaskJob,
   Job,
+  JobsTogether,
   MessageJob,
   NodeJob,
   RecheckJob,
@@ -59,8 +60,8 @@ const commit = exactly<Commit>()(
   }),
 );
 
-/** The creation record of a code or bundle run, as messages carry it to the code function. */
-const commonFields = {
+/** The creation record of a run, as messages carry it to the function that executes its jobs. */
+export const creationFields = {
   address: runAddress,
   createdAt: instant,
   deadlineAt: instant,
@@ -74,12 +75,12 @@ const commonFields = {
 };
 
 const bundleCreation = exactly<BundleCreation>()(
-  z.strictObject({ ...commonFields, kind: z.literal('bundle'), workflow: z.strictObject({ name: z.string() }) }),
+  z.strictObject({ ...creationFields, kind: z.literal('bundle'), workflow: z.strictObject({ name: z.string() }) }),
 );
 
 const codeCreation = exactly<CodeCreation>()(
   z.strictObject({
-    ...commonFields,
+    ...creationFields,
     kind: z.literal('code'),
     workflow: z.strictObject({ name: z.string(), version: z.string().exactOptional() }),
   }),
@@ -87,7 +88,7 @@ const codeCreation = exactly<CodeCreation>()(
 
 const devKitCreation = exactly<DevKitCreation>()(
   z.strictObject({
-    ...commonFields,
+    ...creationFields,
     kind: z.literal('devkit'),
     workflow: z.strictObject({ name: z.string() }),
     queueNamespace: z.string().exactOptional(),
@@ -260,6 +261,7 @@ const childResult = exactly<ChildResult>()(z.strictObject({ ...attemptFields, ch
 const result: z.ZodType<ResultMessage> = z.union([attemptResult, childResult]);
 
 const jobMessage = z.strictObject({ ...version, job });
+const togetherMessage = z.strictObject({ ...version, jobs: z.tuple([jobs.node]).rest(jobs.node) });
 const resultMessage = z.strictObject({ ...version, result });
 
 /**
@@ -272,6 +274,11 @@ const body = (message: object): string =>
 export const jobBody = (content: Job): string => body({ v: messageVersion, job: content });
 /** @throws Unreadable */
 export const parseJob = (text: string): Job => readJson('a job', jobMessage, text).job;
+
+export const togetherBody = (content: JobsTogether): string => body({ v: messageVersion, ...content });
+/** Undefined if the message is of another kind. @throws Unreadable if its jobs are not valid */
+export const parseTogether = (text: string): JobsTogether | undefined =>
+  text.startsWith(`{"v":${messageVersion},"jobs":`) ? { jobs: readJson('jobs together', togetherMessage, text).jobs } : undefined;
 
 export const resultBody = (content: ResultMessage): string => body({ v: messageVersion, result: content });
 /** @throws Unreadable */

@@ -47,7 +47,6 @@ const featuresOf = ({ props, execution, storage }: DeployedParts): DeployedSetti
   network: execution.network !== undefined,
   requireHttps: execution.requireHttps,
   reservesWatchers: execution.reservesWatchers,
-  startedEvents: execution.startedEvents,
   webAclArn: props.webAclArn !== undefined,
 });
 
@@ -96,6 +95,7 @@ export const deployedSettingOf = (
   version: productVersion(),
   limits: limitsOf(parts),
   features: { ...featuresOf(parts), ...switches },
+  choices: { runEvents: parts.execution.runEvents.value },
   corsOrigins: named.corsOrigins,
   models: Object.keys(named.models),
   secrets: namesIn(named.secrets),

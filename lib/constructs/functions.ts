@@ -9,6 +9,7 @@ import { type StoredSettingName, storedSettingNames } from '../contract/stored-s
 import { CodeRole } from './code-access.ts';
 import { defaultWorkerTimeoutSeconds, functionShapes } from './function-shapes.ts';
 import type { ProductResources } from './resources.ts';
+import { RunEventsChoice } from './run-events.ts';
 import { type Network, ProductFunction } from './product-function.ts';
 import type { ParsedSettings } from './settings.ts';
 import { bundledFunctions } from './bundled-functions.ts';
@@ -38,10 +39,11 @@ export interface ExecutionProps {
    */
   readonly metrics?: boolean;
   /**
-   * Sends an event when a run starts, besides the one when it ends. EventBridge bills each event.
-   * @default false
+   * Which status changes of runs are published on the event bus: none, runs that failed, all ends, or starts too. EventBridge bills each
+   * event.
+   * @default 'failed'; 'ended' if the setting `traces` or a rule of `onRunEnded` needs other ends
    */
-  readonly startedEvents?: boolean;
+  readonly runEvents?: 'none' | 'failed' | 'ended' | 'all';
   /** VPC of the functions. Default: none. */
   readonly network?: Network;
   /** Memory of single functions, 128 to 10240 MB. Default: see functionShapes. */
@@ -84,7 +86,7 @@ export const executionSettings = (props: ExecutionProps) => ({
   idempotencyHours: props.idempotencyHours ?? stepwellDefaults.idempotencyHours,
   requireHttps: props.requireHttps ?? true,
   metrics: props.metrics ?? false,
-  startedEvents: props.startedEvents ?? false,
+  runEvents: new RunEventsChoice(props.runEvents),
   network: props.network,
   memoryMb: props.memoryMb ?? {},
   workerTimeoutSeconds: props.workerTimeoutSeconds ?? defaultWorkerTimeoutSeconds,
@@ -231,7 +233,7 @@ function environmentValues({
   idempotencyHours,
   requireHttps,
   metrics,
-  startedEvents,
+  runEvents,
   watchers,
   settings: { corsOrigins, privateDestinations, traces, stored },
   nodeConcurrency,
@@ -260,7 +262,7 @@ function environmentValues({
     requireHttps: String(requireHttps),
     watchers: watchers === undefined ? '' : String(watchers),
     metrics: String(metrics),
-    startedEvents: String(startedEvents),
+    runEvents: runEvents.value,
     corsOrigins,
     privateDestinations,
     traces: traces === undefined ? '' : JSON.stringify(traces),

@@ -42,7 +42,10 @@ export interface IStepwell {
   grantTrigger(grantee: iam.IGrantable): iam.Grant;
   /** Lets a role read runs and workflows: it may read `readKey`. */
   grantRead(grantee: iam.IGrantable): iam.Grant;
-  /** A rule on the end of runs. Delivery is at least once. */
+  /**
+   * A rule on the end of runs. Delivery is at least once. It makes the installation of this app publish these ends (setting `runEvents`).
+   * An installation of another app publishes failures only, unless its own settings ask for more.
+   */
   onRunEnded(id: string, options?: RunEndedOptions): events.Rule;
   /** A metric of the installation. The setting `metrics` turns the metrics of runs and nodes on. */
   metric(metricName: string, props?: cloudwatch.MetricOptions): cloudwatch.Metric;
@@ -62,6 +65,12 @@ export abstract class Installation extends Construct implements IStepwell {
   /** the value of the dimension that identifies the installation */
   protected abstract readonly runsTableName: string;
 
+  /**
+   * Makes the installation publish these ends of runs.
+   * @throws if its settings say otherwise
+   */
+  protected abstract publishEnds(receiver: string, statuses: readonly EndStatus[]): void;
+
   grantTrigger(grantee: iam.IGrantable): iam.Grant {
     return this.triggerKey.grantRead(grantee);
   }
@@ -71,6 +80,7 @@ export abstract class Installation extends Construct implements IStepwell {
   }
 
   onRunEnded(id: string, { statuses = runsEnded.statuses, workflows, ...options }: RunEndedOptions = {}): events.Rule {
+    this.publishEnds(`the rule ${id} (onRunEnded)`, statuses);
     const rule = new events.Rule(this, id, {
       eventBus: this.eventBus,
       ...(options.description === undefined ? {} : { description: options.description }),
@@ -142,6 +152,9 @@ export class ImportedStepwell extends Installation {
   protected get runsTableName(): string {
     return this.#required('runsTableName');
   }
+
+  /** Its settings belong to the app that deploys it. */
+  protected publishEnds(): void {}
 
   #secretOf(attribute: 'triggerKeySecretArn' | 'readKeySecretArn'): secretsmanager.ISecret {
     const arn = this.#required(attribute);

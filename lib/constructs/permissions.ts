@@ -316,7 +316,7 @@ export const permissions = {
   /** Audit entries for refused and accepted webhooks. */
   'record audit entries': { environment: ['controlTable'], records: { control: { audit: 'p' } } },
   'publish events': {
-    environment: ['eventBusName', 'startedEvents'],
+    environment: ['eventBusName', 'runEvents'],
     statements: ({ eventBus }) => [allow(['events:PutEvents'], [eventBus.eventBusArn])],
   },
 } as const satisfies Record<string, Permission>;

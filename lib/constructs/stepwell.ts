@@ -1,7 +1,7 @@
 /** The construct of a whole installation, for your own stack: `new Stepwell(this, 'Stepwell')`. */
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
-import { type IStepwell, ImportedStepwell, Installation, type StepwellAttributes } from './installation.ts';
+import { type EndStatus, type IStepwell, ImportedStepwell, Installation, type StepwellAttributes } from './installation.ts';
 import { bundledFunctions, functionsDirectory } from './bundled-functions.ts';
 import { grantCodeWorker } from './code-access.ts';
 import { ApplicationKeys, FirstKey } from './first-key.ts';
@@ -44,6 +44,7 @@ export class Stepwell extends Installation {
   readonly apiUrl: string;
   private readonly encryptionKey: Storage['encryptionKey'];
   private readonly applicationKeys: ApplicationKeys;
+  private readonly runEvents: ReturnType<typeof executionSettings>['runEvents'];
 
   constructor(scope: Construct, id: string, props: StepwellProps = {}) {
     super(scope, id);
@@ -55,6 +56,7 @@ export class Stepwell extends Installation {
         'The setting allowLocalhost is for the embedded cloud: in Lambda, the loopback address is the interface of the runtime. For services of your own use privateDestinations.',
       );
     const execution = executionSettings(props);
+    this.runEvents = execution.runEvents;
     const settings = parseSettings(this, props, execution, this.storage);
     const directory = props.functionsDirectory ?? functionsDirectory();
     const encryption = {
@@ -82,6 +84,7 @@ export class Stepwell extends Installation {
     this.apiUrl = props.domain === undefined ? (this.httpApi?.restApi.url ?? '') : `https://${props.domain.name}/`;
     this.functions.get('code')?.setVariable('apiAddress', this.httpApi?.address ?? '');
     const { traces } = settings;
+    if (traces !== undefined) this.runEvents.mustInclude('the setting traces');
     this.dashboards = createObservability(this, resources, { ...props, functions, httpApi: this.httpApi, metrics, traces });
   }
 
@@ -104,6 +107,10 @@ export class Stepwell extends Installation {
 
   get readKey(): IStepwell['readKey'] {
     return this.applicationKeys.secretOf('read');
+  }
+
+  protected publishEnds(receiver: string, statuses: readonly EndStatus[]): void {
+    this.runEvents.mustInclude(receiver, statuses);
   }
 
   protected get runsTableName(): string {

@@ -1,6 +1,6 @@
 /** The texts of the large settings with their versions. */
 import { createHash } from 'node:crypto';
-import { Stack } from 'aws-cdk-lib';
+import { Lazy, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { type StoredSettingName, storedSettingNames } from '../contract/stored-settings.ts';
 
@@ -14,8 +14,9 @@ export interface StoredSetting {
 const versionLength = 32;
 
 /**
- * The version is a digest of the text, so an unchanged setting keeps its version. With tokens, it is the digest of the unresolved
- * expression. If only the resolved value changes, functions read it at their next cold start.
+ * The version is a digest of the text, so an unchanged setting keeps its version. It is known at the end of the synthesis, as the values of
+ * the CDK's lazy tokens. With tokens of the deployment, it is the digest of the unresolved expression. If only the resolved value changes,
+ * functions read it at their next cold start.
  */
 export function storedSettingsOf(
   scope: Construct,
@@ -23,7 +24,10 @@ export function storedSettingsOf(
 ): readonly StoredSetting[] {
   return storedSettingNames.map((name) => {
     const text = JSON.stringify(settings[name]);
-    const resolvedText = JSON.stringify(Stack.of(scope).resolve(text));
-    return { name, text, version: createHash('sha256').update(resolvedText).digest('hex').slice(0, versionLength) };
+    const digest = (): string => {
+      const resolvedText = JSON.stringify(Stack.of(scope).resolve(text));
+      return createHash('sha256').update(resolvedText).digest('hex').slice(0, versionLength);
+    };
+    return { name, text, version: Lazy.uncachedString({ produce: digest }) };
   });
 }

@@ -22,8 +22,8 @@ export const environmentNames = {
   /** the role with which schedules send to the delay queue */
   scheduleRoleArn: 'STEPWELL_SCHEDULE_ROLE_ARN',
   eventBusName: 'STEPWELL_EVENT_BUS_NAME',
-  /** `true`: starts of runs are published on the event bus too */
-  startedEvents: 'STEPWELL_STARTED_EVENTS',
+  /** which status changes of runs are published on the event bus: `none`, `failed`, `ended` or `all` */
+  runEvents: 'STEPWELL_RUN_EVENTS',
   /** retention of a run after its deadline, in days */
   retentionDays: 'STEPWELL_RETENTION_DAYS',
   /** retention of idempotency keys, in hours */

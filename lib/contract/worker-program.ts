@@ -12,7 +12,7 @@ export const codeWorkerEnvironment: readonly EnvironmentName[] = [
   'scheduleGroup',
   'scheduleRoleArn',
   'eventBusName',
-  'startedEvents',
+  'runEvents',
   'codeVariables',
   'codeRoleArn',
   'worldFunction',

@@ -8,6 +8,7 @@ import {
   type WorkflowTaskJob,
   type Job,
   type Jobs,
+  type JobsTogether,
   type MessageJob,
   type NodeJob,
   type ResultMessage,
@@ -29,6 +30,8 @@ export class MemoryJobs implements Jobs {
   readonly #clock: Clock;
   /** node jobs, in the order of sending */
   readonly sent: NodeJob[] = [];
+  /** node jobs that share a message */
+  readonly together: JobsTogether[] = [];
   /** messages and workflow tasks for deployed code */
   readonly messages: (MessageJob | WorkflowTaskJob)[] = [];
   /** messages of the Workflow DevKit */
@@ -62,6 +65,14 @@ export class MemoryJobs implements Jobs {
     }
   }
 
+  async sendTogether(jobs: readonly WorkJob[], hops: Hops = noHops): Promise<void> {
+    const [first, ...rest] = jobs.flatMap((job) => (job.kind === 'node' ? [this.#copyWithHops(job, hops)] : []));
+    if (first === undefined || rest.length === 0) return this.send(jobs, hops);
+    this.together.push({ jobs: [first, ...rest] });
+    const others = jobs.filter((job) => job.kind !== 'node');
+    if (others.length > 0) await this.send(others, hops);
+  }
+
   async sendFire(fire: ScheduleFire): Promise<void> {
     this.fires.push(frozenCopy(fire));
   }
@@ -80,6 +91,11 @@ export class MemoryJobs implements Jobs {
   /** Removes and returns all node jobs. */
   takeSent(): readonly NodeJob[] {
     return this.sent.splice(0);
+  }
+
+  /** Removes and returns all messages of several node jobs. */
+  takeTogether(): readonly JobsTogether[] {
+    return this.together.splice(0);
   }
 
   /** Removes and returns the due delayed jobs, the earliest first. */

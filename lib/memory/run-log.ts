@@ -35,6 +35,8 @@ export class MemoryRunLog implements RunLog {
     return { kind: 'stored' };
   }
 
+  recognize(): void {}
+
   async put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult> {
     invariant(commit.number > firstCommit, 'the first commit is written with the head');
     const { commits, expiries } = this.#runs.record(run);

@@ -3,6 +3,7 @@ import { MemoryClock } from './clock.ts';
 import { encodeTime } from 'ulid';
 import { type Nonce, type RunId, nonce, runId } from '../engine/ids.ts';
 import type { Metric } from '../engine/log/run-metrics.ts';
+import type { RunEvents } from '../engine/run-events.ts';
 import type { Instant } from '../engine/time.ts';
 import type {
   DeploymentChangeNotice,
@@ -64,7 +65,7 @@ export class MemoryMetrics implements Metrics {
 
 /** Notifications in memory, in the order of publication. */
 export class MemoryNotices implements Notices {
-  notifiesStarts = false;
+  runEvents: RunEvents = 'ended';
   readonly statusNotices: RunStatusNotice[] = [];
   readonly activations: DeploymentNotice[] = [];
   readonly deploymentChanges: DeploymentChangeNotice[] = [];

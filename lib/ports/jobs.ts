@@ -3,7 +3,8 @@ import type { Outcome } from '../engine/graph/outcome.ts';
 import type { Hops } from '../engine/hops.ts';
 import type { Attempt, CommitNo, DeploymentId, IterationKey, NodeId, RunAddress, RunId, WorkflowName } from '../engine/ids.ts';
 import type { JsonValue, Payload } from '../engine/json.ts';
-import type { CodeCreation, BundleCreation, DevKitCreation } from '../engine/log/head.ts';
+import type { RunEnd } from '../engine/log/fold.ts';
+import type { CodeCreation, BundleCreation, DevKitCreation, GraphCreation } from '../engine/log/head.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
 import type { Trace } from '../engine/trace.ts';
 import type { ScheduleFire } from './schedules.ts';
@@ -25,6 +26,11 @@ export interface NodeJob extends Traced {
   readonly resend: number;
   /** The script exceeded its first time slice. The job goes to this message group of its project, with one job in flight. */
   readonly slowLane?: number;
+}
+
+/** The first jobs of several runs, in one message of the node queue. */
+export interface JobsTogether {
+  readonly jobs: readonly [NodeJob, ...NodeJob[]];
 }
 
 /** Deliver this message of a bundle run to the code of its deployment. */
@@ -181,6 +187,11 @@ export type ResultMessage = AttemptResult | ChildResult;
 export interface Jobs {
   /** Sends jobs without a delay. All are sent when it resolves; when it throws, any number of them may have been sent. */
   send(jobs: readonly WorkJob[], hops?: Hops): Promise<void>;
+  /**
+   * Sends the first jobs of several runs, those of nodes in one message where the queue allows it. A worker executes the jobs of that
+   * message one after the other (`service/execution/handle-jobs-together.ts`).
+   */
+  sendTogether(jobs: readonly WorkJob[], hops?: Hops): Promise<void>;
   /** Sends a job with a delay of at most 900 s, rounded up to whole seconds. */
   sendDelayed(job: Job, delay: DurationMs, hops?: Hops): Promise<void>;
   sendResult(result: ResultMessage, hops?: Hops): Promise<void>;
@@ -190,16 +201,21 @@ export interface Jobs {
 
 /**
  * What became of a job that a function was called with:
- * - `ended`: the function has handled it, and commits nothing more for it;
+ * - `ended`: the function has handled it, and commits nothing more for it. With `end`, its run has ended so, as the log tells; a function
+ *   that executes deployed code says nothing about the end, because the code could say it;
  * - `refused`: it did not begin, so the job can have a queue;
  * - `unknown`: it may have begun and may still run. The sweep finds the run if it does not.
  */
-export type JobCallResult = 'ended' | 'refused' | 'unknown';
+export type JobCallResult = { readonly kind: 'ended'; readonly end?: RunEnd } | { readonly kind: 'refused' | 'unknown' };
 
 /** Calls the function that executes jobs of this kind, and waits until it has ended. */
 export interface JobCalls {
-  /** Never rejects. @param signal ends the wait, and not the function */
-  call(job: WorkJob, signal: AbortSignal): Promise<JobCallResult>;
+  /**
+   * Never rejects.
+   * @param run of a node job, as it was created: the function need not read it
+   * @param signal ends the wait, and not the function
+   */
+  call(job: WorkJob, run: GraphCreation | undefined, signal: AbortSignal): Promise<JobCallResult>;
 }
 
 /** The maximum delay of a message (SQS's limit). A longer wait needs a timer. */

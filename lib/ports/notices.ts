@@ -1,6 +1,7 @@
 /** Notifications about run statuses, deployments and schedules. Delivery is at least once, and no decision depends on them. */
 import type { AppName, DeploymentId, RunAddress, ScheduleId, Scope, WorkflowName } from '../engine/ids.ts';
 import type { RunCreation, RunStatus } from '../engine/log/head.ts';
+import type { RunEvents } from '../engine/run-events.ts';
 import type { CorrelationId } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 
@@ -54,8 +55,8 @@ export interface ScheduleFailureNotice {
 }
 
 export interface Notices {
-  /** Whether starts of runs are published too. Off by default, because each event is billed. */
-  readonly notifiesStarts: boolean;
+  /** Which status changes of runs the owner asked for. The service decides by it; the port publishes each notice that it gets. */
+  readonly runEvents: RunEvents;
   runStatusChanged(notice: RunStatusNotice): Promise<void>;
   deploymentActivated(notice: DeploymentNotice): Promise<void>;
   deploymentChanged(notice: DeploymentChangeNotice): Promise<void>;

@@ -34,6 +34,8 @@ export interface CommitKey {
 export interface RunLog {
   /** Writes commit 1 if the run does not exist. */
   create(run: RunCreation): Promise<PutResult>;
+  /** The run exists: its writer says how it was created. Later calls need not read that. */
+  recognize(run: RunCreation): void;
   /** Writes commit n > 1 if its number is free. `expiresAt` is the run's. */
   put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult>;
   /**

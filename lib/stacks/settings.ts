@@ -43,7 +43,7 @@ const productSchema = z.object({
   idempotencyHours: count.exactOptional(),
   requireHttps: booleanSetting.exactOptional(),
   metrics: booleanSetting.exactOptional(),
-  startedEvents: booleanSetting.exactOptional(),
+  runEvents: z.enum(['none', 'failed', 'ended', 'all']).exactOptional(),
   dashboard: booleanSetting.exactOptional(),
   workerTimeoutSeconds: count.exactOptional(),
   codeTimeoutSeconds: count.exactOptional(),

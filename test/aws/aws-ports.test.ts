@@ -21,7 +21,7 @@ const complete: Record<EnvironmentName, string> = {
   scheduleGroup: 'timers',
   scheduleRoleArn: 'arn:aws:iam::123456789012:role/schedules',
   eventBusName: 'bus',
-  startedEvents: 'true',
+  runEvents: 'all',
   retentionDays: '30',
   idempotencyHours: '24',
   requireHttps: 'true',
@@ -62,7 +62,6 @@ test('settings are read from the variables that the stacks set', () => {
     idempotencyHours: 24,
     requireHttps: true,
     metrics: false,
-    startedEvents: true,
     encryptsRuns: true,
   });
 });
@@ -73,6 +72,7 @@ test.for<[string, string]>([
   ['STEPWELL_DELAY_QUEUE_ARN', 'delays'],
   ['STEPWELL_RETENTION_DAYS', 'thirty'],
   ['STEPWELL_RETENTION_DAYS', '0'],
+  ['STEPWELL_RUN_EVENTS', 'true'],
 ])('%s may not be "%s", and the error names it', ([name, value]) => {
   expect(() => ({ ...settingsFrom({ ...variables, [name]: value }) })).toThrow(name);
 });

@@ -36,7 +36,7 @@ beforeEach(async () => {
   table = await createRunsTable(client);
   await platform().create(created);
   const heads = new MessageHeads();
-  heads.record(created);
+  heads.recognize(created);
   code = new DynamoRunLog(table, heads);
 });
 
@@ -140,6 +140,6 @@ test('the code function knows that another process has finalized a run', async (
 
 test('the code function cannot create runs and knows only runs of its messages', async () => {
   expect(() => new MessageHeads().create(created)).toThrow('only platform functions create runs');
-  expect(() => new MessageHeads().record(creation(run))).toThrow('is not a run of deployed code');
+  expect(() => new MessageHeads().recognize(creation(run))).toThrow('is not a run of deployed code');
   expect(await code.head(freshRun())).toBeUndefined();
 });

@@ -10,6 +10,8 @@ import { type Scenario, count } from '../../bench/scenarios.ts';
 import { preparedFolder } from '../e2e/local-start.ts';
 
 interface CountingHooks {
+  /** of the context; absent: those of the checkout */
+  readonly settings?: Readonly<Record<string, unknown>>;
   readonly before?: (bench: BenchCloud) => void;
   readonly after?: (bench: BenchCloud) => Promise<void>;
 }
@@ -18,14 +20,14 @@ interface CountingHooks {
 type Scenarios = readonly Scenario[] | (() => Promise<readonly Scenario[]>);
 
 /** @returns the bill of a scenario, once it is counted */
-export function countedCloud(scenarios: Scenarios, { before, after }: CountingHooks = {}): (name: string) => Bill {
+export function countedCloud(scenarios: Scenarios, { settings, before, after }: CountingHooks = {}): (name: string) => Bill {
   const directory = preparedFolder(mkdtempSync(join(tmpdir(), 'stepwell-golden-')));
   const warnings: string[] = [];
   const bills = new Map<string, Bill>();
   let bench: BenchCloud;
 
   beforeAll(async () => {
-    bench = await startBenchCloud(directory, (line) => void warnings.push(line));
+    bench = await startBenchCloud(directory, (line) => void warnings.push(line), settings);
     before?.(bench);
     const counted = typeof scenarios === 'function' ? await scenarios() : scenarios;
     for (const scenario of counted) bills.set(scenario.name, await count(bench, scenario));

@@ -47,7 +47,7 @@ test.each(compared)('the estimate of %s is within a tenth of its bill', async (n
   const runId = await bench.start(workflow, `${name}-estimated`);
   await bench.waitUntilIdle(runId);
   release?.();
-  const bill = bench.bill(runId, from);
+  const bill = bench.bill([runId], from);
   const { estimate, bytes } = shown.parse(await bench.get(`/v1/runs/${runId}?resolveData=none&estimate=true`));
   const billed: Readonly<Record<string, number>> = {
     ...Object.fromEntries(dollarsPerMillionRuns(bill).map(({ kind, count }) => [kind, count])),

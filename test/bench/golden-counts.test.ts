@@ -1,8 +1,9 @@
 /** The bills of docs/BENCH.md, counted on the embedded cloud and compared with the files of `bench/golden`. The longest: `golden-counts.deep.test.ts`. */
 import { expect, test } from 'vitest';
 import { total } from '../../bench/bill.ts';
-import { scenarios } from '../../bench/scenarios.ts';
-import { type StartCost, batchStarts, countStarts, startGoldenName } from '../../bench/start-cost.ts';
+import { batchStarts, endsPublished, scenarios, scenariosWithEndsPublished } from '../../bench/scenarios.ts';
+import { type StartCost, countStarts, startGoldenName } from '../../bench/start-cost.ts';
+import { asBundled } from '../e2e/in-process-cloud.ts';
 import { countedCloud, isGolden } from './counted-cloud.ts';
 
 const short = scenarios.filter(({ isLong = false }) => !isLong);
@@ -15,6 +16,17 @@ const billFor = countedCloud(short, {
 
 test.each(short.map(({ name }) => name))('the bill of %s is the golden one', (name) => {
   isGolden(name, billFor(name));
+});
+
+const billWithEndsPublished = countedCloud(scenariosWithEndsPublished, { settings: { ...endsPublished, ...asBundled } });
+
+test('a run that completes publishes its end only where the owner asks for each end; a failed run always does', () => {
+  const published = { PutEvents: 1 };
+  expect([billFor('chain-10').busEvents, billFor('chain-10-failed').busEvents]).toEqual([{}, published]);
+  for (const { name } of scenariosWithEndsPublished) {
+    isGolden(name, billWithEndsPublished(name));
+    expect(billWithEndsPublished(name).busEvents).toEqual(published);
+  }
 });
 
 test.each([

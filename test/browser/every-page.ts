@@ -290,5 +290,14 @@ export async function getAdmin({ local, watched: { page } }: SignedIn): Promise<
 export async function openAddress({ local, watched: { page } }: SignedIn, path: string): Promise<void> {
   await page.goto(`${local.url}/console/${path}`);
   await page.getByRole('heading', { level: 1 }).first().waitFor();
-  await page.locator('[aria-busy]').first().waitFor({ state: 'detached' });
+  // A part that has loaded can begin another one in the next frames.
+  await page.evaluate(`new Promise((resolve) => {
+    let quiet = 0;
+    const look = () => {
+      quiet = document.querySelector('[aria-busy]') === null ? quiet + 1 : 0;
+      if (quiet > 10) resolve();
+      else requestAnimationFrame(look);
+    };
+    look();
+  })`);
 }

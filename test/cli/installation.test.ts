@@ -30,6 +30,7 @@ test('installation shows the version and each setting by its name', async () => 
   expect(out).toMatch(/^retentionDays +30$/m);
   expect(out).toMatch(/^watchers +no limit$/m);
   expect(out).toMatch(/^traces +off$/m);
+  expect(out).toMatch(/^runEvents +failed$/m);
   expect(out).toMatch(/^secrets +stripe, shared$/m);
   expect(dataIn(await operator.type('--json', 'installation'), installationResponse)).toMatchObject({ version: '1.2.3' });
   const author = await createCliEnvironment().cliWithScopes(['workflows:read']);

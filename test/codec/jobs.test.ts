@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jobBody, parseJob, parseMessage, parseResult, resultBody } from '../../lib/codec/jobs.ts';
+import { jobBody, parseJob, parseMessage, parseResult, parseTogether, resultBody, togetherBody } from '../../lib/codec/jobs.ts';
 import { correlationId, workflowName } from '../../lib/engine/ids.ts';
 import { instant } from '../../lib/engine/time.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
@@ -30,6 +30,20 @@ const jobs: readonly Job[] = [
 
 test('a job survives a round trip through its body', () => {
   for (const job of jobs) expect(parseJob(jobBody(job))).toEqual(job);
+});
+
+test('the jobs of a message survive a round trip through its body, and no other message has several', () => {
+  const together = { jobs: [nodeJob(), nodeJob({ resend: 1, trace })] } as const;
+  expect(parseTogether(togetherBody(together))).toEqual(together);
+  expect(() => parseJob(togetherBody(together))).toThrow(Unreadable);
+  expect(parseTogether(jobBody(nodeJob()))).toBeUndefined();
+});
+
+test.for([
+  ['has none', []],
+  ['has one that is no node job', [{ kind: 'recheck', run: freshRun() }]],
+])('a message of several jobs that %s is refused', ([, list]) => {
+  expect(() => parseTogether(JSON.stringify({ v: 1, jobs: list }))).toThrow(Unreadable);
 });
 
 test('the body of a result with any text has only characters that SQS accepts', () => {

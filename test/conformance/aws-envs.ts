@@ -104,7 +104,7 @@ export const startAwsEnvs = async (implementation = usualTables): Promise<AwsEnv
         externalLogs: new DynamoExternalLogs(runs),
         jobs: queues.jobs,
         timers: new SchedulerTimers(scheduler, names, clock),
-        notices: new EventBridgeNotices(bus, 'bus', false),
+        notices: new EventBridgeNotices(bus, 'bus', 'ended'),
         blobs: new S3Blobs(services.s3, bucket, clock),
         uploads: new S3Uploads(services.s3, bucket, clock),
         artifacts: new S3Artifacts(services.s3, bucket, clock),
@@ -176,6 +176,7 @@ function queuesOf({ sqs, server, queue }: QueuesAndBucket, place: number, clock:
   const sender = new SqsJobs(sqs, urls);
   const jobs: Jobs = {
     send: (list) => sender.send(list),
+    sendTogether: (list) => sender.sendTogether(list),
     sendResult: (result) => sender.sendResult(result),
     sendFire: (fire) => sender.sendFire(fire),
     sendDelayed: async (job, delay) => {

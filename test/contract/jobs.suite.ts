@@ -11,6 +11,7 @@ import type {
   WorkflowTaskJob,
   Job,
   Jobs,
+  JobsTogether,
   MessageJob,
   NodeJob,
   ResultMessage,
@@ -22,6 +23,8 @@ export interface QueuesUnderTest {
   readonly jobs: Jobs;
   /** Receives the node jobs that were sent without a delay. */
   takeSent(): Promise<readonly NodeJob[]>;
+  /** Receives the messages of several node jobs. */
+  takeTogether(): Promise<readonly JobsTogether[]>;
   /** Receives the messages and workflow tasks for deployed code. */
   takeForCode(): Promise<readonly (MessageJob | WorkflowTaskJob)[]>;
   /** The delayed jobs, with their delay. */
@@ -96,7 +99,27 @@ export const jobsSuite = ({ name, open }: Subject<QueuesUnderTest>) =>
 
     test('an empty send sends nothing', async () => {
       await queues.jobs.send([]);
+      await queues.jobs.sendTogether([]);
       expect(await queues.takeSent()).toEqual([]);
+      expect(await queues.takeTogether()).toEqual([]);
+    });
+
+    test('node jobs that are sent together are one message, and those for deployed code are messages of their own', async () => {
+      const [first, second, third] = [nodeJob(), nodeJob(), nodeJob({ ...loopNode })];
+      const task = workflowTaskJob();
+      await queues.jobs.sendTogether([first, task, second, third], hops(2));
+      expect(await queues.takeTogether()).toEqual([{ jobs: [first, second, third] }]);
+      expect(await queues.takeSent()).toEqual([]);
+      const forCode = await queues.takeForCode();
+      expect(forCode).toEqual([task]);
+      expect(forCode.map((each) => queues.hopsOf(each))).toEqual([2]);
+    });
+
+    test('a node job that is sent together with none is a message as any other', async () => {
+      const job = nodeJob();
+      await queues.jobs.sendTogether([job]);
+      expect(await queues.takeSent()).toEqual([job]);
+      expect(await queues.takeTogether()).toEqual([]);
     });
 
     test('iterations, attempts and redispatches of a node are separate jobs', async () => {

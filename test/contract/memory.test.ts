@@ -110,6 +110,7 @@ jobsSuite({
   open: open(({ jobs }) => ({
     jobs,
     takeSent: async () => jobs.takeSent(),
+    takeTogether: async () => jobs.takeTogether(),
     takeForCode: async () => jobs.takeMessages(),
     delayed: async () => jobs.delayed.map(({ job, dueAt }) => ({ job, delaySeconds: between(noon, dueAt) / 1_000 })),
     takeResults: async () => jobs.takeResults(),

@@ -1,6 +1,7 @@
 /** Contract of `Notices`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { correlationId, deploymentId, scheduleId, workflowName, appName } from '../../lib/engine/ids.ts';
+import { runEventLevels } from '../../lib/engine/run-events.ts';
 import { after, iso, minutes } from '../../lib/engine/time.ts';
 import { type Notices, deploymentChanges } from '../../lib/ports/notices.ts';
 import { freshRun, freshScope, noon } from './samples.ts';
@@ -30,6 +31,21 @@ export const noticesSuite = ({ name, open }: Subject<NoticesUnderTest>) =>
       expect(await received()).toEqual([
         { ...run, workflow, status: 'running', startedAt: iso(noon) },
         { ...run, workflow, status: 'failed', startedAt: iso(noon), endedAt: iso(endedAt) },
+      ]);
+    });
+
+    test('each notice that the port gets is published: the service applies the setting', async () => {
+      const { notices, received } = opened.port;
+      const before = (await received()).length;
+      expect(runEventLevels).toContain(notices.runEvents);
+      const facts = { run: freshRun(), workflow: { name: 'order' }, startedAt: noon };
+      for (const status of ['running', 'completed', 'failed', 'cancelled'] as const)
+        await notices.runStatusChanged({ ...facts, status });
+      expect((await received()).slice(before)).toMatchObject([
+        { status: 'running' },
+        { status: 'completed' },
+        { status: 'failed' },
+        { status: 'cancelled' },
       ]);
     });
 

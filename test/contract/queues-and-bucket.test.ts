@@ -6,7 +6,7 @@ import { S3Blobs } from '../../lib/aws/blobs.ts';
 import { S3Uploads } from '../../lib/aws/uploads.ts';
 import { SqsJobs, SqsWatches } from '../../lib/aws/jobs.ts';
 import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
-import { hopsAttribute, parseHops, parseJob, parseResult } from '../../lib/codec/jobs.ts';
+import { hopsAttribute, parseHops, parseJob, parseResult, parseTogether } from '../../lib/codec/jobs.ts';
 import { parseWatch } from '../../lib/codec/watches.ts';
 import { nodeId, projectId } from '../../lib/engine/ids.ts';
 import { after, durationMs, minutes } from '../../lib/engine/time.ts';
@@ -66,6 +66,12 @@ const queuesFor = (prefix: string, nodes: 'nodes' | 'nodes.fifo') => {
   const port: QueuesUnderTest = {
     jobs: new SqsJobs(sqs, urls),
     takeSent: async () => (await takeAll(urls.nodes, parseJob)).filter((job) => job.kind === 'node'),
+    takeTogether: async () =>
+      takeAll(urls.nodes, (body) => {
+        const together = parseTogether(body);
+        if (together === undefined) throw new Error(`the message has one job: ${body}`);
+        return together;
+      }),
     takeForCode: async () =>
       (await takeAll(urls.code, parseJob)).filter((job) => job.kind === 'message' || job.kind === 'workflow_task'),
     delayed: async () =>

@@ -54,6 +54,18 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.commitsAfter(run, firstCommit)).toEqual([mine]);
       });
 
+      test('a run that its writer has told about takes commits and projections as any other', async () => {
+        const run = freshRun();
+        const created = creation(run);
+        await log.create(created);
+        log.recognize(created);
+        const next = commit(2);
+        expect(await log.put(run, next, expiresAt)).toEqual({ kind: 'stored' });
+        await log.project(run, { status: 'completed', asOf: commitNo(2), endedAt: noon });
+        expect(await log.head(run)).toMatchObject({ ...created, projection: { status: 'completed' } });
+        expect(await log.commitsAfter(run, firstCommit)).toEqual([next]);
+      });
+
       test('a losing put does not change the stored commit', async () => {
         const run = freshRun();
         const first = commit(2, { by: 'first' });

@@ -124,7 +124,7 @@ describe('EventBridge', () => {
   beforeAll(async () => {
     recorder = await startRecorder(() => answer);
     const bus = new EventBridgeClient({ ...client, endpoint: recorder.endpoint });
-    notices = new EventBridgeNotices(bus, 'stepwell-bus', false);
+    notices = new EventBridgeNotices(bus, 'stepwell-bus', 'failed');
   });
   afterAll(() => recorder.close());
 

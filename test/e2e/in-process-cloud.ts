@@ -23,7 +23,7 @@ export interface InProcessCloud {
 }
 
 /** Uses the bundles of this test run's synthesis. */
-const asBundled = { 'stepwell:buildsFunctions': false };
+export const asBundled = { 'stepwell:buildsFunctions': false };
 
 /**
  * @param settings of the context, such as `stepwell:requireHttps`

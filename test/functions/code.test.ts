@@ -53,7 +53,7 @@ const driven = async (stages: Parameters<typeof startCodeRun>[0]) => {
     by: 'code',
     deps: restricted(env.deps),
     programs: code,
-    messageHeads: { record: () => undefined },
+    messageHeads: { recognize: () => undefined },
     bundles: { deliver: noMessage, resumeWebhook: noMessage },
     apps: { post: noMessage, forward: noMessage },
     manifests: new ManifestCache(),

@@ -97,7 +97,7 @@ export const http = (
   requiresHttps = true,
   signIn?: ProviderSignIn,
   installation: InstallationTools['installation'] = testInstallation,
-  jobCalls: JobCalls = { call: async () => 'refused' },
+  jobCalls: JobCalls = { call: async () => ({ kind: 'refused' }) },
 ): Http => {
   const made = memoryPorts();
   const world = { ...made, ...change(made) };

@@ -15,6 +15,7 @@ test('names are those of the project and environment of the caller', async () =>
     region: 'eu-west-1',
     limits: { retentionDays: 30, watchers: null },
     features: { metrics: true, traces: false },
+    choices: { runEvents: 'failed' },
     names: {
       corsOrigins: ['https://app.example.com'],
       models: ['fast'],

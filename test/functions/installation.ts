@@ -5,6 +5,7 @@ export const testInstallation = {
     version: '1.2.3',
     limits: { retentionDays: 30, watchers: null },
     features: { metrics: true, traces: false },
+    choices: { runEvents: 'failed' },
     corsOrigins: ['https://app.example.com'],
     models: ['fast'],
     secrets: { acme: { test: ['stripe'], '*': ['shared'], live: ['live-only'] }, other: { test: ['of-another'] } },

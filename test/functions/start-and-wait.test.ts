@@ -1,6 +1,8 @@
 /** `POST /v1/runs?wait=`: what it answers, and what it refuses. */
 import { describe, expect, test } from 'vitest';
+import { inline } from '../../lib/engine/json.ts';
 import type { JobCalls } from '../../lib/ports/jobs.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { type CallOptions, type Http, http, instantGraph, openGraph, textIn } from './http.ts';
 
 const withCalls = (jobCalls: JobCalls): Http => http(undefined, undefined, undefined, undefined, undefined, undefined, jobCalls);
@@ -31,8 +33,37 @@ describe('a start that waits', () => {
       action: 'runs.create',
       result: 'success',
       resource: `run/${runId}`,
-      metadata: { runId, status: 200, deduped: false },
+      metadata: { runId, status: 202, deduped: false },
     });
+    expect([...api.world.audit.entries.values()].filter(({ action }) => action === 'runs.create')).toHaveLength(1);
+  });
+
+  test('is in the audit trail while it waits', async () => {
+    let recorded: readonly unknown[] = [];
+    const api = withCalls({
+      call: async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        recorded = [...api.world.audit.entries.values()].filter(({ action }) => action === 'runs.create');
+        return {
+          kind: 'ended',
+          end: { status: 'completed', endedAt: api.world.clock.now(), output: inline({ of: 'the worker' }) },
+        };
+      },
+    });
+    const answer = await started(api, openGraph, { wait: '5' });
+    expect(answer).toMatchObject({ status: 200, body: { status: 'completed', output: { of: 'the worker' } } });
+    expect(recorded).toMatchObject([
+      { result: 'success', resource: `run/${textIn(answer, 'runId')}`, metadata: { status: 202 } },
+    ]);
+  });
+
+  test('that cannot be recorded is unavailable, as every start', async () => {
+    const api = withCalls({ call: async () => ({ kind: 'unknown' }) });
+    const key = await api.key(['admin']);
+    await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...instantGraph() } });
+    api.world.audit.record = () => Promise.reject(new Unavailable('the audit trail'));
+    const options = { key, headers: { 'Idempotency-Key': 'one' }, body: { workflowName: 'flow' }, query: { wait: '5' } };
+    expect(await api.call('POST', '/v1/runs', options)).toMatchObject({ status: 503, body: { code: 'unavailable' } });
   });
 
   test('answers 200 with the failure of a run that has failed', async () => {

@@ -23,16 +23,18 @@ async function prepared() {
   const key = await api.key(['admin']);
   await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...openGraph } });
   const sent: number[] = [];
-  const send = api.world.jobs.send.bind(api.world.jobs);
   let refused = 0;
-  api.world.jobs.send = async (jobs, hops) => {
-    sent.push(jobs.length);
-    if (refused > 0) {
-      refused -= 1;
-      throw new Unavailable('the node queue');
-    }
-    await send(jobs, hops);
-  };
+  for (const name of ['send', 'sendTogether'] as const) {
+    const send = api.world.jobs[name].bind(api.world.jobs);
+    api.world.jobs[name] = async (jobs, hops) => {
+      sent.push(jobs.length);
+      if (refused > 0) {
+        refused -= 1;
+        throw new Unavailable('the node queue');
+      }
+      await send(jobs, hops);
+    };
+  }
   const batch = (runs: readonly unknown[], by = key) => api.call('POST', '/v1/runs/batch', { key: by, body: { runs } });
   return { api, key, sent, batch, refuseSends: (count: number) => void (refused = count) };
 }
@@ -43,7 +45,7 @@ const runIdsOf = (body: JsonObject): readonly unknown[] =>
 const runsIn = async (api: Http, key: string): Promise<number> =>
   ((await api.call('GET', '/v1/runs', { key })).body['data'] as readonly unknown[]).length;
 
-test('starts a run for each entry, and their jobs share a request of the queue for ten', async () => {
+test('starts a run for each entry, and their jobs share a message for ten', async () => {
   const { api, key, batch, sent } = await prepared();
   const { status, body } = await batch(starts(25));
   expect(status).toBe(200);
@@ -54,6 +56,11 @@ test('starts a run for each entry, and their jobs share a request of the queue f
     run: { runId: expect.stringMatching(/^wrun_/), status: 'pending', deploymentId: null },
   });
   expect(sent).toEqual([10, 10, 5]);
+  expect(api.world.jobs.takeTogether().map(({ jobs }) => jobs.map(({ run }) => run.runId))).toEqual([
+    runIdsOf(body).slice(0, 10),
+    runIdsOf(body).slice(10, 20),
+    runIdsOf(body).slice(20),
+  ]);
   expect(await runsIn(api, key)).toBe(25);
 });
 

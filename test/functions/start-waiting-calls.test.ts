@@ -7,7 +7,7 @@ import { after, days, minutes } from '../../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
-import { handleJob } from '../../lib/service/execution/handle-job.ts';
+import { handleCalledJob } from '../../lib/service/execution/handle-job.ts';
 import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
@@ -49,6 +49,8 @@ test('the calls of a start that wait for each other are the golden ones: at most
 
 test('the calls of a start that waits for a chain of scripts, with those of the worker that it calls, are the golden ones', async () => {
   const counted = countedHttp((world) => {
+    // The default of the setting.
+    world.notices.runEvents = 'failed';
     const worker: JobHandler = {
       deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
       plans: new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure }),
@@ -59,7 +61,12 @@ test('the calls of a start that waits for a chain of scripts, with those of the 
       runAttempt: async () => ({ outcome: finished('1'), printed: [] }),
     };
     const mustEndAt = after(world.clock.now(), minutes(15));
-    return { call: async (job) => (await handleJob(worker, job, { isRedelivered: false, mustEndAt }), 'ended') };
+    return {
+      call: async (job, run) => {
+        const end = await handleCalledJob(worker, { job, ...(run && { run }) }, { isRedelivered: false, mustEndAt });
+        return { kind: 'ended', ...(end && { end }) };
+      },
+    };
   });
   const key = await counted.api.key(['admin']);
   await counted.api.call('POST', '/v1/workflows', { key, body: { ...chain(10), name: 'flow' } });

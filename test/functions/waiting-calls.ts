@@ -54,6 +54,7 @@ export function countedHttp(jobCallsOf?: (world: MemoryPorts) => JobCalls): Coun
       get: (target, method) => {
         const member: unknown = Reflect.get(target, method, target);
         if (typeof member !== 'function') return member;
+        if (method === 'recognize') return member.bind(target);
         return async (...given: readonly unknown[]) =>
           counted(`${portName}.${String(method)}`, async (): Promise<unknown> => {
             const answer: unknown = await Reflect.apply(member, target, given);
@@ -63,7 +64,7 @@ export function countedHttp(jobCallsOf?: (world: MemoryPorts) => JobCalls): Coun
       },
     });
   let calls: JobCalls | undefined;
-  const jobCalls: JobCalls = { call: async (job, signal) => calls?.call(job, signal) ?? 'refused' };
+  const jobCalls: JobCalls = { call: async (job, run, signal) => calls?.call(job, run, signal) ?? { kind: 'refused' } };
   const change = (world: MemoryPorts): Partial<MemoryPorts> => {
     const names = Object.keys(world).filter((name) => !local.has(name) && typeof Reflect.get(world, name) === 'object');
     const counted = Object.fromEntries(names.map((name) => [name, countedPort(Reflect.get(world, name) as object, name)]));

@@ -115,7 +115,7 @@ describe('a run of another project that the worker would work on', () => {
     const platform = new DynamoRunLog(runs);
     await platform.create(creation(victim, { commit: first }));
     const told = new MessageHeads();
-    told.record(codeCreation(victim));
+    told.recognize(codeCreation(victim));
     const log = new DynamoRunLog(stolen.runs, told);
     const ends = [{ type: 'RUN_CANCELLED' } as const];
     await log.put(victim, commit(2, { firstEventId: eventId(2), events: ends }), expiresAt);
@@ -132,7 +132,7 @@ describe('a run of another project that the worker would work on', () => {
   test('does not exist without a head, even if code wrote other items of it', async () => {
     const nobody = freshRun();
     const told = new MessageHeads();
-    told.record(codeCreation(nobody));
+    told.recognize(codeCreation(nobody));
     const log = new DynamoRunLog(stolen.runs, told);
     await log.put(nobody, commit(2), expiresAt);
     await log.project(nobody, { status: 'failed', asOf: commitNo(2) });

@@ -7,14 +7,14 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { type IStepwell, Stepwell } from '../../lib/constructs/index.ts';
+import { type IStepwell, Stepwell, type StepwellProps } from '../../lib/constructs/index.ts';
 import { emptyBundles } from './synthesized.ts';
 
-const stackWith = (use: (stack: Stack, stepwell: Stepwell, role: iam.Role) => void) => {
+const stackWith = (use: (stack: Stack, stepwell: Stepwell, role: iam.Role) => void, props: StepwellProps = {}) => {
   const app = new App({ builtinCloudFormationValidation: false });
   const stack = new Stack(app, 'Mine');
   const role = new iam.Role(stack, 'App', { assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com') });
-  const stepwell = new Stepwell(stack, 'Stepwell', { functionsDirectory: emptyBundles() });
+  const stepwell = new Stepwell(stack, 'Stepwell', { functionsDirectory: emptyBundles(), ...props });
   use(stack, stepwell, role);
   return { stack, template: Template.fromStack(stack) };
 };
@@ -75,6 +75,38 @@ test('a rule on the end of runs selects statuses and workflows', () => {
   });
   template.hasResourceProperties('AWS::Events::Rule', pattern({ status: ['failed'], workflow: { name: ['report'] } }));
   template.hasResourceProperties('AWS::Events::Rule', pattern({ status: ['completed', 'failed', 'cancelled'] }));
+});
+
+/** The values of the setting in the functions, and in the console's settings. */
+const runEventsIn = (template: Template): readonly unknown[] => {
+  const text = JSON.stringify(template.toJSON());
+  const found = [...text.matchAll(/"STEPWELL_RUN_EVENTS":"(\w+)"|runEvents\W+(\w+)/g)].map(([, told, shown]) => told ?? shown);
+  expect(found.length).toBeGreaterThan(5);
+  return [...new Set(found)];
+};
+
+test.each([
+  ['no rule', undefined, {}, 'failed'],
+  ['a rule on failures', ['failed'], {}, 'failed'],
+  ['a rule on failures alone', ['failed'], { runEvents: 'failed' }, 'failed'],
+  ['a rule on cancelled runs', ['cancelled'], {}, 'ended'],
+  ['a rule on each end', ['completed', 'failed', 'cancelled'], {}, 'ended'],
+  ['a rule beside a higher setting', ['completed'], { runEvents: 'all' }, 'all'],
+] as const)('with %s the installation publishes what the rule receives', (_what, statuses, props, expected) => {
+  const { template } = stackWith(
+    (_stack, stepwell) => void (statuses === undefined ? undefined : stepwell.onRunEnded('Rule', { statuses })),
+    props,
+  );
+  expect(runEventsIn(template)).toEqual([expected]);
+});
+
+test('a rule on ends that the setting runEvents excludes is refused, with what to do', () => {
+  const ask = (runEvents: 'none' | 'failed', statuses: readonly ('completed' | 'failed')[]) =>
+    stackWith((_stack, stepwell) => void stepwell.onRunEnded('Mine', { statuses }), { runEvents });
+  expect(() => ask('failed', ['completed'])).toThrow(
+    'run_events_too_few: the rule Mine (onRunEnded) receives runs that ended completed, but the setting runEvents is failed. Remove the setting, or set it to ended or all.',
+  );
+  expect(() => ask('none', ['failed'])).toThrow(/^run_events_too_few: .* or set it to failed or ended or all\.$/);
 });
 
 test('metrics are those of the installation', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { parseSettings } from '../../lib/stacks/settings.ts';
-import { byId, ofType, stacksWith, synthesize } from './synthesized.ts';
+import { byId, ofType, stacksWith, storedSetting, synthesize, withTraces } from './synthesized.ts';
 
 test('a setting that does not exist is refused by name', () => {
   expect(() => parseSettings({ 'stepwell:retentionDay': 3 })).toThrow(/retentionDay/);
@@ -68,15 +68,36 @@ test.each([
 });
 
 test.each([
-  [{}, 'false'],
-  [{ startedEvents: true }, 'true'],
-])('%j tells whoever tells the bus whether to tell of starts: %s', (settings, told) => {
-  const functions = ofType(synthesize(settings).runtime, 'Lambda::Function');
-  const tellers = functions.filter(({ Properties }) => JSON.stringify(Properties).includes('STEPWELL_EVENT_BUS_NAME'));
-  expect(tellers.length).toBeGreaterThan(5);
-  for (const { id, Properties } of tellers) {
-    expect(Properties, id).toMatchObject({ Environment: { Variables: { STEPWELL_STARTED_EVENTS: told } } });
-  }
+  [{}, 'failed'],
+  [{ runEvents: 'none' }, 'none'],
+  [{ runEvents: 'all' }, 'all'],
+  // Traces are read when a run has ended, however it ended.
+  [withTraces, 'ended'],
+  [{ ...withTraces, runEvents: 'all' }, 'all'],
+])(
+  'with %j each function that publishes is told which status changes of runs the bus gets, and the console too: %s',
+  (settings, told) => {
+    const { runtime } = synthesize(settings);
+    const functions = ofType(runtime, 'Lambda::Function');
+    const tellers = functions.filter(({ Properties }) => JSON.stringify(Properties).includes('STEPWELL_EVENT_BUS_NAME'));
+    expect(tellers.length).toBeGreaterThan(5);
+    for (const { id, Properties } of tellers) {
+      expect(Properties, id).toMatchObject({ Environment: { Variables: { STEPWELL_RUN_EVENTS: told } } });
+    }
+    const version: unknown = Object(byId(runtime, 'StepwellFunctionsLibraryFunction').Properties['Environment']).Variables
+      .STEPWELL_DEPLOYED;
+    expect(storedSetting(runtime, 'deployed', version)).toMatchObject({ choices: { runEvents: told } });
+  },
+);
+
+test.each(['none', 'failed'])('traces and an explicit runEvents: %s stop the synthesis, which says what to do', (runEvents) => {
+  expect(() => stacksWith({ ...withTraces, runEvents })).toThrow(
+    `run_events_too_few: the setting traces receives runs that ended completed or failed or cancelled, but the setting runEvents is ${runEvents}. Remove the setting, or set it to ended or all.`,
+  );
+});
+
+test('another value of runEvents is refused by its name', () => {
+  expect(() => parseSettings({ 'stepwell:runEvents': true })).toThrow(/runEvents/);
 });
 
 test.each([

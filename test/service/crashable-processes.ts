@@ -45,6 +45,8 @@ export class CrashableProcesses {
         get: (target, name) => {
           const member: unknown = Reflect.get(target, name);
           if (typeof member !== 'function') return member;
+          // It calls nothing outside the process.
+          if (name === 'recognize') return member.bind(port);
           return (...given: unknown[]) => call(() => Reflect.apply(member, target, given));
         },
       });

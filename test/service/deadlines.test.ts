@@ -146,6 +146,7 @@ describe('a graph run', () => {
         ...deps,
         jobs: {
           send: (jobs) => deps.jobs.send(jobs),
+          sendTogether: (jobs) => deps.jobs.sendTogether(jobs),
           sendResult: (result) => deps.jobs.sendResult(result),
           sendFire: (fire) => deps.jobs.sendFire(fire),
           sendDelayed: async () => {},

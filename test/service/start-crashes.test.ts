@@ -40,7 +40,7 @@ async function ask(env: TestEnv, processes: CrashableProcesses, kind: Kind, mode
     input: { n: 1 },
   };
   // The called function is another process, which does not crash.
-  const calls: JobCalls = { call: async (job) => (await env.take(job), 'ended') };
+  const calls: JobCalls = { call: async (job) => (await env.take(job), { kind: 'ended' }) };
   const decider = { ...env.worker, deps };
   let run: RunAddress | undefined;
   const work = async (): Promise<void> => {

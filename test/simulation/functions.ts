@@ -2,14 +2,16 @@
  * The functions of a simulation: which environment receives a message, and what happens to the message when its process
  * crashes.
  */
+import { defined } from '../../lib/base/defined.ts';
 import { stepNodeId } from '../../lib/engine/durable/step.ts';
 import { type DeploymentId, type RunAddress, nodeKey, runId as asRunId, topLevel } from '../../lib/engine/ids.ts';
 import type { Head } from '../../lib/engine/log/head.ts';
 import { callerOf } from '../../lib/engine/log/lineage.ts';
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
+import type { RunEnd } from '../../lib/engine/log/fold.ts';
 import { after, durationMs, seconds } from '../../lib/engine/time.ts';
-import type { DevKitJob, Job, JobCalls, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { DevKitJob, Job, JobCallResult, JobCalls, JobsTogether, ResultMessage } from '../../lib/ports/jobs.ts';
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
 import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -19,9 +21,10 @@ import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/commi
 import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
-import { handleJob } from '../../lib/service/execution/handle-job.ts';
+import { handleCalledJob, handleJob } from '../../lib/service/execution/handle-job.ts';
+import { handleJobsTogether } from '../../lib/service/execution/handle-jobs-together.ts';
 import type { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
-import type { Delivery } from '../../lib/service/worker.ts';
+import type { Delivery, JobHandler } from '../../lib/service/worker.ts';
 import type { EffectChecker } from './effect-checker.ts';
 import { type FoldChecker, CheckedFolds } from './fold-checker.ts';
 import { nodeInputDigest } from './node-input-digest.ts';
@@ -189,27 +192,45 @@ export class Functions implements MessageHandlers {
   readonly delayed = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void =>
     this.#handles(received, true, done);
 
+  readonly together = (
+    [received]: readonly Received<JobsTogether>[],
+    done: (failed: readonly Received<JobsTogether>[]) => void,
+  ): void => {
+    if (received === undefined) return done([]);
+    const { body, isRedelivered } = received;
+    const delivery = { isRedelivered, mustEndAt: after(this.#around.time.now, timeoutMs.worker) };
+    this.invoke(
+      'worker',
+      (invocation) =>
+        handleJobsTogether(invocation.deps, body, delivery, (job) => {
+          this.#effects.delivered(job);
+          return handleJob(this.#workerFor(invocation, { body: job, isRedelivered, receives: 1 }), job, delivery);
+        }),
+      (isDone) => done(isDone ? [] : [received]),
+    );
+  };
+
   #handles(received: Received<Job> | undefined, isDelayed: boolean, done: (failed: Failed) => void): void {
     if (received === undefined) return done([]);
     const { body: job, isRedelivered } = received;
     const delivery = { isRedelivered, isDelayed, mustEndAt: after(this.#around.time.now, timeoutMs.worker) };
-    // A wake-up that was sent again says nothing about the nodes after it.
-    const isPackable = !isRedelivered && !(job.kind === 'node' && job.resend > 0);
     this.#effects.delivered(job);
     this.invoke(
       'worker',
-      (invocation) =>
-        handleJob(
-          {
-            ...this.#begun(invocation, received),
-            executions: runExecutions,
-            runAttempt: this.#attemptsFor(job, this.#attempts(invocation, isPackable)),
-          },
-          job,
-          delivery,
-        ),
+      (invocation) => handleJob(this.#workerFor(invocation, received), job, delivery),
       (isDone) => done(isDone ? [] : [received]),
     );
+  }
+
+  #workerFor(invocation: Invocation, received: Received<Job>): JobHandler {
+    const { body: job, isRedelivered } = received;
+    // A wake-up that was sent again says nothing about the nodes after it.
+    const isPackable = !isRedelivered && !(job.kind === 'node' && job.resend > 0);
+    return {
+      ...this.#begun(invocation, received),
+      executions: runExecutions,
+      runAttempt: this.#attemptsFor(job, this.#attempts(invocation, isPackable)),
+    };
   }
 
   readonly drives = ([received]: readonly Received<Job>[], done: (failed: Failed) => void): void => {
@@ -236,20 +257,33 @@ export class Functions implements MessageHandlers {
 
   /** The function of a job is called in place of its queue. If its process crashes, the caller gets no answer. */
   readonly calls: JobCalls = {
-    call: (job) =>
+    call: (job, run) =>
       new Promise((resolve) => {
         const { time, prng, faults } = this.#around;
-        const handle = job.kind === 'workflow_task' ? this.drives : this.jobs;
         time.in(prng.whole(1, 12), () => {
           // Lambda is throttled, or its answer is lost while the function runs.
-          if (faults.shouldInject('refused')) return resolve('refused');
-          if (faults.shouldInject('lostAnswer')) resolve('unknown');
-          handle([{ body: job, isRedelivered: false, receives: 1 }], (failed) =>
-            resolve(failed.length === 0 ? 'ended' : 'unknown'),
-          );
+          if (faults.shouldInject('refused')) return resolve({ kind: 'refused' });
+          if (faults.shouldInject('lostAnswer')) resolve({ kind: 'unknown' });
+          const received = { body: job, isRedelivered: false, receives: 1 };
+          if (job.kind !== 'workflow_task') return this.#answers(received, defined({ job, run }), resolve);
+          this.drives([received], (failed) => resolve({ kind: failed.length === 0 ? 'ended' : 'unknown' }));
         });
       }),
   };
+
+  /** The worker's answer has the end of the run, if its fold has one. */
+  #answers(received: Received<Job>, call: Parameters<typeof handleCalledJob>[1], resolve: (result: JobCallResult) => void): void {
+    const delivery = { isRedelivered: false, mustEndAt: after(this.#around.time.now, timeoutMs.worker) };
+    let end: RunEnd | undefined;
+    this.#effects.delivered(call.job);
+    this.invoke(
+      'worker',
+      async (invocation) => {
+        end = await handleCalledJob(this.#workerFor(invocation, received), call, delivery);
+      },
+      (isDone) => resolve(isDone ? defined({ kind: 'ended', end }) : { kind: 'unknown' }),
+    );
+  }
 
   #delivers(received: Received<Job>, job: DevKitJob, done: (failed: Failed) => void): void {
     const { deliverDevKit } = this;

@@ -1,13 +1,30 @@
 /**
  * Checks notifications and responses: the end of a child run that its parent receives, the runs and cancels that a client's
- * responses report, and the number of resends to workers.
+ * responses report, the status changes on the event bus, and the number of resends to workers.
  */
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { RunEvent } from '../../lib/engine/log/events.ts';
+import type { RunEvents } from '../../lib/engine/run-events.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
+import type { RunStatusNotice } from '../../lib/ports/notices.ts';
 import type { Heartbeat } from '../../lib/engine/log/heartbeat-timeout.ts';
 import type { Checker } from './checker.ts';
 import { runInvariant } from './violation.ts';
+
+/** The documented meaning of the setting `runEvents`, without the product's code. */
+const busStatuses: Readonly<Record<RunEvents, readonly string[]>> = {
+  none: [],
+  failed: ['failed'],
+  ended: ['completed', 'failed', 'cancelled'],
+  all: ['running', 'completed', 'failed', 'cancelled'],
+};
+const ends: Readonly<Partial<Record<RunEvent['type'], string>>> = {
+  RUN_COMPLETED: 'completed',
+  RUN_FAILED: 'failed',
+  RUN_TIMED_OUT: 'failed',
+  RUN_CANCELLED: 'cancelled',
+};
 
 /** What engine/log/silence.ts says of patience, with what clocks and queues may take from it. */
 const firstPatienceMs = 100_000;
@@ -17,7 +34,12 @@ const lookMs = 10_000;
 
 export class NotificationChecker {
   readonly #wrongClockMs: number;
-  readonly #checker: Pick<Checker, 'endOf' | 'stateOf'>;
+  readonly #checker: Pick<Checker, 'endOf' | 'stateOf' | 'runs'>;
+  readonly #askedOfBus: readonly string[];
+  /** by run: the ends that its log had, more than one after a resume */
+  readonly #ends = new Map<string, Set<string>>();
+  /** by run: the statuses on the bus */
+  readonly #onBus = new Map<string, Set<string>>();
   readonly #calls = new Map<string, string>();
   /** by attempt: the resends since its last delivery */
   readonly #undelivered = new Map<string, Set<number>>();
@@ -34,8 +56,12 @@ export class NotificationChecker {
   /** by node: the time of its last heartbeat */
   readonly #signedAt = new Map<string, number>();
 
-  /** @param checker knows the ends of runs from their logs */
-  constructor(areClocksRight: boolean, checker: Pick<Checker, 'endOf' | 'stateOf'>) {
+  /**
+   * @param checker knows the ends of runs from their logs
+   * @param runEvents what the owner asked the bus for
+   */
+  constructor(areClocksRight: boolean, checker: Pick<Checker, 'endOf' | 'stateOf' | 'runs'>, runEvents: RunEvents) {
+    this.#askedOfBus = busStatuses[runEvents];
     this.#wrongClockMs = areClocksRight ? 0 : 180_000;
     this.#checker = checker;
   }
@@ -43,6 +69,8 @@ export class NotificationChecker {
   committed({ runId }: RunAddress, { number, at, events }: Commit): void {
     for (const event of events) {
       if (number === 1 && event.type === 'INPUT_SET') this.#starts(event.input);
+      const end = ends[event.type];
+      if (end !== undefined) this.#ends.set(runId, (this.#ends.get(runId) ?? new Set()).add(end));
       if (event.type === 'ROLLBACK_STARTED') this.#endings.set(runId, event.runOutcome.status);
       if (event.type === 'RUN_FAILED' || event.type === 'RUN_TIMED_OUT') this.#failedBy.set(runId, event.error.code);
       if (!('nodeId' in event)) continue;
@@ -97,6 +125,16 @@ export class NotificationChecker {
     runInvariant(5, waitedMs >= undeliveredMs, `${name} was resent ${sends} times within ${waitedMs} ms and never delivered`);
   }
 
+  /** The event bus accepted a status change. */
+  published({ run: { runId }, status, endedAt }: RunStatusNotice): void {
+    runInvariant(3, this.#askedOfBus.includes(status), `${runId} was published as ${status}, which the owner did not ask for`);
+    // A run of the Workflow DevKit ends by an event of its own, and is never resumed.
+    const hasEnded = this.#ends.get(runId)?.has(status) === true || this.#checker.endOf(runId) === status;
+    const isTrue = endedAt === undefined ? status === 'running' : hasEnded;
+    runInvariant(3, isTrue, `${runId} was published as ${status}, which its log never was`);
+    this.#onBus.set(runId, (this.#onBus.get(runId) ?? new Set()).add(status));
+  }
+
   asked(client: number, key: string): void {
     this.#keys.set(client, (this.#keys.get(client) ?? new Set()).add(key));
   }
@@ -116,6 +154,12 @@ export class NotificationChecker {
   }
 
   check(): void {
+    for (const { address } of this.#checker.runs) {
+      const end = this.#checker.endOf(address.runId);
+      const isAsked = end !== undefined && this.#askedOfBus.includes(end);
+      const isOnBus = end !== undefined && this.#onBus.get(address.runId)?.has(end) === true;
+      runInvariant(5, isOnBus || !isAsked, `${address.runId} ended as ${end}, which the owner asked for and was never published`);
+    }
     for (const [client, runs] of this.#started) {
       const keys = this.#keys.get(client)?.size ?? 0;
       runInvariant(9, runs <= keys, `client ${client} used ${keys} idempotency keys, but ${runs} runs exist`);

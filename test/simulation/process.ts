@@ -173,6 +173,8 @@ export class Process {
         get: (target, method) => {
           const member: unknown = Reflect.get(target, method);
           if (typeof member !== 'function') return member;
+          // It calls nothing outside the process.
+          if (method === 'recognize') return member.bind(target);
           return (...given: unknown[]) =>
             this.call(
               () => Reflect.apply(member, target, given) as Promise<unknown>,

@@ -1,5 +1,11 @@
 /** The ports of a simulation: stores in memory, queues and timers in virtual time, and observers of every commit. */
-import { type MessageIdentity, codeJobIdentity, nodeJobIdentity, resultIdentity } from '../../lib/aws/message-identity.ts';
+import {
+  type MessageIdentity,
+  codeJobIdentity,
+  nodeJobIdentity,
+  resultIdentity,
+  togetherIdentity,
+} from '../../lib/aws/message-identity.ts';
 import type { RunAddress } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { RunCreation } from '../../lib/engine/log/head.ts';
@@ -7,7 +13,7 @@ import { type Instant, days, durationMs, instant } from '../../lib/engine/time.t
 import type { StoredExpiry } from '../../lib/memory/runs.ts';
 import { blobPrefixesOf } from '../../lib/service/run-log/payloads.ts';
 import { memoryPorts } from '../../lib/memory/memory-ports.ts';
-import type { Job, ResultMessage } from '../../lib/ports/jobs.ts';
+import type { Job, Jobs, JobsTogether, ResultMessage } from '../../lib/ports/jobs.ts';
 import type { RunIndex, RunPage } from '../../lib/ports/run-index.ts';
 import type { RunLog } from '../../lib/ports/run-log.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
@@ -28,6 +34,8 @@ const timerSpreadMs = 60_000;
 
 export interface MessageHandlers {
   readonly jobs: BatchHandler<Job>;
+  /** the first jobs of several runs */
+  readonly together: BatchHandler<JobsTogether>;
   /** from the queue of delayed jobs */
   readonly delayed: BatchHandler<Job>;
   readonly drives: BatchHandler<Job>;
@@ -65,6 +73,7 @@ export class SimulatedPorts {
     this.memory = memoryPorts({ seed, startAt: simulationStart });
     const work = { isFifo: true, batchSize: 1, visibilityMs: workVisibilityMs };
     const nodes = new Queue<Job>(work, around, takers.jobs, takers.dead);
+    const together = new Queue<JobsTogether>(work, around, takers.together, ({ jobs }) => jobs.forEach(takers.dead));
     const code = new Queue<Job>(work, around, takers.drives, takers.dead);
     const delayed = new Queue<Job>({ ...work, isFifo: false }, around, takers.delayed, takers.dead);
     const results = new Queue<ResultMessage>(
@@ -73,25 +82,32 @@ export class SimulatedPorts {
       takers.results,
       takers.dead,
     );
-    this.#queues = [nodes, code, delayed, results];
+    this.#queues = [nodes, together, code, delayed, results];
+    const send: Jobs['send'] = async (jobs) => {
+      // A part of a batch may be refused: the sender gets an error that does not say which part.
+      const some =
+        jobs.length > 1 && around.faults.shouldInject('partlySent') ? jobs.slice(0, around.prng.whole(0, jobs.length - 1)) : jobs;
+      for (const job of some) {
+        takers.sent(job);
+        if (job.kind === 'node') sendTo(nodes, job, nodeJobIdentity(job, settings.shares));
+        else if (job.kind === 'workflow_task' || job.kind === 'devkit') sendTo(code, job, codeJobIdentity(job));
+        else throw new Error('no run of a deployed bundle is simulated');
+      }
+      if (some.length < jobs.length) throw new Unavailable('a queue of work');
+    };
     this.deps = {
       ...this.memory,
       log: this.#logOf(around, onCommit),
       index: this.#indexOf(around),
       jobs: {
-        send: async (jobs) => {
-          // A part of a batch may be refused: the sender gets an error that does not say which part.
-          const some =
-            jobs.length > 1 && around.faults.shouldInject('partlySent')
-              ? jobs.slice(0, around.prng.whole(0, jobs.length - 1))
-              : jobs;
-          for (const job of some) {
-            takers.sent(job);
-            if (job.kind === 'node') sendTo(nodes, job, nodeJobIdentity(job, settings.shares));
-            else if (job.kind === 'workflow_task' || job.kind === 'devkit') sendTo(code, job, codeJobIdentity(job));
-            else throw new Error('no run of a deployed bundle is simulated');
-          }
-          if (some.length < jobs.length) throw new Unavailable('a queue of work');
+        send,
+        sendTogether: async (jobs) => {
+          const [first, ...rest] = jobs.flatMap((job) => (job.kind === 'node' ? [job] : []));
+          if (first === undefined || rest.length === 0 || settings.shares?.regular !== undefined) return send(jobs);
+          const nodeJobs: JobsTogether = { jobs: [first, ...rest] };
+          nodeJobs.jobs.forEach(takers.sent);
+          sendTo(together, nodeJobs, togetherIdentity(nodeJobs));
+          await send(jobs.filter(({ kind }) => kind !== 'node'));
         },
         sendDelayed: async (job, delay) => delayed.send(job, '', undefined, Math.ceil(delay / 1_000) * 1_000),
         sendResult: async (result) => sendTo(results, result, resultIdentity(result)),

@@ -5,6 +5,7 @@ import { overrideMethods } from '../service/override-methods.ts';
 import { inTier } from '../tier.ts';
 import { noFaults, chaosFaults } from './faults.ts';
 import { seeds } from './seeds.ts';
+import { runEventLevels } from '../../lib/engine/run-events.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 
 describe('random workflows with all faults', () => {
@@ -31,6 +32,26 @@ describe('random workflows with all faults', () => {
     const { history: other, ...again } = await simulate({ ...calm, planted: otherwise });
     expect(again).toEqual(counted);
     expect(other).not.toBe(one);
+  });
+});
+
+describe.each(runEventLevels)('with the setting runEvents: %s, and all faults', (runEvents) => {
+  const count = inTier({ quick: 15, deep: 60 });
+
+  it('the bus gets each status change that the owner asked for, and no other', async () => {
+    let published = 0;
+    const counted = (world: Deps): Deps => ({
+      ...world,
+      notices: overrideMethods(world.notices, {
+        runStatusChanged: (notice) => {
+          published += 1;
+          return world.notices.runStatusChanged(notice);
+        },
+      }),
+    });
+    for (const seed of seeds(count)) await simulate({ seed, rates: chaosFaults, runEvents, planted: counted });
+    if (runEvents === 'none') expect(published).toBe(0);
+    else expect(published).toBeGreaterThan(count / 3);
   });
 });
 

@@ -5,6 +5,7 @@ import { type RunAddress, topLevel, workflowName } from '../../lib/engine/ids.ts
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { defaultDeadline } from '../../lib/engine/log/head.ts';
 import { type FairShares, fairSharesOf } from '../../lib/engine/fair-shares.ts';
+import type { RunEvents } from '../../lib/engine/run-events.ts';
 import { type DurationMs, type Instant, days, hours, minutes } from '../../lib/engine/time.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { overrideMethods } from '../service/override-methods.ts';
@@ -89,6 +90,8 @@ export interface SimulationOptions {
   readonly awaited?: number;
   /** the share of waits that last longer than the default deadline */
   readonly longWaits?: number;
+  /** which status changes of runs the owner asks for; by default each end */
+  readonly runEvents?: RunEvents;
   /** the project's share of the workers; by default half of four for slow scripts */
   readonly shares?: FairShares;
 }
@@ -247,7 +250,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const deadlines = new DeadlineChecker(isPlain);
   const expiries = new ExpiryChecker(simulatedRetention, isPlain);
   const still = new StallChecker(isPlain && slowScripts === 0, poison > 0 || slowScripts > 0);
-  const words = new NotificationChecker(areClocksRight, checker);
+  const { runEvents = 'ended' } = options;
+  const words = new NotificationChecker(areClocksRight, checker, runEvents);
   const isOnlyStorm = isCrashStorm && poison === 0 && hasNoFaults;
   const losses = new WorkerLossChecker({
     onlyWorkersCrash: hasNoFaults,
@@ -299,6 +303,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const meddler = options.cancelsCalled === true ? new ChildRunCanceller(around, functions) : undefined;
   const rerunner = options.rerunsFrom === undefined ? undefined : new RerunClient(around, functions, checker, options.rerunsFrom);
   const readers = new Readers(seed, time, world.memory);
+  world.memory.notices.runEvents = runEvents;
   let expiriesCheckedAt: Instant = time.now;
   const checkExpiries = (): void => {
     if (time.now < expiriesCheckedAt + betweenExpiryChecks || time.now < simulationStart + defaultDeadline) return;
@@ -329,6 +334,12 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       saveSnapshot: async (run, ...snapshot) => {
         await world.deps.log.saveSnapshot(run, ...snapshot);
         await folds.compareSnapshot(world.memory, run);
+      },
+    }),
+    notices: overrideMethods(world.deps.notices, {
+      runStatusChanged: async (notice) => {
+        await world.deps.notices.runStatusChanged(notice);
+        words.published(notice);
       },
     }),
   };

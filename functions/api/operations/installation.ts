@@ -12,7 +12,7 @@ export interface InstallationTools extends CommonTools {
 
 export const installationOperations: OperationTable<'getInstallation' | 'getCatalogue', InstallationTools> = {
   async getInstallation({ installation: { region, settings } }, { scope }) {
-    const { version, limits, features, corsOrigins, models, secrets, databases, webhooks } = await settings();
+    const { version, limits, features, choices, corsOrigins, models, secrets, databases, webhooks } = await settings();
     return {
       status: 200,
       body: {
@@ -20,6 +20,7 @@ export const installationOperations: OperationTable<'getInstallation' | 'getCata
         region,
         limits,
         features,
+        choices,
         names: {
           corsOrigins,
           models,

@@ -22,19 +22,27 @@ type StartBody = BodyOf<'startRun'>;
 const knownSpecVersion = 1;
 
 export const runOperations: OperationTable<HandledOperations, ApiTools> = {
-  async startRun({ decider, jobCalls }, { scope, body, query: { wait }, idempotencyKey, trace, alongside }) {
+  async startRun({ decider, jobCalls }, { scope, body, query: { wait }, idempotencyKey, trace, alongside, recordNow }) {
     const audit = { resource: `workflow/${body.workflowName}` };
     const refusal = startRefusal(body, decider.deps.clock.now());
     if (refusal !== undefined) return { ...refusal, audit };
     const request = { ...requestOf(body), ...defined({ scope, idempotencyKey, trace, alongside }) };
+    const auditOf = ({ runId, isReplay }: Pick<Extract<StartResult, { kind: 'started' }>, 'runId' | 'isReplay'>) => ({
+      resource: `run/${runId}`,
+      facts: { deduped: isReplay, runId },
+    });
     const result: StartResult | AwaitedStart =
-      wait === undefined ? await startRun(decider, request) : await startAndWait(decider, jobCalls, request, seconds(wait));
+      wait === undefined
+        ? await startRun(decider, request)
+        : await startAndWait(decider, jobCalls, request, seconds(wait), (started) =>
+            recordNow?.({ status: 202, audit: auditOf(started) }),
+          );
     if (result.kind !== 'started') return { ...notStarted(result, body), audit };
     const { runId, isReplay } = result;
     return {
       ...startResponse(result),
       headers: defined({ location: `/v1/runs/${runId}`, 'idempotency-replayed': isReplay ? 'true' : undefined }),
-      audit: { resource: `run/${runId}`, facts: { deduped: isReplay, runId } },
+      audit: auditOf(result),
     };
   },
 

@@ -41,9 +41,9 @@ export const handleRoute = async <Using extends CommonTools>(
       notRecorded,
     });
   if (route.scope === null) {
-    const { alongside, finish } = workAlongside();
-    const response = await runOperation(tools, route, operation, call, { ...anonymousCaller, trace, alongside });
-    await finish(trail.recordResponse(undefined, response));
+    const { finish, ...works } = workAlongside((response) => trail.recordResponse(undefined, response));
+    const response = await runOperation(tools, route, operation, call, { ...anonymousCaller, trace, ...works });
+    await finish(() => trail.recordResponse(undefined, response));
     return response;
   }
   const authenticated = await authenticate(tools, route, call);
@@ -64,20 +64,26 @@ export const handleRoute = async <Using extends CommonTools>(
   }
 };
 
-interface Alongside extends Required<Pick<CallerContext, 'alongside'>> {
-  /** Waits for the audit entry and for the work beside it. */
-  readonly finish: (recording: Promise<void>) => Promise<void>;
+interface Alongside extends Required<Pick<CallerContext, 'alongside' | 'recordNow'>> {
+  /** Writes the audit entry, unless it is recorded already, and waits for it and for the work beside it. */
+  readonly finish: (record: () => Promise<void>) => Promise<void>;
 }
 
-const workAlongside = (): Alongside => {
+const workAlongside = (record: (response: AnyResponse) => Promise<void>): Alongside => {
   const works: Promise<void>[] = [];
+  let isRecorded = false;
+  const alongside = (work: Promise<void>): void => {
+    // An error before the end of the operation must not end the process: `finish` throws it.
+    work.catch(() => undefined);
+    works.push(work);
+  };
   return {
-    alongside: (work) => {
-      // An error before the end of the operation must not end the process: `finish` throws it.
-      work.catch(() => undefined);
-      works.push(work);
+    alongside,
+    recordNow: (response) => {
+      isRecorded = true;
+      alongside(record({ body: {}, ...response }));
     },
-    finish: async (recording) => void (await Promise.all([recording, ...works])),
+    finish: async (recordLast) => void (await Promise.all([isRecorded ? undefined : recordLast(), ...works])),
   };
 };
 
@@ -98,14 +104,14 @@ const handleAuthenticated = async <Using extends CommonTools>(
   // No audit entry: a key over its limit must not cause a write for each refused request.
   if (refusal !== undefined) return { ...refusal, headers };
 
-  const { alongside, finish } = workAlongside();
+  const { finish, ...works } = workAlongside((response) => trail.recordResponse(key, response));
   const callerContext = {
     scope: { projectId: key.projectId, environment: key.environment },
     caller: key.keyId,
     session: key.session,
     scopes: key.scopes,
     trace,
-    alongside,
+    ...works,
   };
   const response = await withAudit(
     trail,
@@ -152,10 +158,10 @@ const withAudit = async (
   try {
     response = await produceResponse();
   } catch (thrown) {
-    await finish(trail.recordError(key, thrown));
+    await finish(() => trail.recordError(key, thrown));
     throw thrown;
   }
-  await finish(trail.recordResponse(key, response));
+  await finish(() => trail.recordResponse(key, response));
   return response;
 };
 

@@ -11,6 +11,7 @@ export const deployedSettings = z.strictObject({
   /** null: no limit */
   limits: z.record(z.string(), z.number().nullable()),
   features: z.record(z.string(), z.boolean()),
+  choices: z.record(z.string(), z.string()),
   corsOrigins: names,
   models: names,
   /** by project, then by environment or `*` */
@@ -36,6 +37,7 @@ export const installationResponse = z
       .record(z.string(), z.number().nullable())
       .meta({ description: 'numbers by the name of their setting; null: no limit' }),
     features: z.record(z.string(), z.boolean()).meta({ description: 'what is on, by the name of its setting' }),
+    choices: z.record(z.string(), z.string()).meta({ description: 'words by the name of their setting' }),
     names: z
       .strictObject({
         corsOrigins: names,

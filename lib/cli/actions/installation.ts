@@ -20,10 +20,11 @@ export const showCatalogue: Action = async (_commandLine, context) => {
 export const showInstallation: Action = async (_commandLine, context) => {
   const client = await context.client();
   const installation = await client.getInstallation({ signal: context.signal });
-  const { version, region, limits, features, names } = installation;
+  const { version, region, limits, features, choices, names } = installation;
   const rows = [
     ...Object.entries(limits).map(([name, value]) => [name, value === null ? 'no limit' : String(value)]),
     ...Object.entries(features).map(([name, isOn]) => [name, isOn ? 'on' : 'off']),
+    ...Object.entries(choices),
     ...Object.entries(names).map(([name, values]) => [name, values.join(', ')]),
   ].toSorted(([one = ''], [other = '']) => one.localeCompare(other));
   const table = formatTable(context, ['setting', 'value'], rows);

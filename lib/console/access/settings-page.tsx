@@ -19,7 +19,7 @@ export function SettingsPage(): ReactNode {
   );
 }
 
-const Content = ({ of: { version, region, limits, features, names } }: { readonly of: Installation }): ReactNode => (
+const Content = ({ of: { version, region, limits, features, choices, names } }: { readonly of: Installation }): ReactNode => (
   <>
     <dl className="facts">
       <div>
@@ -43,6 +43,13 @@ const Content = ({ of: { version, region, limits, features, names } }: { readonl
         {sorted(features).map(([name, isOn]) => (
           <Setting key={name} name={name}>
             <span className={isOn ? 'pill good small' : 'pill small'}>{isOn ? 'on' : 'off'}</span>
+          </Setting>
+        ))}
+      </Group>
+      <Group title="Choices" heads={['Setting', 'Value']}>
+        {sorted(choices).map(([name, value]) => (
+          <Setting key={name} name={name}>
+            <span className="value">{value}</span>
           </Setting>
         ))}
       </Group>

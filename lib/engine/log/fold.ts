@@ -46,6 +46,7 @@ import { type IterationCounts, type EndedStep, type NodeState, type OpenNode, it
 
 export {
   type Admission,
+  type RunEnd,
   type RunProgress,
   type RunState,
   type BudgetUsage,

@@ -35,6 +35,9 @@ export type RunProgress =
   | { readonly status: 'failed'; readonly endedAt: Instant; readonly error: Failure }
   | { readonly status: 'cancelled'; readonly endedAt: Instant; readonly reason?: string };
 
+/** How a run has ended. */
+export type RunEnd = Exclude<RunProgress, { status: 'pending' | 'running' }>;
+
 /** The run's usage of its budget. It follows from the events alone, so nothing is counted twice or missed. */
 export interface BudgetUsage {
   /** dispatched attempts, retries included, and called runs */
@@ -123,7 +126,7 @@ export const fork = (state: RunState): RunState => ({
   iterations: state.iterations.fork(),
 });
 
-export const isTerminal = (progress: RunProgress): progress is Exclude<RunProgress, { status: 'pending' | 'running' }> =>
+export const isTerminal = (progress: RunProgress): progress is RunEnd =>
   progress.status !== 'pending' && progress.status !== 'running';
 
 /** Nothing of the run has begun, and nothing may begin before it has a slot. */

@@ -4,7 +4,8 @@
  */
 import type { Commit } from './commit.ts';
 import type { RunEvent } from './events.ts';
-import { type Head, isTestRun } from './head.ts';
+import { isPublished, type RunEvents } from '../run-events.ts';
+import { type Head, type TerminalStatus, isTestRun } from './head.ts';
 import { callerOf, scheduleOf } from './lineage.ts';
 
 /** In the units of the price table. */
@@ -44,11 +45,15 @@ export class UsageCounter {
   #results = 0;
   #batches = 0;
   #schedules = 0;
-  #ended = 0;
+  /** undefined while it is open */
+  #end: TerminalStatus | undefined;
+  readonly #runEvents: RunEvents;
   readonly #objects = new Set<string>();
 
-  constructor(head: Head, maxQueueDelayMs: number) {
+  /** @param runEvents what the installation publishes */
+  constructor(head: Head, maxQueueDelayMs: number, runEvents: RunEvents) {
     this.#head = head;
+    this.#runEvents = runEvents;
     this.#maxQueueDelayMs = maxQueueDelayMs;
   }
 
@@ -75,12 +80,17 @@ export class UsageCounter {
     const requests = isRequested ? 1 : 0;
     return {
       // The code of a run reads its deployment four times, and pins it with two writes.
-      writeUnits: this.#writeUnits + startWrites.ofEveryRun + requests * startWrites.ofRequest + this.#ended + (isCode ? 2 : 0),
+      writeUnits:
+        this.#writeUnits +
+        startWrites.ofEveryRun +
+        requests * startWrites.ofRequest +
+        (this.#end === undefined ? 0 : 1) +
+        (isCode ? 2 : 0),
       readUnits: firstReads + Math.max(0, this.#messages - 1) + (isCode ? 3 : 0),
       queueRequests: this.#sends + this.#messages * requestsPerMessage + this.#results + this.#batches * requestsPerMessage,
       invocations: requests + this.#messages + this.#batches,
       apiRequests: requests,
-      busEvents: this.#ended,
+      busEvents: this.#end !== undefined && isPublished(this.#runEvents, this.#head, this.#end) ? 1 : 0,
       schedules: this.#schedules,
       objects: this.#objects.size,
     };
@@ -92,7 +102,7 @@ export class UsageCounter {
     // The due entry of a wait, and the record by which a signal finds the run.
     if (event.type === 'SLEEP_STARTED' || event.type === 'SUBFLOW_CALLED') this.#writeUnits += 1;
     if (event.type === 'SIGNAL_AWAITED') this.#writeUnits += 2;
-    if (isEnd(event)) this.#ended = 1;
+    this.#end = endOf(event) ?? this.#end;
     if (event.type === 'RUN_FAILED' || event.type === 'RUN_TIMED_OUT' || event.type === 'RUN_CANCELLED') this.#writeUnits += 1;
     for (const ref of refsIn(event)) this.#store(ref);
   }
@@ -133,8 +143,11 @@ function delayOf(event: RunEvent): number | undefined {
   }
 }
 
-const isEnd = ({ type }: RunEvent): boolean =>
-  type === 'RUN_COMPLETED' || type === 'RUN_FAILED' || type === 'RUN_TIMED_OUT' || type === 'RUN_CANCELLED';
+function endOf({ type }: RunEvent): TerminalStatus | undefined {
+  if (type === 'RUN_COMPLETED') return 'completed';
+  if (type === 'RUN_CANCELLED') return 'cancelled';
+  return type === 'RUN_FAILED' || type === 'RUN_TIMED_OUT' ? 'failed' : undefined;
+}
 
 /** The offloaded payloads that the event names. */
 const refsIn = (event: RunEvent): readonly { readonly ref: string; readonly bytes: number }[] =>

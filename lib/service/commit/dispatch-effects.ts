@@ -13,7 +13,7 @@ import { finalizeRun } from './finalize-run.ts';
 import { markDue, nextCheckOf } from './mark-due.ts';
 import { type Followed, deliverSignal, matchOnce, registerWait, settleSignal } from './match-signals.ts';
 import { scheduleRetention } from './schedule-retention.ts';
-import { notifyStart } from './notify-start.ts';
+import { notifyStart } from './notify-status.ts';
 import { sendJobAt } from './schedule-message.ts';
 
 /** @param fold the run after the commit */

@@ -1,17 +1,16 @@
 /**
- * Finalizes an ended run: notifies its caller and children, publishes its end, frees its slot and deployment, and updates its head.
+ * Finalizes an ended run: notifies its caller and children, publishes its end if the installation asks for it, frees its slot and deployment, and updates its head.
  * The head is last: while it shows an open run, each redelivery and sweep repeats the finalization. Each step is idempotent.
  */
 import { defined } from '../../base/defined.ts';
 import { invariant } from '../../engine/invariant.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
-import { isTestRun } from '../../engine/log/head.ts';
 import { callerOf } from '../../engine/log/lineage.ts';
 import { durationMs } from '../../engine/time.ts';
 import type { ChildCalls } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { childJob, slotJob } from './job-messages.ts';
-import { noticeOf } from './notify-start.ts';
+import { notifyEnd } from './notify-status.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
 /** @param childCalls default: a message notifies the caller */
@@ -20,10 +19,7 @@ export async function finalizeRun(deps: Deps, fold: RunFold, childCalls?: ChildC
   const { progress, asOf } = state;
   invariant(isTerminal(progress) && asOf !== 0, 'finalizeRun needs an ended run');
   await notifyCallerAndChildren(deps, fold, childCalls);
-  // The event bus reports no test runs.
-  if (!isTestRun(head)) {
-    await deps.notices.runStatusChanged({ ...noticeOf(head), status: progress.status, endedAt: progress.endedAt });
-  }
+  await notifyEnd(deps, head, progress.status, progress.endedAt);
   // From here on another run may take its concurrency slot.
   if (state.admission !== undefined) await deps.jobs.sendDelayed(slotJob(head, state.admission), durationMs(0));
   // From here on its deployment can be removed.

@@ -1,6 +1,9 @@
 /** Passes a job to the use case of its kind. */
 import { unreachable } from '../../engine/invariant.ts';
+import type { RunEnd } from '../../engine/log/fold.ts';
+import { type GraphCreation, firstProjection } from '../../engine/log/head.ts';
 import type { Job } from '../../ports/jobs.ts';
+import { fromFirstCommit } from '../run-log/read-run-fold.ts';
 import { withCallsInPlace } from './calls-in-place.ts';
 import { extendRetention } from './extend-retention.ts';
 import { recheckRun } from './recheck-run.ts';
@@ -9,6 +12,30 @@ import { handleSignalJob, handleWaitsJob } from '../runs/handle-signal-job.ts';
 import { reconcileChild } from './reconcile-child.ts';
 import { reconcileSlot } from './reconcile-slot.ts';
 import type { Delivery, JobHandler } from '../worker.ts';
+
+interface JobCall {
+  readonly job: Job;
+  /** as it was created; absent: the log tells */
+  readonly run?: GraphCreation;
+}
+
+/**
+ * Handles a job that a start calls this worker with, in place of a queue. The fold begins with what the start has just written, so the
+ * worker reads nothing: if another process has committed since, the first put shows it.
+ * @returns the end of the run, if it has ended
+ */
+export async function handleCalledJob(
+  worker: JobHandler,
+  { job, run }: JobCall,
+  delivery: Delivery,
+): Promise<RunEnd | undefined> {
+  if (run !== undefined) {
+    worker.deps.log.recognize(run);
+    worker.foldCache.put(fromFirstCommit({ ...run, projection: firstProjection }));
+  }
+  await handleJob(worker, job, delivery);
+  return worker.foldCache.endOf(job.run);
+}
 
 export const handleJob = (worker: JobHandler, job: Job, delivery: Delivery): Promise<void> =>
   withCallsInPlace(worker, job, delivery, (handler) => handleAlone(handler, job, delivery));

@@ -59,6 +59,11 @@ export class HopLimiter {
         // A FIFO queue has no per-message delay, so the jobs go through the delay queue.
         for (const job of work) await sendDelayed(job, noDelay);
       },
+      sendTogether: async (work) => {
+        const { hops, isSlowed } = this.#next(noDelay);
+        if (!isSlowed) return jobs.sendTogether(work, hops);
+        for (const job of work) await sendDelayed(job, noDelay);
+      },
       sendDelayed,
       // A collector sends no results. A chain through it continues with a job, and is delayed there.
       sendResult: (result) => jobs.sendResult(result, this.#next(noDelay).hops),

@@ -20,7 +20,7 @@ import { markDue, nextCheckOf } from '../commit/mark-due.ts';
 import { recoverRun } from './recover-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
-import { notifyStartAgain } from '../commit/notify-start.ts';
+import { notifyStartAgain } from '../commit/notify-status.ts';
 import { commitsFoundInThreeReads } from '../run-log/find-newest-commits.ts';
 
 export interface SweepResult {

@@ -3,6 +3,7 @@
  * message. In a chain it is, so the worker reads nothing.
  */
 import type { CommitNo, RunAddress } from '../../engine/ids.ts';
+import { type RunEnd, isTerminal } from '../../engine/log/fold.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
 import { type RunFold, readRunFold, readTail } from './read-run-fold.ts';
@@ -60,6 +61,12 @@ export class FoldCache {
     const oldest = this.#folds.keys().next();
     if (this.#folds.size > maxCachedFolds && oldest.done !== true) this.#folds.delete(oldest.value);
     this.#limitCommits(fold);
+  }
+
+  /** The end of a run whose fold is cached, if it has ended. */
+  endOf(run: RunAddress): RunEnd | undefined {
+    const progress = this.#folds.get(runKey(run))?.state.progress;
+    return progress !== undefined && isTerminal(progress) ? progress : undefined;
   }
 
   #limitCommits(fold: RunFold): void {

@@ -18,10 +18,10 @@ const itemOverheadBytes = { commit: 150, head: 450 } as const;
 const commitsPerWindow = 500;
 
 /** @returns undefined for a run whose log does not say which messages it took: a bundle run, or a run of the DevKit */
-export async function estimateRun(deps: Pick<Deps, 'log'>, run: RunAddress): Promise<RunEstimate | undefined> {
+export async function estimateRun(deps: Pick<Deps, 'log' | 'notices'>, run: RunAddress): Promise<RunEstimate | undefined> {
   const head = await deps.log.head(run);
   if (head === undefined || head.kind === 'bundle' || head.kind === 'devkit') return undefined;
-  const counter = new UsageCounter(head, maxQueueDelayMs);
+  const counter = new UsageCounter(head, maxQueueDelayMs, deps.notices.runEvents);
   counter.add(head.commit, storedBytes(head.commit) + itemOverheadBytes.head);
   for await (const { commits } of readWindows(deps, run, { from: firstCommit, events: commitsPerWindow }))
     for (const commit of commits) counter.add(commit, storedBytes(commit) + itemOverheadBytes.commit);

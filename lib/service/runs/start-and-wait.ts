@@ -4,6 +4,7 @@
  */
 import { defined } from '../../base/defined.ts';
 import { type RunProgress, isTerminal, openNodes } from '../../engine/log/fold.ts';
+import { type Head, creationOf } from '../../engine/log/head.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
 import { type DurationMs, type Instant, after, between, durationMs } from '../../engine/time.ts';
 import type { JobCallResult, JobCalls, WorkJob } from '../../ports/jobs.ts';
@@ -27,11 +28,13 @@ export type AwaitedStart =
     })
   | Exclude<StartResult, { kind: 'started' }>;
 
+/** @param whileItRuns called when the run exists, before the wait begins */
 export async function startAndWait(
   decider: Decider,
   calls: JobCalls,
   request: Omit<StartRequest, 'runsFirst'>,
   wait: DurationMs,
+  whileItRuns: (started: Extract<StartResult, { kind: 'started' }>) => void = () => {},
 ): Promise<AwaitedStart> {
   const { deps } = decider;
   const until = after(deps.clock.now(), wait);
@@ -41,11 +44,12 @@ export async function startAndWait(
   const isLimited = deps.settings.shares?.regular !== undefined;
   const started = await startRun(decider, isLimited ? request : { ...request, runsFirst });
   if (started.kind !== 'started') return started;
-  if (first !== undefined && (await callUntil(deps, calls, first, until)) === 'refused') await sendToQueue(deps, first);
-  const fold = fromFirstCommit(started.head);
-  await readUntilEnd(deps, fold, until);
-  const { progress } = fold.state;
-  return defined({ ...started, progress, output: await outputOf(deps, fold) });
+  whileItRuns(started);
+  const called = first === undefined ? undefined : await callUntil(deps, calls, first, started.head, until);
+  if (first !== undefined && called?.kind === 'refused') await sendToQueue(deps, first);
+  const progress =
+    called?.kind === 'ended' && called.end !== undefined ? called.end : await readUntilEnd(deps, started.head, until);
+  return defined({ ...started, progress, output: await outputOf(deps, started.head, progress) });
 }
 
 /** If the queue is unavailable too, the sweep sends the job. */
@@ -58,23 +62,30 @@ async function sendToQueue({ jobs }: Pick<Deps, 'jobs'>, job: WorkJob): Promise<
 }
 
 /** Calls the function, and stops waiting for it at that time. The function continues. */
-async function callUntil({ clock }: Pick<Deps, 'clock'>, calls: JobCalls, job: WorkJob, until: Instant): Promise<JobCallResult> {
+async function callUntil(
+  { clock }: Pick<Deps, 'clock'>,
+  calls: JobCalls,
+  job: WorkJob,
+  head: Head,
+  until: Instant,
+): Promise<JobCallResult> {
   const done = new AbortController();
-  const timeIsOver = clock.sleep(between(clock.now(), until), done.signal).then((): JobCallResult => 'unknown');
+  const timeIsOver = clock.sleep(between(clock.now(), until), done.signal).then((): JobCallResult => ({ kind: 'unknown' }));
   try {
-    return await Promise.race([calls.call(job, done.signal), timeIsOver]);
+    return await Promise.race([calls.call(job, head.kind === 'graph' ? creationOf(head) : undefined, done.signal), timeIsOver]);
   } finally {
     done.abort();
   }
 }
 
 /** Reads the log until the run ends, waits for something after that time, or the time is over. */
-async function readUntilEnd(deps: Pick<Deps, 'log' | 'clock'>, fold: RunFold, until: Instant): Promise<void> {
+async function readUntilEnd(deps: Pick<Deps, 'log' | 'clock'>, head: Head, until: Instant): Promise<RunProgress> {
+  const fold = fromFirstCommit(head);
   for (let pause: number = firstPoll; ; pause = Math.min(pause * pollGrowth, longestPoll)) {
-    if (isTerminal(fold.state.progress)) return;
+    if (isTerminal(fold.state.progress)) return fold.state.progress;
     await readTail(deps, fold);
     const remaining = between(deps.clock.now(), until);
-    if (isTerminal(fold.state.progress) || waitsBeyond(fold, until) || remaining <= 0) return;
+    if (isTerminal(fold.state.progress) || waitsBeyond(fold, until) || remaining <= 0) return fold.state.progress;
     await deps.clock.sleep(durationMs(Math.min(pause, remaining)));
   }
 }
@@ -91,9 +102,13 @@ function waitsLonger(node: OpenNode, until: Instant): boolean {
   return node.for === 'signal' || (node.for === 'time' && node.wakeAt > until);
 }
 
-async function outputOf(deps: Pick<Deps, 'log' | 'blobs' | 'clock'>, { head, state }: RunFold): Promise<ShownValue | undefined> {
-  if (state.progress.status !== 'completed') return undefined;
-  const { output } = state.progress;
+async function outputOf(
+  deps: Pick<Deps, 'log' | 'blobs' | 'clock'>,
+  head: Head,
+  progress: RunProgress,
+): Promise<ShownValue | undefined> {
+  if (progress.status !== 'completed') return undefined;
+  const { output } = progress;
   const bytes = 'ref' in output ? output.bytes : Buffer.byteLength(JSON.stringify(output.value));
   if (bytes > maxValuesBytes) return { omittedBytes: bytes };
   return { value: 'ref' in output ? await loadPayload(deps, head.address, output.ref) : output.value };

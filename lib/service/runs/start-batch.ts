@@ -1,6 +1,6 @@
 /**
  * Starts several runs in one request. Each start has its own key and its own outcome. Ten at a time write their heads side by side, and
- * their first jobs share one request of a queue.
+ * their first jobs share one request of a queue. Those of graphs share one message.
  */
 import { replacing } from '../../base/lazy.ts';
 import type { Jobs, WorkJob } from '../../ports/jobs.ts';
@@ -94,17 +94,17 @@ class SharedSend {
       arrive();
       return this.#sent.promise;
     };
-    const { sendDelayed, sendResult, sendFire } = bound(this.#jobs);
-    return { jobs: { send, sendDelayed, sendResult, sendFire }, leave: arrive };
+    return { jobs: { ...bound(this.#jobs), send }, leave: arrive };
   }
 
   #sendAll(): void {
-    const sending = this.#gathered.length === 0 ? Promise.resolve() : this.#jobs.send(this.#gathered);
+    const sending = this.#gathered.length === 0 ? Promise.resolve() : this.#jobs.sendTogether(this.#gathered);
     sending.then(this.#sent.resolve, this.#sent.reject);
   }
 }
 
 const bound = (jobs: Jobs): Omit<Jobs, 'send'> => ({
+  sendTogether: (...sent) => jobs.sendTogether(...sent),
   sendDelayed: (...sent) => jobs.sendDelayed(...sent),
   sendResult: (...sent) => jobs.sendResult(...sent),
   sendFire: (...sent) => jobs.sendFire(...sent),

@@ -138,7 +138,7 @@ export const openHandlers = async (): Promise<OpenFuzzTarget> => {
   };
   const functions = {
     // No function of jobs: they go through the queue.
-    api: httpFunction({ ...tools, jobCalls: { call: async () => 'refused' as const } }, servedByApi),
+    api: httpFunction({ ...tools, jobCalls: { call: async () => ({ kind: 'refused' as const }) } }, servedByApi),
     events: httpFunction(tools, servedByEvents),
     deployments: httpFunction(tools, servedByDeployments),
     library: httpFunction({ ...tools, signIn: async () => undefined, installation: testInstallation }, servedByLibrary),

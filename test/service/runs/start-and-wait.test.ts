@@ -27,7 +27,7 @@ class Functions implements JobCalls {
 
   constructor(
     env: () => TestEnv,
-    execute = async (job: WorkJob, of: TestEnv): Promise<JobCallResult> => (await of.take(job), 'ended'),
+    execute = async (job: WorkJob, of: TestEnv): Promise<JobCallResult> => (await of.take(job), { kind: 'ended' }),
   ) {
     this.#env = env;
     this.#execute = execute;
@@ -131,7 +131,7 @@ describe('a start that waits', () => {
       async (job, of) => {
         await new Promise<void>((resolve) => (finish = resolve));
         await of.take(job);
-        return 'ended';
+        return { kind: 'ended' };
       },
     );
     const before = env.ports.clock.now();
@@ -157,7 +157,7 @@ describe('a start that waits', () => {
     const env = await published('a>b');
     const refusing = new Functions(
       () => env,
-      async () => 'refused',
+      async () => ({ kind: 'refused' }),
     );
     const result = progressOf(await drive(env, waits(env, refusing), () => env.settle()));
     expect(result).toMatchObject({ status: 'completed' });
@@ -172,7 +172,7 @@ describe('a start that waits', () => {
     };
     const refusing = new Functions(
       () => env,
-      async () => 'refused',
+      async () => ({ kind: 'refused' }),
     );
     const result = await drive(env, startAndWait({ ...env.worker, deps }, refusing, request, seconds(2)));
     expect(progressOf(result).status).toBe('running');
@@ -189,7 +189,7 @@ describe('a start that waits', () => {
         const log = overrideMethods(of.deps.log, { put: () => Promise.reject(new Error('crashed')) });
         if (when !== 'before it began')
           await of.take(job, { worker: { ...of.worker, deps: { ...of.deps, log } } }).catch(() => {});
-        return 'unknown';
+        return { kind: 'unknown' };
       },
     );
     const result = await drive(env, waits(env, crashing, seconds(3)));
@@ -216,7 +216,7 @@ describe('a start that waits', () => {
       () => env,
       async (job) => {
         await cancelRun(env.worker, job.run, 'not wanted');
-        return 'ended';
+        return { kind: 'ended' };
       },
     );
     expect(progressOf(await drive(env, waits(env, functions)))).toMatchObject({ status: 'cancelled' });

@@ -6,6 +6,7 @@ import type { PlantedBug } from './bug.ts';
 
 const effects = 'lib/service/commit/effects.ts';
 const finishRun = 'lib/service/commit/finalize-run.ts';
+const runEvents = 'lib/engine/run-events.ts';
 const runNode = 'lib/service/kinds/graph/run-node.ts';
 const alone = { faultProfile: 'none', options: { withoutSweep: true } } as const;
 
@@ -165,5 +166,37 @@ export const sendBugs: readonly PlantedBug[] = [
     within: 60,
     faultProfile: 'none',
     options: { withoutSweep: true, code: 0 },
+  },
+  {
+    name: 'the end of a run is published although the owner did not ask for it',
+    file: runEvents,
+    find: '!isTestRun(run) && includesStatus(level, status);',
+    replace: "!isTestRun(run) && status !== 'running';",
+    within: 10,
+    faultProfile: 'none',
+    options: { runEvents: 'failed' },
+  },
+  {
+    name: 'a run that fails is not published',
+    file: runEvents,
+    find: "failed: ['failed'],",
+    replace: "failed: ['cancelled'],",
+    within: 60,
+    options: { runEvents: 'failed' },
+  },
+  {
+    name: 'the end of a run is published only after its head shows it',
+    file: finishRun,
+    find: 'await notifyEnd(deps, head, progress.status, progress.endedAt);',
+    replace: '',
+    and: [
+      {
+        file: finishRun,
+        find: '    head.expiresAt,\n  );',
+        replace: '    head.expiresAt,\n  );\n  await notifyEnd(deps, head, progress.status, progress.endedAt);',
+      },
+    ],
+    within: 60,
+    options: { runEvents: 'ended' },
   },
 ];

@@ -3,6 +3,7 @@ import type { PlantedBug } from './bug.ts';
 
 const beginRun = 'lib/service/runs/begin-run.ts';
 const createRun = 'lib/service/runs/create-run.ts';
+const startAndWait = 'lib/service/runs/start-and-wait.ts';
 const control = 'lib/memory/control.ts';
 
 const waiting = { code: 0.3, runs: 6, awaited: 1 } as const;
@@ -112,6 +113,24 @@ export const startBugs: readonly PlantedBug[] = [
     replace: "if (event.via !== 'inline' || commit.number === 1) readyJobs.push",
     within: 20,
     faultProfile: 'none',
+    options: waiting,
+  },
+  {
+    name: 'a start that waits takes the end of its function for the end of its run',
+    file: startAndWait,
+    find: "called?.kind === 'ended' && called.end !== undefined ? called.end : await readUntilEnd",
+    replace:
+      "called?.kind === 'ended' ? (called.end ?? { status: 'completed' as const, endedAt: until, output: { value: null } }) : await readUntilEnd",
+    within: 20,
+    options: waiting,
+  },
+  {
+    name: 'a called worker says that a run has ended while its nodes run',
+    file: 'lib/service/run-log/fold-cache.ts',
+    find: 'return progress !== undefined && isTerminal(progress) ? progress : undefined;',
+    replace:
+      "if (progress === undefined || isTerminal(progress)) return progress;\n    return { status: 'completed', endedAt: 0 as never, output: { value: null } };",
+    within: 20,
     options: waiting,
   },
 ];

@@ -2,19 +2,45 @@ import { describe, expect, it } from 'vitest';
 import { hours, minutes } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { sweepRun } from '../../../lib/service/execution/sweep-runs.ts';
-import { type TestEnv, createTestEnv, workflow } from '../test-env.ts';
+import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
+import { type TestEnv, createTestEnv, failing, finished, workflow } from '../test-env.ts';
 import { overrideMethods } from '../override-methods.ts';
 import { definitionOf, startTestRun } from '../test-run-fixture.ts';
 
 const listening = (options: Parameters<typeof createTestEnv>[0] = {}): TestEnv => {
   const env = createTestEnv(options);
-  env.ports.notices.notifiesStarts = true;
+  env.ports.notices.runEvents = 'all';
   return env;
 };
 const told = (env: TestEnv) => env.ports.notices.statusNotices.map(({ status }) => status);
 const takeSent = async (env: TestEnv): Promise<void> => {
   for (const job of env.ports.jobs.takeSent()) await env.take(job);
 };
+
+describe.each([
+  ['none', []],
+  ['failed', ['failed']],
+  ['ended', ['completed', 'failed', 'cancelled']],
+  ['all', ['running', 'completed', 'running', 'failed', 'running', 'cancelled']],
+] as const)('with the setting runEvents: %s', (level, expected) => {
+  it('the bus gets the runs that completed, failed and were cancelled as the setting says', async () => {
+    const env = createTestEnv({ answer: (node) => (node === 'broken' ? failing('invalid') : finished(node)) });
+    env.ports.notices.runEvents = level;
+    await env.publish(workflow('good', 'a>b b>c'));
+    await env.publish(workflow('bad', 'a>broken broken>c'));
+    await env.publish(workflow('long', 'a>z z>b', { z: { ms: 36_000_000 } }));
+    for (const name of ['good', 'bad']) {
+      await env.begin(name);
+      await env.settle();
+    }
+    const run = await env.begin('long');
+    await takeSent(env);
+    await cancelRun(env.worker, run);
+    expect(told(env)).toEqual(expected);
+    // The rest of the finalization does not depend on it.
+    expect((await env.ports.log.head(run))?.projection.status).toBe('cancelled');
+  });
+});
 
 describe('the start of a run', () => {
   it('is published once, by its first worker and not by the request, and then its end', async () => {
@@ -33,7 +59,7 @@ describe('the start of a run', () => {
     });
   });
 
-  it('is not published if the installation does not enable it', async () => {
+  it('is not published by the sweep either if the installation does not ask for it', async () => {
     const env = createTestEnv();
     await env.publish(workflow('flow', 'a>z z>b', { z: { ms: 7_200_000 } }));
     const run = await env.begin('flow');
