@@ -96,7 +96,7 @@ const kebab = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-
 const quoted = (value: unknown): string => (value === undefined ? '' : ` (value: ${JSON.stringify(value)})`);
 
 /** @throws CliError */
-function readText(cwd: string, path: string): string {
+export function readText(cwd: string, path: string): string {
   try {
     return readFileSync(resolve(cwd, path), 'utf8');
   } catch (error) {
@@ -107,9 +107,14 @@ function readText(cwd: string, path: string): string {
 /** @throws CliError */
 export function readJson(cwd: string, path: string): JsonValue {
   const text = readText(cwd, path);
+  return parseJson(text, path);
+}
+
+/** @param source for the error. @throws CliError */
+export function parseJson(text: string, source: string): JsonValue {
   const parsed = json.safeParse(text);
   if (parsed.success) return parsed.data;
-  throw usageError(`${path} is not JSON: ${describeJsonError(text)}.`);
+  throw usageError(`${source} is not JSON: ${describeJsonError(text)}.`);
 }
 
 /** Removes undefined values: a strict schema counts a key with an undefined value as present. */

@@ -18,13 +18,13 @@ const addBulkOptions = (command: Command): Command =>
 
 export const registerRuns: Register = (program, createHandler) => {
   const runs = program.command('runs').description('start, watch and control runs');
-  addStartAndReadCommands(runs, createHandler);
+  addStartCommands(runs, createHandler);
+  addReadCommands(runs, createHandler);
   addControlCommands(runs, createHandler);
   addInspectionCommands(runs, createHandler);
 };
 
-/** From the start of a run to its result. */
-const addStartAndReadCommands: Register = (runs, createHandler) => {
+const addStartCommands: Register = (runs, createHandler) => {
   runs
     .command('start <workflow>')
     .description('start a run')
@@ -40,6 +40,15 @@ const addStartAndReadCommands: Register = (runs, createHandler) => {
     .option('--wait [seconds]', 'wait for the end in the same request, 1 to 25 seconds, default 25; print the output')
     .action(createHandler(async () => (await import('../actions/runs.ts')).startRun));
 
+  runs
+    .command('start-batch <file>')
+    .description('start a run for each entry of a file: a JSON array, or JSON lines; a hundred in each request')
+    .option('--workflow <name>', 'each entry is the input of a run of this workflow, instead of a whole start')
+    .option('--bulk-id <id>', 'continue an interrupted batch of the same file; no run is started twice')
+    .action(createHandler(async () => (await import('../actions/start-batch.ts')).startBatch));
+};
+
+const addReadCommands: Register = (runs, createHandler) => {
   addFilterOptions(runs.command('list').description('list runs, newest first'))
     .addOption(new Option('--attention <what>', 'only runs that wait, or that retry').choices(['waiting', 'retrying']))
     .option('--rerun-of <runId>', 'only reruns of this run')
