@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { maxWaitSeconds } from '../lib/api/schemas/runs.ts';
 import { partitionOf } from '../lib/contract/record-kinds.ts';
-import { startCloud, type Cloud } from '../lib/local/cloud.ts';
+import { startCloud, type Cloud, type CloudSettings } from '../lib/local/cloud.ts';
 import { createDynamodbCaller } from '../lib/local/emulators/forward.ts';
 import { localKey } from '../lib/local/local-credentials.ts';
 import type { RecordedCall } from '../lib/local/recorder.ts';
@@ -80,14 +80,24 @@ export interface BenchCloud {
 /**
  * @param directory contains the last synthesis and receives the state
  * @param settings of the context, such as `stepwell:runEvents`
+ * @param callDelay default: none
  */
 export async function startBenchCloud(
   directory: string,
   warn: (line: string) => void,
   settings?: Readonly<Record<string, unknown>>,
+  callDelay?: CloudSettings['callDelay'],
 ): Promise<BenchCloud> {
   const assembly = synthesize(checkoutApp(root), directory, settings).then((synthesis) => loadAssembly(synthesis.directory));
-  const cloud = await startCloud({ directory, port: 0, threads, assembly, warn, onEmulatorExit: warn });
+  const cloud = await startCloud({
+    directory,
+    port: 0,
+    threads,
+    assembly,
+    warn,
+    onEmulatorExit: warn,
+    ...(callDelay === undefined ? {} : { callDelay }),
+  });
   const calls: RecordedCall[] = [];
   const stopRecording = cloud.recorder.listen((call) => void calls.push(call));
   const { url, template } = cloud;

@@ -1,7 +1,8 @@
 /**
  * `npm run bench`: prints the bill of a run and the latencies on this machine. `-- --write-golden` counts the bills again and
  * writes the golden files. `-- --long` runs a loop of the maximum length. `-- --peers` compares with similar engines, and with
- * `--long` also runs 25,000 steps. `-- --devkit` times steps of the Workflow DevKit. docs/BENCH.md explains each figure.
+ * `--long` also runs 25,000 steps. `-- --devkit` times steps of the Workflow DevKit.
+ * `-- --latency` times the paths that runs wait for, with the delays of AWS. docs/BENCH.md explains each figure.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,6 +20,7 @@ import { type CountedBills, type Goal, countedGoals, goalTable, missedCounts } f
 import { goldenOf, writeGolden } from './golden.ts';
 import { measureIdleLoad } from './idle-load.ts';
 import { measureAnswered, measureChain } from './latency.ts';
+import { measureLatency } from './latency-report.ts';
 import { countLoops } from './loop-commits.ts';
 import { quantilesOf } from './quantiles.ts';
 import {
@@ -247,13 +249,17 @@ try {
       const missed = await measureStepTimes(bench, directory, printSection, warn);
       if (missed.length > 0) throw new Error(missed.join('\n'));
     });
+  else if (process.argv.includes('--latency')) await measureLatency(directory, printSection, warn);
   else if (isLong) {
     const { items, megabytes, seconds } = await runLongestLoop();
     printSection(
       `A loop of ${items} items in ${megabytes} MB, on stores in memory`,
       table([['all results in order', `${seconds.toFixed(0)} s`]]),
     );
-  } else await measureAll(directory);
+  } else {
+    await measureAll(directory);
+    await measureLatency(directory, printSection, warn);
+  }
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }

@@ -30,6 +30,23 @@ export function chainOfEffects(length: number) {
   return { name: `chain-${length}-of-effects`, nodes: ids.map(effect), edges: edges(ids) };
 }
 
+/** A node, a wait for the signal `go` of the run, and a node. */
+export const effectWaiter = {
+  name: 'waiter-of-effects',
+  nodes: [effect('before'), { id: 'signal', type: 'signal', config: { name: 'go' } }, effect('after')],
+  edges: edges(['before', 'signal', 'after']),
+};
+
+/** A called run of one node. */
+export const effectChild = { name: 'child-of-effects', nodes: [effect('only')], edges: [] };
+
+/** A node, a call of another workflow, and a node. */
+export const effectCaller = {
+  name: 'caller-of-effects',
+  nodes: [effect('before'), { id: 'call', type: 'subflow', config: { workflowName: effectChild.name } }, effect('after')],
+  edges: edges(['before', 'call', 'after']),
+};
+
 /** Scripts, of which the last one fails the run. */
 export function failingChain(length: number) {
   const ids = numbered(length - 1);
@@ -131,5 +148,8 @@ export type Workflow =
   | ReturnType<typeof chain>
   | ReturnType<typeof chainWithEnds>
   | typeof sleeper
+  | typeof effectWaiter
+  | typeof effectChild
+  | typeof effectCaller
   | typeof fastLensWorkflow
   | typeof slowLensWorkflow;

@@ -31,6 +31,7 @@ export const inBothTiers: Readonly<Record<string, readonly string[]>> = {
     'test/aws/all-run-items.test.ts',
     'test/service/long-waits.test.ts',
     'test/service/many-child-runs.test.ts',
+    'test/service/many-code-calls.test.ts',
     'test/service/wide-joins.test.ts',
   ],
   docs: ['test/docs/create-key.test.ts'],

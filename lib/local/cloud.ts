@@ -7,7 +7,7 @@ import { deployData, startEmulators, type Emulators } from './emulators/emulator
 import { openApis, openListeners, readApiRoutes } from './http/apis.ts';
 import { startFunctionHost, type FunctionHost } from './lambda/function-host.ts';
 import { readRoles } from './policy/roles.ts';
-import { createRecorder, type Recorder } from './recorder.ts';
+import { type CallDelay, createRecorder, type Recorder } from './recorder.ts';
 import { openScheduleStore } from './scheduler/schedule-store.ts';
 import { createSchedules } from './scheduler/schedules.ts';
 import { openSecretStore, type SecretStore } from './secret-store.ts';
@@ -30,6 +30,8 @@ export interface CloudSettings {
   readonly assembly: Promise<Assembly>;
   /** writes a line to the terminal */
   readonly warn: (line: string) => void;
+  /** Default: no delay. */
+  readonly callDelay?: CallDelay;
   /** called when an emulator exits: the cloud cannot continue without it */
   readonly onEmulatorExit: (reason: string) => void;
 }
@@ -79,7 +81,7 @@ const stopWhenStarted = (starting: Promise<Emulators>): Promise<void> =>
   );
 
 async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void): Promise<Omit<Cloud, 'stop'>> {
-  const { directory, port, throttledVisibilityMs, origins = [], warn } = settings;
+  const { directory, port, throttledVisibilityMs, origins = [], warn, callDelay } = settings;
   const emulatorsStarting = startEmulators(directory, settings.onEmulatorExit);
   onStop(() => stopWhenStarted(emulatorsStarting));
   const { gateway, socketServer } = await openListeners(port, onStop);
@@ -93,7 +95,7 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
   const recorder = createRecorder();
   const principals = createPrincipals(readRoles(template));
   const late: { apiAddress?: string } = {};
-  const shared = { template, principals, recorder, warn, late };
+  const shared = { template, principals, recorder, warn, late, callDelay };
   const host = await startFunctionHost({ ...settings, ...shared, assembly, endpoint: gateway.url, routes: routes.rest, onStop });
   const { functions, find } = host;
 
@@ -127,7 +129,7 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
   onStop(() => apis.close());
   // Deployed code starts with the first message, and knows the address of the API.
   if (apis.url !== undefined) late.apiAddress = apis.url;
-  host.startPolling({ fauxqs: emulators.fauxqs, throttledVisibilityMs });
+  host.startPolling({ fauxqs: emulators.fauxqs, throttledVisibilityMs, callDelay });
   const { accessKeyId, secretAccessKey } = principals.createOwnerPrincipal();
   return {
     url: apis.url,

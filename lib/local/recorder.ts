@@ -15,6 +15,12 @@ export interface RecordedCall {
   readonly tookMs: number;
 }
 
+/**
+ * Time that a call takes in addition, for a bench that imitates the services and the network of AWS. The embedded cloud itself delays
+ * nothing. The operation `receipt` of SQS is the time of a message until its event source has it.
+ */
+export type CallDelay = (service: string, operation: string) => Promise<void>;
+
 type CallListener = (call: RecordedCall) => void;
 
 export interface Recorder {

@@ -46,8 +46,12 @@ export interface Executions {
 export interface KindExecution<Kind extends KindName> {
   /** Handles the job, if its attempt is still open. */
   execute(worker: Executions[Kind]['worker'], job: Executions[Kind]['job'], delivery: Delivery): Promise<void>;
-  /** Commits that a wait has ended at its time. @returns undefined if another writer ended it */
-  endWait(worker: Worker, fold: RunFold, fact: Extract<Fact, { kind: 'node-woken' }>): Promise<Continuation | undefined>;
+  /** Commits that a wait has ended: at its time, or because the called run has ended. @returns undefined if another writer ended it */
+  endWait(
+    worker: Worker,
+    fold: RunFold,
+    fact: Extract<Fact, { kind: 'node-woken' | 'child-ended' }>,
+  ): Promise<Continuation | undefined>;
 }
 
 /** Exhaustive, as the table of the kinds. */

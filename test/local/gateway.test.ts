@@ -98,6 +98,7 @@ const resources = {
 const folder = freshFolder();
 const warned: string[] = [];
 const calls: RecordedCall[] = [];
+const delayed: string[] = [];
 let emulators: Emulators;
 let gateway: Awaited<ReturnType<typeof openGateway>>;
 let key: { readonly accessKeyId: string; readonly secretAccessKey: string };
@@ -117,6 +118,7 @@ beforeAll(async () => {
     principals,
     recorder,
     warn: (line) => void warned.push(line),
+    callDelay: async (service, operation) => void delayed.push(`${service} ${operation}`),
     services: [
       dynamodb(emulators.dynamodb.forward),
       sqs(emulators.fauxqs.queues, gateway.url),
@@ -146,6 +148,14 @@ const nameOf = (promise: Promise<unknown>): Promise<string> =>
   );
 
 describe('the gateway, for DynamoDB', () => {
+  test('lets a bench delay a call that is allowed', async () => {
+    const client = new DynamoDBClient(settings());
+    delayed.length = 0;
+    await client.send(new PutItemCommand({ TableName: 'App-Runs', Item: { pk: { S: 'delayed' }, sk: { S: 's' } } }));
+    await nameOf(client.send(new PutItemCommand({ TableName: 'Absent', Item: item })));
+    expect(delayed).toEqual(['dynamodb PutItem']);
+  });
+
   test('allows what the function’s role allows, and returns failed conditions', async () => {
     const client = new DynamoDBClient(settings());
     const put = new PutItemCommand({

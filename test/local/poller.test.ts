@@ -28,6 +28,9 @@ const done: InvokeOutcome = { kind: 'returned', payload: '{}' };
 let fauxqs: Fauxqs;
 let queues: QueueClient;
 let calls: RecordedCall[];
+/** the calls that a bench may delay, and the invocations between them */
+let delayable: string[];
+const callDelay = async (service: string, operation: string): Promise<void> => void delayable.push(`${service} ${operation}`);
 const pollers: Poller[] = [];
 
 beforeEach(async () => {
@@ -35,8 +38,9 @@ beforeEach(async () => {
   fauxqs.ensureQueue('q.fifo', { FifoQueue: 'true', VisibilityTimeout: '30', ContentBasedDeduplication: 'true' });
   const recorder = createRecorder();
   calls = [];
+  delayable = [];
   recorder.listen((call) => void calls.push(call));
-  queues = createQueueClient(fauxqs.queues, recorder, 'pollers');
+  queues = createQueueClient(fauxqs.queues, recorder, 'pollers', callDelay);
 });
 afterEach(async () => {
   await Promise.all(pollers.splice(0).map((poller) => poller.stop()));
@@ -62,6 +66,7 @@ function poll(
     async invoke(event) {
       const { Records } = eventShape.parse(JSON.parse(event));
       const bodies = Records.map(({ body }) => body);
+      delayable.push('invoke');
       receives.push(...Records.map(({ attributes }) => attributes.ApproximateReceiveCount));
       batches.push(bodies);
       return handle(
@@ -85,6 +90,7 @@ function poll(
     endLongPolls: () => fauxqs.endLongPolls(),
     warn: (line) => void warned.push(line),
     throttledVisibilityMs: 10,
+    callDelay,
   });
   pollers.push(poller);
   return { batches, receives, warned, poller };
@@ -102,6 +108,13 @@ describe('a poller', { timeout: 20_000 }, () => {
     const { batches } = poll(async () => done, { batchSize: 2 });
     await isEmpty();
     expect(batches).toEqual([['m1', 'm2'], ['m3']]);
+  });
+
+  test('lets a bench delay the receipt of messages and their deletion', async () => {
+    await send('g', 'm1');
+    poll(async () => done);
+    await isEmpty();
+    expect(delayable).toEqual(['sqs receipt', 'invoke', 'sqs DeleteMessageBatch']);
   });
 
   test('returns a message of a throttled invocation to the queue with a higher receive count', async () => {

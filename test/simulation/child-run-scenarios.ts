@@ -151,11 +151,25 @@ const longestUntold = durationMs(childTakes + minutes(10));
 export async function lostChildEnd(): Promise<void> {
   let lost = 0;
   let [childEndedAt, toldAt] = [Infinity, Infinity];
+  const failed = new Set<string>();
+  /** The worker of the called run could commit the end itself. It fails before that, so that it sends a message. */
+  const failsOnce = (call: string): void => {
+    if (childEndedAt === Infinity || failed.has(call)) return;
+    failed.add(call);
+    throw new Unavailable(call);
+  };
   await crashRun(callsAtLength, {
     planted: (world) => ({
       ...world,
+      index: overrideMethods(world.index, {
+        markDue: async (entry) => {
+          failsOnce('index.markDue');
+          return world.index.markDue(entry);
+        },
+      }),
       jobs: overrideMethods(world.jobs, {
         sendDelayed: async (job, delay, hops) => {
+          if (job.kind === 'recheck') failsOnce('jobs.sendDelayed');
           const isOfEnd = job.kind === 'child' && childEndedAt < Infinity;
           if (!isOfEnd || lost > 0) return world.jobs.sendDelayed(job, delay, hops);
           lost += 1;

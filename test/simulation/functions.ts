@@ -4,7 +4,9 @@
  */
 import { defined } from '../../lib/base/defined.ts';
 import { stepNodeId } from '../../lib/engine/durable/step.ts';
-import { type DeploymentId, type RunAddress, nodeKey, topLevel } from '../../lib/engine/ids.ts';
+import { type DeploymentId, type RunAddress, nodeKey, runId as asRunId, topLevel } from '../../lib/engine/ids.ts';
+import type { Head } from '../../lib/engine/log/head.ts';
+import { callerOf } from '../../lib/engine/log/lineage.ts';
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
 import type { RunEnd } from '../../lib/engine/log/fold.ts';
@@ -366,11 +368,16 @@ export class Functions implements MessageHandlers {
     return true;
   }
 
-  /** The attempt of the job itself starts first; later attempts of the same invocation follow from it. */
+  /**
+   * The attempt of the job itself starts first, or an attempt of a run that the job's node called. Later attempts of the same invocation
+   * follow from it.
+   */
   #attemptsFor(job: Job, runAttempt: RunAttempt): RunAttempt {
     let isFirst = job.kind === 'node';
     return (node, input, attempt) => {
-      if (isFirst && job.kind === 'node')
+      const [runId = ''] = attempt.token.split('/');
+      if (isFirst && job.kind === 'node' && runId !== job.run.runId) this.#notesCall(job.run, runId);
+      else if (isFirst && job.kind === 'node')
         this.#noting(() => {
           const isAsked = attempt.number === job.attempt && attempt.token === `${job.run.runId}/${nodeKey(job)}`;
           runInvariant(
@@ -382,6 +389,23 @@ export class Functions implements MessageHandlers {
       isFirst = false;
       return runAttempt(node, input, attempt);
     };
+  }
+
+  /** Records a problem unless the run was called by the caller, or by a run that it called. */
+  #notesCall(caller: RunAddress, runId: string): void {
+    const check = async (): Promise<void> => {
+      let called: string | undefined = runId;
+      while (called !== undefined && called !== caller.runId) {
+        const head: Head | undefined = await this.world?.log.head({ ...caller, runId: asRunId(called) });
+        called = head === undefined ? undefined : callerOf(head)?.runId;
+      }
+      runInvariant(
+        12,
+        called !== undefined,
+        `an attempt of ${runId} was executed for a job of ${caller.runId}, which did not call it`,
+      );
+    };
+    check().catch((cause: unknown) => this.problems.push(cause));
   }
 
   /** @param isPackable the message and its job were sent once */

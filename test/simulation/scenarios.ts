@@ -5,6 +5,7 @@ import type { Job } from '../../lib/ports/jobs.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { failedWith, finishedWith, singleAttempt, takes } from '../conformance/topology.ts';
 import { overrideMethods } from '../service/override-methods.ts';
+import { aCallBesideOtherWork, aCallInPlace } from './calls-in-place-scenarios.ts';
 import { type CrashRunOptions, type FixedWorkflow, crashRun } from './crash-run.ts';
 import { noFaults } from './faults.ts';
 import { fixedTopology } from './fixed-topologies.ts';
@@ -383,6 +384,8 @@ export const scenarios = {
   'a loop that ends beside an iteration at work': aLoopThatEndsBesideAnIteration,
   'a signal that is sent again': aSignalThatIsSentAgain,
   'a child run whose end is lost': lostChildEnd,
+  'a called run in the worker of its caller': aCallInPlace,
+  'a called run beside other work of its caller': aCallBesideOtherWork,
   ...packScenarios,
   ...devKitScenarios,
 } as const;

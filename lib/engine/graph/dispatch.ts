@@ -3,7 +3,7 @@ import { defined } from '../../base/defined.ts';
 import { emit, markRunning } from '../decision.ts';
 import { firstAttempt, topLevel } from '../ids.ts';
 import type { Via } from '../log/events.ts';
-import { openNodes } from '../log/fold.ts';
+import { type RunState, openNodes } from '../log/fold.ts';
 import type { Instant } from '../time.ts';
 import { checkExecutionBudget } from './budget.ts';
 import { type Draft, canRunOneInline } from './draft.ts';
@@ -14,6 +14,10 @@ import type { PlanNodeRef } from './plan.ts';
  * In the simulation, 10 branches within 2 s lose 9 puts.
  */
 export const maxDirectSiblings = 8;
+
+/** Whether the run waits for so many called runs that the collector commits their ends. Separate commits would lose most puts. */
+export const waitsForManyRuns = (state: RunState): boolean =>
+  openNodes(state).filter((node) => node.status === 'waiting' && node.for === 'child').length > maxDirectSiblings;
 
 /** Dispatches the ready nodes: one inline where the decider may run it, and a wide fan-out through the results queue. */
 export function dispatchReady(draft: Draft, ready: readonly PlanNodeRef[]): void {

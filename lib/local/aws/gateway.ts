@@ -8,7 +8,7 @@ import { noOrigins } from '../http/caller-guard.ts';
 import { guardedServer } from '../http/guarded-server.ts';
 import { requestUrl, listen, readBody, type Listening } from '../http/listen.ts';
 import { maxUploadBytes } from '../limits.ts';
-import type { Recorder } from '../recorder.ts';
+import type { CallDelay, Recorder } from '../recorder.ts';
 import { hasValidExpiry, isExpired, isPresigned, isSignatureValid, missingSignedHeaders, readCredential } from './signature.ts';
 import type { Principals } from './principals.ts';
 import { isServiceError, jsonResponse, type Service, type ServiceError, type WireRequest, type WireResponse } from './wire.ts';
@@ -19,6 +19,7 @@ interface GatewayParts {
   readonly recorder: Recorder;
   /** Prints denials and unknown operations at the terminal: they are errors of the template or of a handler. */
   readonly warn: (line: string) => void;
+  readonly callDelay?: CallDelay | undefined;
 }
 
 const missingToken: ServiceError = {
@@ -80,6 +81,7 @@ async function handleRequest(parts: GatewayParts, request: WireRequest): Promise
     });
   }
   const startedAt = performance.now();
+  await parts.callDelay?.(service.name, operation.name);
   const response = await service.handle(request, operation);
   parts.recorder.record({
     caller: principal.name,

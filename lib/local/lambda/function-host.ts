@@ -21,7 +21,7 @@ export interface FunctionHost {
   /** Handles the custom resources of the template. */
   deploy(): Promise<void>;
   /** Starts the pollers of the event source mappings. */
-  startPolling(parts: Pick<MappingParts, 'fauxqs' | 'throttledVisibilityMs'>): void;
+  startPolling(parts: Pick<MappingParts, 'fauxqs' | 'throttledVisibilityMs' | 'callDelay'>): void;
   /** Receives no more messages, and waits for the running batches, for at most the grace period. */
   stopPolling(): Promise<void>;
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type AsyncInvokeConfig, defaultAsyncInvokeConfig } from './async-invoke.ts';
 import { lambdaLimits } from '../limits.ts';
 import { invocationTraceHeader, invocationsIn, maxInvocationsPerChain } from './lineage.ts';
+import type { CallDelay } from '../recorder.ts';
 import { startThread, type ChunkReader, type InvokeOutcome, type Thread, type ThreadSettings } from './thread.ts';
 
 /** The account's concurrency, which functions without a reservation share. */
@@ -26,6 +27,7 @@ export interface FunctionSettings extends ThreadSettings {
   readonly recursiveLoop: 'Allow' | 'Terminate';
   /** Default: Lambda's behaviour without an EventInvokeConfig. */
   readonly asyncInvoke?: AsyncInvokeConfig;
+  readonly callDelay?: CallDelay | undefined;
   /** writes a line to the terminal */
   readonly warn: (line: string) => void;
   readonly onInvoked: (invocation: { readonly tookMs: number; readonly requestBytes: number; readonly failed: boolean }) => void;
@@ -175,6 +177,7 @@ async function runOn(
   settings: FunctionSettings,
   { event, traceHeader, onChunk }: { readonly event: string; readonly traceHeader: string; readonly onChunk: ChunkReader },
 ): Promise<InvokeOutcome> {
+  await settings.callDelay?.('lambda', 'Invocation');
   const startedAt = performance.now();
   const thread = pool.acquire();
   const outcome = await thread.invoke(event, randomUUID(), traceHeader, onChunk);

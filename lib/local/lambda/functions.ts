@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { environmentNames } from '../../contract/environment.ts';
 import type { Principals } from '../aws/principals.ts';
 import { awsEnvironment } from '../aws-environment.ts';
-import type { Recorder } from '../recorder.ts';
+import type { CallDelay, Recorder } from '../recorder.ts';
 import type { Assembly } from '../template/assembly.ts';
 import type { Resource, Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
@@ -45,6 +45,7 @@ export interface FunctionParts {
   readonly streaming?: ReadonlySet<string>;
   /** the account's quota of concurrent executions. Default: 1,000 */
   readonly accountConcurrency?: number;
+  readonly callDelay?: CallDelay | undefined;
   readonly warn: (line: string) => void;
 }
 
@@ -143,6 +144,7 @@ function createFromResource(
     isReserved: ReservedConcurrentExecutions !== undefined,
     account: parts.account,
     recursiveLoop: RecursiveLoop,
+    callDelay: parts.callDelay,
     asyncInvoke,
     print: parts.logs.of(displayName),
     warn: (line) => parts.warn(line.replace(name, displayName)),

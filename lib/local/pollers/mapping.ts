@@ -7,7 +7,7 @@ import { TemplateError } from '../template/template-error.ts';
 import type { FindFunction } from '../aws/lambda.ts';
 import type { Principals } from '../aws/principals.ts';
 import type { Fauxqs } from '../emulators/fauxqs.ts';
-import type { Recorder } from '../recorder.ts';
+import type { CallDelay, Recorder } from '../recorder.ts';
 import { type Poller, startPoller } from './poller.ts';
 import { createQueueClient } from './queue-client.ts';
 
@@ -76,6 +76,7 @@ export interface MappingParts {
   readonly recorder: Recorder;
   readonly warn: (line: string) => void;
   readonly throttledVisibilityMs: number | undefined;
+  readonly callDelay?: CallDelay | undefined;
 }
 
 export function startMappings({
@@ -86,6 +87,7 @@ export function startMappings({
   recorder,
   warn,
   throttledVisibilityMs,
+  callDelay,
 }: MappingParts): readonly Poller[] {
   const mappings = readMappings(template, find);
   for (const { target, queueArn } of mappings) {
@@ -97,8 +99,8 @@ export function startMappings({
     );
     if (denialText !== undefined) throw new TemplateError(`The function's role may not poll its queue: ${denialText}`);
   }
-  const queues = createQueueClient(fauxqs.queues, recorder, 'pollers');
+  const queues = createQueueClient(fauxqs.queues, recorder, 'pollers', callDelay);
   return mappings.map((mapping) =>
-    startPoller(mapping, queues, { endLongPolls: () => fauxqs.endLongPolls(), warn, throttledVisibilityMs }),
+    startPoller(mapping, queues, { endLongPolls: () => fauxqs.endLongPolls(), warn, throttledVisibilityMs, callDelay }),
   );
 }

@@ -5,6 +5,7 @@ import type { Mapping } from './mapping.ts';
 import type { Message, QueueClient } from './queue-client.ts';
 import * as z from 'zod';
 import type { Refused } from '../lambda/function.ts';
+import type { CallDelay } from '../recorder.ts';
 import type { InvokeOutcome } from '../lambda/thread.ts';
 
 /** SQS's maximum wait for a message. */
@@ -43,6 +44,7 @@ export interface PollerOptions {
   readonly warn: (line: string) => void;
   /** How long a message of a throttled invocation stays invisible, in milliseconds. Default: its visibility timeout, as in AWS. */
   readonly throttledVisibilityMs?: number | undefined;
+  readonly callDelay?: CallDelay | undefined;
 }
 
 const describeErrorOf = (queueUrl: string, error: unknown): string =>
@@ -52,7 +54,7 @@ const describeErrorOf = (queueUrl: string, error: unknown): string =>
 function createBatchHandler(
   { queueUrl, queueArn, maxReceiveCount, target, reportsFailures }: Mapping,
   queue: QueueClient,
-  { warn, throttledVisibilityMs }: PollerOptions,
+  { warn, throttledVisibilityMs, callDelay }: PollerOptions,
 ): (received: readonly Message[]) => Promise<void> {
   /**
    * Lambda refuses a message of a terminated chain at each receive, until the queue makes it a dead letter. The embedded cloud
@@ -83,6 +85,7 @@ function createBatchHandler(
       else await endRecursion(message, recursionMessage);
     }
     if (messages.length === 0) return;
+    await callDelay?.('sqs', 'receipt');
     const event = JSON.stringify({ Records: messages.map((message) => record(message, queueArn)) });
     const outcome = await target.invoke(event, { traceHeaders: messages.map(traceHeaderOf) });
     if (outcome.kind === 'refused' && outcome.code === 'TooManyRequestsException') return releaseThrottled(messages);

@@ -2,7 +2,7 @@
 import { defined } from '../../base/defined.ts';
 import * as z from 'zod';
 import type { Forward } from '../emulators/forward.ts';
-import type { Recorder } from '../recorder.ts';
+import type { CallDelay, Recorder } from '../recorder.ts';
 
 const messageShape = z.looseObject({
   MessageId: z.string(),
@@ -30,7 +30,7 @@ export interface QueueClient {
   send(queueUrl: string, body: string, groupId: string | undefined): Promise<void>;
 }
 
-export function createQueueClient(forward: Forward, recorder: Recorder, caller: string): QueueClient {
+export function createQueueClient(forward: Forward, recorder: Recorder, caller: string, callDelay?: CallDelay): QueueClient {
   async function callSqs(operation: string, input: object): Promise<unknown> {
     const body = Buffer.from(JSON.stringify(input));
     const startedAt = performance.now();
@@ -67,6 +67,7 @@ export function createQueueClient(forward: Forward, recorder: Recorder, caller: 
     async delete(QueueUrl, messages) {
       if (messages.length === 0) return;
       const Entries = messages.map(({ ReceiptHandle }, at) => ({ Id: String(at), ReceiptHandle }));
+      await callDelay?.('sqs', 'DeleteMessageBatch');
       await callSqs('DeleteMessageBatch', { QueueUrl, Entries });
     },
     async makeVisible(QueueUrl, { ReceiptHandle }) {

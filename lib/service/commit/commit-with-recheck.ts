@@ -5,7 +5,6 @@
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
 import { after, minutes } from '../../engine/time.ts';
-import type { AppendResult } from '../run-log/append.ts';
 import type { Decider } from '../decider.ts';
 import { recheckDelay, sendRecheck } from './schedule-message.ts';
 import { markDue } from './mark-due.ts';
@@ -15,11 +14,7 @@ import type { RunFold } from '../run-log/read-run-fold.ts';
 const firstCheckDelay = minutes(2);
 
 /** @param decide commits the facts */
-export async function commitWithRecheck(
-  decider: Decider,
-  fold: RunFold,
-  decide: () => Promise<AppendResult>,
-): Promise<AppendResult> {
+export async function commitWithRecheck<Result>(decider: Decider, fold: RunFold, decide: () => Promise<Result>): Promise<Result> {
   const { deps } = decider;
   await Promise.all([
     sendRecheck(deps, fold.head, recheckDelay),

@@ -48,8 +48,11 @@ async function dispatch(decider: Decider, effect: Effect): Promise<Followed | vo
       return sendJobAt(deps, effect.at, effect.job);
     case 'send-message':
       return deps.jobs.sendDelayed(effect.job, noDelay);
+    case 'call':
+      if (decider.childCalls?.takeCall(effect.fold, effect.job) === true) return;
+      return deps.jobs.sendDelayed(effect.job, noDelay);
     case 'finalize':
-      return finalizeRun(deps, effect.fold);
+      return finalizeRun(deps, effect.fold, decider.childCalls);
     case 'mark-due': {
       const { head, state } = effect.fold;
       return markDue(deps, head, nextCheckOf(state, head.deadlineAt, deps.clock.now()));

@@ -22,7 +22,9 @@ type CommitEffect =
   | { readonly kind: 'send-jobs'; readonly jobs: readonly WorkJob[] }
   | { readonly kind: 'send-at'; readonly at: Instant; readonly job: WorkJob | WakeJob | SlotJob }
   /** through the delay queue, without a delay */
-  | { readonly kind: 'send-message'; readonly job: ChildJob | WaitsJob }
+  | { readonly kind: 'send-message'; readonly job: WaitsJob }
+  /** execute the called run here, or request it through the delay queue */
+  | { readonly kind: 'call'; readonly fold: RunFold; readonly job: ChildJob }
   /** move the expiry of what the run has stored, later */
   | { readonly kind: 'extend-retention'; readonly fold: RunFold }
   /** notify the caller and the children, publish the end, free slot and deployment, update the head */
@@ -106,10 +108,11 @@ const beginsWait: ReadonlySet<RunEvent['type']> = new Set(['SLEEP_STARTED', 'SIG
 
 function effectsOfEvent(
   kind: Pick<RunKind, 'jobOf'>,
-  { head, state }: RunFold,
+  fold: RunFold,
   { number, at }: CommittedEvents,
   event: RunEvent,
 ): readonly Effect[] {
+  const { head, state } = fold;
   switch (event.type) {
     case 'NODE_DISPATCHED':
       return event.notBefore === undefined || event.via === 'inline'
@@ -129,7 +132,7 @@ function effectsOfEvent(
     case 'SIGNAL_AWAITED':
       return event.expiresAt === undefined ? [] : [{ kind: 'send-at', at: event.expiresAt, job: wakeJob(head, number, event) }];
     case 'SUBFLOW_CALLED': {
-      const call: Effect = { kind: 'send-message', job: childJob(head, event, event.childRunId) };
+      const call: Effect = { kind: 'call', fold, job: childJob(head, event, event.childRunId) };
       if (event.expiresAt === undefined) return [call];
       return [call, { kind: 'send-at', at: event.expiresAt, job: wakeJob(head, number, event) }];
     }

@@ -7,15 +7,18 @@ import { invariant } from '../../engine/invariant.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import { callerOf } from '../../engine/log/lineage.ts';
 import { durationMs } from '../../engine/time.ts';
+import type { ChildCalls } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { childJob, slotJob } from './job-messages.ts';
 import { notifyEnd } from './notify-status.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
-export async function finalizeRun(deps: Deps, { head, state }: RunFold): Promise<void> {
+/** @param childCalls default: a message notifies the caller */
+export async function finalizeRun(deps: Deps, fold: RunFold, childCalls?: ChildCalls): Promise<void> {
+  const { head, state } = fold;
   const { progress, asOf } = state;
   invariant(isTerminal(progress) && asOf !== 0, 'finalizeRun needs an ended run');
-  await notifyCallerAndChildren(deps, { head, state });
+  await notifyCallerAndChildren(deps, fold, childCalls);
   await notifyEnd(deps, head, progress.status, progress.endedAt);
   // From here on another run may take its concurrency slot.
   if (state.admission !== undefined) await deps.jobs.sendDelayed(slotJob(head, state.admission), durationMs(0));
@@ -36,13 +39,16 @@ export async function finalizeRun(deps: Deps, { head, state }: RunFold): Promise
 /** Sends a job to the caller of this run, and one to each child run that has not completed, which this run no longer waits for. */
 async function notifyCallerAndChildren(
   deps: Pick<Deps, 'jobs'>,
-  { head, state }: Pick<RunFold, 'head' | 'state'>,
+  fold: RunFold,
+  childCalls: ChildCalls | undefined,
 ): Promise<void> {
+  const { head, state } = fold;
   const caller = callerOf(head);
   const origin = defined({ address: head.address, trace: head.trace });
   if (caller !== undefined) {
     const callerOrigin = { ...origin, address: { ...head.address, runId: caller.runId } };
-    await deps.jobs.sendDelayed(childJob(callerOrigin, caller, head.address.runId), noDelay);
+    const job = childJob(callerOrigin, caller, head.address.runId);
+    if ((await childCalls?.takeEnd(fold, job)) !== true) await deps.jobs.sendDelayed(job, noDelay);
   }
   for (const [, node] of state.nodes.entries()) {
     if (!('childRunId' in node) || node.childRunId === undefined || node.status === 'completed') continue;

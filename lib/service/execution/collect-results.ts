@@ -13,7 +13,7 @@ import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
 import type { Decider } from '../decider.ts';
 import type { AppendResult } from '../run-log/append.ts';
 import type { FoldCache } from '../run-log/fold-cache.ts';
-import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
+import { type RunFold, readRunFold, readTail } from '../run-log/read-run-fold.ts';
 import { saveSnapshot } from '../run-log/snapshots.ts';
 import { readChildEnd } from '../runs/child-run.ts';
 import { recordingAttemptErrors } from './admit-attempt.ts';
@@ -95,7 +95,11 @@ async function commitFacts(collector: Decider, fold: RunFold, facts: readonly Re
 }
 
 function commitTogether(collector: Decider, fold: RunFold, facts: readonly ResultFact[]): Promise<AppendResult> {
-  const commit = (): Promise<AppendResult> => notifyRun(collector, fold, facts);
+  const commit = async (): Promise<AppendResult> => {
+    // A workflow task commits to the same log, and a read costs a fifth of a lost put.
+    if (fold.head.kind === 'code') await readTail(collector.deps, fold);
+    return notifyRun(collector, fold, facts);
+  };
   // A run that waits only for child runs may not be due for a check for hours.
   return facts.some(({ kind }) => kind === 'child-ended') ? commitWithRecheck(collector, fold, commit) : commit();
 }

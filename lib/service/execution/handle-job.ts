@@ -4,6 +4,7 @@ import type { RunEnd } from '../../engine/log/fold.ts';
 import { type GraphCreation, firstProjection } from '../../engine/log/head.ts';
 import type { Job } from '../../ports/jobs.ts';
 import { fromFirstCommit } from '../run-log/read-run-fold.ts';
+import { withCallsInPlace } from './calls-in-place.ts';
 import { extendRetention } from './extend-retention.ts';
 import { recheckRun } from './recheck-run.ts';
 import { wakeNode } from './wake-node.ts';
@@ -36,7 +37,10 @@ export async function handleCalledJob(
   return worker.foldCache.endOf(job.run);
 }
 
-export async function handleJob(worker: JobHandler, job: Job, delivery: Delivery): Promise<void> {
+export const handleJob = (worker: JobHandler, job: Job, delivery: Delivery): Promise<void> =>
+  withCallsInPlace(worker, job, delivery, (handler) => handleAlone(handler, job, delivery));
+
+async function handleAlone(worker: JobHandler, job: Job, delivery: Delivery): Promise<void> {
   switch (job.kind) {
     case 'node':
       // Its delay is over. Where fair shares are on, the node queue hands it out, because its message groups limit each project.

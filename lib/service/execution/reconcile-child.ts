@@ -3,10 +3,9 @@
  * waits. Any process that knows of either run may request this, any number of times. Only the two logs decide, so a late, lost or
  * duplicate message changes nothing. (docs/decisions/subflows.md)
  */
-import { maxDirectSiblings } from '../../engine/graph/dispatch.ts';
+import { waitsForManyRuns } from '../../engine/graph/dispatch.ts';
 import type { ChildEnd, Fact } from '../../engine/graph/facts.ts';
 import { type RunAddress, nodeKey } from '../../engine/ids.ts';
-import { openNodes } from '../../engine/log/fold.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import type { ChildJob, ChildResult } from '../../ports/jobs.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
@@ -29,7 +28,7 @@ export async function reconcileChild(decider: Decider, job: ChildJob): Promise<v
   const end = fold === undefined ? await startChildRun(decider, caller, wait) : await readChildEnd(decider.deps, fold);
   if (end === undefined) return;
   // A refused child run has no log from which the collector could read the refusal.
-  if (end.status === 'refused' || !isWideFanOut(caller)) return notifyCaller(decider, caller, wait, end);
+  if (end.status === 'refused' || !waitsForManyRuns(caller.state)) return notifyCaller(decider, caller, wait, end);
   await decider.deps.jobs.sendResult(childResult(caller.head, wait.dispatchedIn, wait, wait.childRunId));
 }
 
@@ -42,11 +41,7 @@ export async function notifyChildEnd(decider: Decider, caller: RunFold, called: 
   if (end !== undefined) await notifyCaller(decider, caller, wait, end);
 }
 
-/** Whether the caller waits for many child runs. Separate commits of their ends would lose most puts, so the collector commits them. */
-const isWideFanOut = ({ state }: RunFold): boolean =>
-  openNodes(state).filter((node) => node.status === 'waiting' && node.for === 'child').length > maxDirectSiblings;
-
-function waitIn({ state }: RunFold, job: ChildJob | ChildResult): ChildWait | undefined {
+export function waitIn({ state }: RunFold, job: ChildJob | ChildResult): ChildWait | undefined {
   const node = state.nodes.get(nodeKey(job));
   return node?.status === 'waiting' && node.for === 'child' && node.childRunId === job.childRunId ? node : undefined;
 }

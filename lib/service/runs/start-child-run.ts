@@ -9,7 +9,7 @@ import { type Head, isTestRun, latestDeadlineOf } from '../../engine/log/head.ts
 import { callerOf, callerSystemValues } from '../../engine/log/lineage.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import { createHash } from 'node:crypto';
-import { createRun, isCreated } from './create-run.ts';
+import { type RunTerms, createRun, isCreated } from './create-run.ts';
 import type { Resolved } from '../new-run.ts';
 import type { Decider } from '../decider.ts';
 import { loadPayload } from '../run-log/payloads.ts';
@@ -18,21 +18,30 @@ import { resolveStart, resolveVersion } from './start-run.ts';
 /** Maximum depth of nested runs, including the first one; it stops a workflow that calls itself. */
 export const maxCallDepth = 8;
 
-/** @returns why the run cannot be started, with its input; undefined if it exists */
+/**
+ * @param runsFirst takes the first job of a graph run in place of a queue. Deployed code always runs in its own function
+ * @returns why the run cannot be started, with its input; undefined if it exists
+ */
 export async function startChildRun(
   decider: Decider,
   { head }: { readonly head: Head },
   wait: ChildWait,
+  runsFirst?: RunTerms['runsFirst'],
 ): Promise<Extract<ChildEnd, { status: 'refused' }> | undefined> {
   const input = 'value' in wait.input ? wait.input.value : await loadPayload(decider.deps, head.address, wait.input.ref);
-  const refusal = await createChildRun(decider, head, wait, input);
+  const refusal = await createChildRun(decider, head, wait, { input, runsFirst });
   if (refusal === undefined) return undefined;
   const { workflowName: workflow, version } = wait;
   const details = { ...refusal.error.details, input: defined({ workflow, version, input: shownInput(input) }) };
   return { status: 'refused', error: { ...refusal.error, details } };
 }
 
-async function createChildRun(decider: Decider, head: Head, wait: ChildWait, input: JsonValue): Promise<Refused | undefined> {
+async function createChildRun(
+  decider: Decider,
+  head: Head,
+  wait: ChildWait,
+  { input, runsFirst }: { readonly input: JsonValue; readonly runsFirst: RunTerms['runsFirst'] | undefined },
+): Promise<Refused | undefined> {
   const { deps } = decider;
   const depth = (callerOf(head)?.depth ?? 0) + 1;
   if (depth >= maxCallDepth)
@@ -54,6 +63,7 @@ async function createChildRun(decider: Decider, head: Head, wait: ChildWait, inp
     bodyHash: createHash('sha256').update(`${runId}/${childRunId}`).digest('hex'),
     maxDeadlineAt: latestDeadlineOf(head),
     trace: head.trace,
+    runsFirst: 'version' in resolved ? runsFirst : undefined,
   });
   // Every attempt writes the head with the same nonce, so an attempt that finds it written recognises this run.
   const reservation = { runId: childRunId, owner: nonce(`call-${childRunId}`) };

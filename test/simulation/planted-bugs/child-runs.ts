@@ -2,6 +2,7 @@
 import type { PlantedBug } from './bug.ts';
 import { calling, failing } from './fixed-codes.ts';
 
+const inPlace = 'lib/service/execution/calls-in-place.ts';
 const callSubflow = 'lib/engine/graph/waits.ts';
 
 export const childRunBugs: readonly PlantedBug[] = [
@@ -66,5 +67,46 @@ export const childRunBugs: readonly PlantedBug[] = [
     replace: '    void requestChildCheck;',
     scenario: 'a child run created after its parent ended',
     within: 1,
+  },
+  {
+    name: 'a call that a worker takes is not executed',
+    file: inPlace,
+    find: 'this.#next.push(() => this.#start(job));',
+    replace: 'void job;',
+    within: 1,
+    scenario: 'a called run in the worker of its caller',
+  },
+  {
+    name: 'the first job of a run that is called in place is lost',
+    file: inPlace,
+    find: 'if (first !== undefined) await this.worker.executions.graph.execute(this.worker, first, this.#delivery);',
+    replace: 'void first;',
+    within: 1,
+    scenario: 'a called run in the worker of its caller',
+  },
+  {
+    name: 'the nodes after a call in place are not executed',
+    file: inPlace,
+    find: 'await continuation(this.#delivery);',
+    replace: 'void continuation;',
+    within: 1,
+    scenario: 'a called run in the worker of its caller',
+  },
+  {
+    name: 'an end that is not committed in place is not sent either',
+    file: inPlace,
+    find: 'return continuation !== undefined;',
+    replace: 'return true;',
+    within: 1,
+    scenario: 'a called run beside other work of its caller',
+  },
+  {
+    name: 'a worker keeps the first job of deployed code',
+    file: 'lib/service/runs/start-child-run.ts',
+    find: "runsFirst: 'version' in resolved ? runsFirst : undefined,",
+    replace: 'runsFirst,',
+    within: 60,
+    faultProfile: 'none',
+    options: { withoutSweep: true },
   },
 ];

@@ -1,4 +1,5 @@
 /** Classifies what another writer's commit means for a running workflow task. */
+import { waitsForManyRuns } from '../../../engine/graph/dispatch.ts';
 import { nodeKey } from '../../../engine/ids.ts';
 import type { Commit } from '../../../engine/log/commit.ts';
 import type { RunEvent } from '../../../engine/log/events.ts';
@@ -12,6 +13,12 @@ export type ForeignEffect =
   | 'interrupts'
   /** nothing that is visible to the code */
   | 'nothing';
+
+/**
+ * Whether another writer commits so often that a workflow task reads the tail before its puts. The collector commits the ends of many
+ * called runs. A read costs a fifth of a put that is lost to it.
+ */
+export const hasFrequentWriter = (state: RunState): boolean => waitsForManyRuns(state);
 
 /** @param state as it was before the commit */
 export function classifyForeignCommit(state: RunState, { events }: Pick<Commit, 'events'>, ownNode: OpenNode): ForeignEffect {

@@ -21,7 +21,7 @@ import { isWon, putUntilOutcomeKnown } from '../../run-log/append.ts';
 import { dispatchEffects } from '../../commit/dispatch-effects.ts';
 import { codeTools } from './decide-code-run.ts';
 import type { Decider } from '../../decider.ts';
-import { classifyForeignCommit } from './classify-foreign-commit.ts';
+import { classifyForeignCommit, hasFrequentWriter } from './classify-foreign-commit.ts';
 import { loadHistory } from './load-history.ts';
 import { measureCommit } from '../../commit/append-facts.ts';
 import { CommitTooLarge, offloadEvents } from '../../run-log/payloads.ts';
@@ -177,6 +177,8 @@ export class WorkflowTaskLog {
     for (;;) {
       if (!this.ownsRun || this.#isStopped) return { kind: 'stop' };
       if (this.#isPastDeadline && (await this.#putDeadline())) continue;
+      if (hasFrequentWriter(state)) await this.#read();
+      if (!this.ownsRun) return { kind: 'stop' };
       if (state.asOf !== this.#seenByCode) {
         const history = await this.history();
         this.#seenByCode = state.asOf;

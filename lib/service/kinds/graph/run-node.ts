@@ -81,7 +81,7 @@ const mayPack = ({ isRedelivered }: Delivery, resend: number | undefined): boole
 export async function endGraphWait(
   worker: Worker,
   fold: RunFold,
-  fact: Extract<Fact, { kind: 'node-woken' }>,
+  fact: Extract<Fact, { kind: 'node-woken' | 'child-ended' }>,
 ): Promise<Continuation | undefined> {
   const plan = await planOf(worker, fold);
   // With fair shares, the next node must come through the node queue, which limits each project.

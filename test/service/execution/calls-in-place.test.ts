@@ -1,0 +1,111 @@
+/** Which called runs a worker executes under the message of their caller, and which ones get messages of their own. */
+import { expect, test } from 'vitest';
+import { fairSharesOf } from '../../../lib/engine/fair-shares.ts';
+import type { RunAddress } from '../../../lib/engine/ids.ts';
+import { after, minutes, seconds } from '../../../lib/engine/time.ts';
+import type { Job } from '../../../lib/ports/jobs.ts';
+import { handleJob } from '../../../lib/service/execution/handle-job.ts';
+import type { Delivery } from '../../../lib/service/worker.ts';
+import { codeManifest, deploy } from '../code-test-env.ts';
+import { type TestEnv, createTestEnv, finished, workflow } from '../test-env.ts';
+
+/** `a`, then a call of `child`, whose nodes are `x` and `y`, then `b`. */
+async function calling(options: Parameters<typeof createTestEnv>[0] = {}, drawn = 'a>k k>b', calls = 'child') {
+  const env = createTestEnv(options);
+  await env.publish(workflow('child', 'x>y'));
+  await env.publish(workflow('flow', drawn, { k: { calls }, k2: { calls } }));
+  return env;
+}
+
+const jobsOf = ({ ports: { jobs } }: TestEnv): readonly Job[] => [
+  ...jobs.takeSent(),
+  ...jobs.takeMessages(),
+  ...jobs.takeDue().filter(({ kind }) => kind !== 'recheck'),
+];
+
+const handle = (env: TestEnv, job: Job, delivery: Partial<Delivery> = {}): Promise<void> =>
+  handleJob(env.worker, job, { isRedelivered: false, mustEndAt: after(env.ports.clock.now(), minutes(15)), ...delivery });
+
+/** Handles the first job of the run. @returns the messages that it leaves */
+async function first(env: TestEnv, change: (job: Job) => Job = (job) => job, delivery: Partial<Delivery> = {}) {
+  const run = await env.begin('flow');
+  const [job] = jobsOf(env);
+  if (job === undefined) throw new Error('the run has no job');
+  await handle(env, change(job), delivery);
+  return [run, jobsOf(env)] as const;
+}
+
+const kinds = (jobs: readonly Job[]): readonly string[] => jobs.map(({ kind }) => kind);
+const statusOf = async (env: TestEnv, run: RunAddress): Promise<string> => (await env.fold(run)).state.progress.status;
+
+test('one message executes a node, the run that the next node calls, and the node after it', async () => {
+  const env = await calling();
+  const [run, left] = await first(env);
+  expect([await statusOf(env, run), kinds(left), env.attempts]).toEqual(['completed', [], ['a#1', 'x#1', 'y#1', 'b#1']]);
+});
+
+test.each<[string, (job: Job) => Job, Partial<Delivery>]>([
+  ['that is redelivered', (job) => job, { isRedelivered: true }],
+  ['that was sent again', (job) => (job.kind === 'node' ? { ...job, resend: 1 } : job), {}],
+  ['of the slow lane', (job) => (job.kind === 'node' ? { ...job, slowLane: 0 } : job), {}],
+])('a message %s executes no called run', async (_what, change, delivery) => {
+  const env = await calling();
+  const [run, left] = await first(env, change, delivery);
+  expect(env.attempts).not.toContain('x#1');
+  for (const job of left) await handle(env, job);
+  await env.settle();
+  expect(await statusOf(env, run)).toBe('completed');
+});
+
+test('a limit on a project’s share leaves called runs to the node queue, which limits the project', async () => {
+  const shares = fairSharesOf(4, 50);
+  const env = await calling({ wrap: (deps) => ({ ...deps, settings: { ...deps.settings, shares } }) });
+  const [, left] = await first(env);
+  expect([shares?.regular === undefined, env.attempts, kinds(left)]).toEqual([false, ['a#1'], ['child']]);
+});
+
+test('parallel calls have messages of their own', async () => {
+  const env = await calling({}, 'a>k a>k2 k>b k2>b');
+  const [run, left] = await first(env);
+  expect([kinds(left), env.attempts]).toEqual([['child', 'child'], ['a#1']]);
+  for (const job of left) await handle(env, job);
+  await env.settle();
+  expect(await statusOf(env, run)).toBe('completed');
+});
+
+test('deployed code is executed by its own function', async () => {
+  const env = await calling({}, 'a>k k>b', 'order');
+  await deploy(env, codeManifest('v1'));
+  const [, left] = await first(env);
+  expect([kinds(left), env.attempts]).toEqual([['workflow_task'], ['a#1']]);
+});
+
+test('a called run that waits ends the message, and continues its caller later', async () => {
+  const env = await calling();
+  await env.publish({ ...workflow('child', 'x>s s>y', { s: { name: 'go' } }), version: 2 });
+  const [run, left] = await first(env);
+  expect([await statusOf(env, run), kinds(left), env.attempts]).toEqual(['running', [], ['a#1', 'x#1']]);
+});
+
+test('a message takes calls for ten seconds, and leaves later ones to their own messages', async () => {
+  const env: TestEnv = await calling({
+    answer: (node) => {
+      if (node === 'x') env.ports.clock.advance(seconds(11));
+      return finished(node);
+    },
+  });
+  const [run, left] = await first(env);
+  // The called run continues in this message, and a message reports its end.
+  expect([kinds(left), env.attempts]).toEqual([['child'], ['a#1', 'x#1', 'y#1']]);
+  for (const job of left) await handle(env, job);
+  await env.settle();
+  expect(await statusOf(env, run)).toBe('completed');
+});
+
+test('a workflow that calls itself ends at the maximum depth, within one message', async () => {
+  const env = await calling({}, 'a>k k>b', 'flow');
+  const [run, left] = await first(env);
+  expect([await statusOf(env, run), env.attempts]).toEqual(['failed', Array.from({ length: 8 }, () => 'a#1')]);
+  // Each failed run requests a check of the run that it called, for the case that it does not know of its end.
+  expect(new Set(kinds(left))).toEqual(new Set(['child']));
+});
