@@ -32,6 +32,8 @@ interface Paths {
 /** The API and workers that have run these workflows before. Each message has another worker, which knows no fold of the run. */
 async function warmPaths(): Promise<Paths> {
   const counted = countedHttp();
+  // The default of the setting.
+  counted.api.world.notices.runEvents = 'failed';
   const begun: Begun[] = [];
   const awaited = new Map<string, () => void>();
   const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
