@@ -113,6 +113,8 @@ export const scenarios: readonly Scenario[] = [
       // The runs that have not begun after a second of a busy machine get messages of their own.
       'invocations.worker': between(1, batchStarts),
       'queueRequests.send node queue': between(1, 2),
+      // Each thread of the worker reads the definition once.
+      'readUnits.workflow': between(batchStarts, batchStarts + threads),
       'queueRequests.receive node queue': between(1, batchStarts),
       'queueRequests.delete node queue': between(1, batchStarts),
     },
