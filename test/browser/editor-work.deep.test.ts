@@ -36,6 +36,9 @@ const edit = async (name: string): Promise<void> => {
   await signedIn.watched.page.goto(`${signedIn.local.url}/console/workflows/${name}/edit`);
   await node('price').waitFor();
 };
+const draftShape = z.looseObject({
+  definition: z.looseObject({ nodes: z.array(z.looseObject({ id: z.string(), config: z.unknown() })) }),
+});
 const versionShape = z.looseObject({ version: z.int() });
 
 test('a change is saved as a draft, which the next visit continues', async () => {
@@ -318,6 +321,34 @@ test('a header completes the secrets of the project, and the model of a lens tho
       .evaluateAll((options) => options.map((each) => each.getAttribute('value'))),
   ).toEqual(['default']);
   await isReachable(page, 'editor-models');
+});
+
+test('the box of an idempotent node shows the default of its type, and the draft keeps a choice that differs', async () => {
+  const { page } = signedIn.watched;
+  const created = await signedIn.local.call('POST', '/v1/workflows', { name: 'effects', ...quote('return 1', 'return 2') });
+  expect(created.status, JSON.stringify(created.body)).toBe(201);
+  await edit('effects');
+  const idempotent = (id: string) => panel(id).getByRole('checkbox', { name: 'Idempotent' });
+  const open = async (id: string): Promise<void> => {
+    await panel(id).getByText('Retries, timeout, joins').click();
+    await idempotent(id).waitFor();
+  };
+  const configOf = async (id: string): Promise<unknown> => {
+    const { body } = await signedIn.local.call('GET', '/v1/workflows/effects/draft');
+    return draftShape.parse(body).definition.nodes.find((each) => each.id === id)?.config;
+  };
+  await node('price').click();
+  await open('price');
+  expect(await idempotent('price').isChecked()).toBe(true);
+  await idempotent('price').uncheck();
+  await expect.poll(() => configOf('price')).toMatchObject({ idempotent: false });
+  await page.getByRole('region', { name: 'Add a node' }).getByRole('button', { name: 'HTTP request', exact: true }).click();
+  await page.getByRole('group', { name: 'request, http' }).click();
+  await open('request');
+  expect(await idempotent('request').isChecked()).toBe(false);
+  await idempotent('request').check();
+  await expect.poll(() => configOf('request')).toMatchObject({ idempotent: true });
+  await isReachable(page, 'editor-idempotent');
 });
 
 test('no script failed, and no page broke its policy', () => {

@@ -4,7 +4,7 @@
  * because that worker may have crashed in between. A run that ended before the sweep publishes only its end.
  */
 import { defined } from '../../base/defined.ts';
-import type { Head, TerminalStatus } from '../../engine/log/head.ts';
+import { type Head, type TerminalStatus, isTestRun } from '../../engine/log/head.ts';
 import { scheduleOf } from '../../engine/log/lineage.ts';
 import { isPublished } from '../../engine/run-events.ts';
 import type { Instant } from '../../engine/time.ts';
@@ -17,9 +17,10 @@ type Needs = Pick<Deps, 'notices'>;
 type Change = Pick<RunStatusNotice, 'status' | 'endedAt'>;
 
 /** @returns whether the installation asks for this change, and it was published */
-async function publish({ notices }: Needs, head: Head, change: Change): Promise<boolean> {
-  if (!isPublished(notices.runEvents, head, change.status)) return false;
-  await notices.runStatusChanged({ ...noticeOf(head), ...change });
+async function publish(deps: Needs, head: Head, change: Change): Promise<boolean> {
+  // Before the port is used: the function that stops test runs has no bus.
+  if (isTestRun(head) || !isPublished(deps.notices.runEvents, head, change.status)) return false;
+  await deps.notices.runStatusChanged({ ...noticeOf(head), ...change });
   return true;
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { replacing } from '../../../lib/base/lazy.ts';
 import { hours, minutes } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { sweepRun } from '../../../lib/service/execution/sweep-runs.ts';
@@ -125,6 +126,20 @@ describe('the start of a run', () => {
     env.ports.clock.advance(minutes(3));
     await sweepRun(env.worker, run);
     expect((await env.fold(run)).state.progress.status).toBe('running');
+    expect(told(env)).toEqual([]);
+  });
+
+  it('needs no bus for a test run: the function that stops test runs has none', async () => {
+    const env = listening();
+    const run = await startTestRun(env, definitionOf('flow', 'a>z z>b', { z: { ms: 7_200_000 } }));
+    await takeSent(env);
+    const absent = {
+      get notices(): never {
+        throw new Error('this function has no event bus');
+      },
+    };
+    await cancelRun({ ...env.worker, deps: replacing(env.deps, absent) }, run);
+    expect((await env.ports.log.head(run))?.projection.status).toBe('cancelled');
     expect(told(env)).toEqual([]);
   });
 });
