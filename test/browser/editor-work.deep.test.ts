@@ -330,7 +330,9 @@ test('the box of an idempotent node shows the default of its type, and the draft
   await edit('effects');
   const idempotent = (id: string) => panel(id).getByRole('checkbox', { name: 'Idempotent' });
   const open = async (id: string): Promise<void> => {
-    await panel(id).getByText('Retries, timeout, joins').click();
+    // The settings of the node before may have left it open.
+    await panel(id).waitFor();
+    if (!(await idempotent(id).isVisible())) await panel(id).getByText('Retries, timeout, joins').click();
     await idempotent(id).waitFor();
   };
   const configOf = async (id: string): Promise<unknown> => {
