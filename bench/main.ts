@@ -4,9 +4,12 @@
  * `--long` also runs 25,000 steps. `-- --devkit` times steps of the Workflow DevKit.
  * `-- --latency` times the paths that runs wait for, with the delays of AWS. docs/BENCH.md explains each figure.
  */
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import * as z from 'zod';
 import { measureBarePuts } from './bare-put.ts';
 import type { Bill } from './bill.ts';
@@ -18,7 +21,6 @@ import { measureStepTimes } from './devkit/step-times.ts';
 import { measureFairShares } from './fair-shares.ts';
 import { type CountedBills, type Goal, countedGoals, goalTable, missedCounts } from './goals.ts';
 import { goldenOf, writeGolden } from './golden.ts';
-import { measureIdleLoad } from './idle-load.ts';
 import { measureAnswered, measureChain } from './latency.ts';
 import { measureLatency } from './latency-report.ts';
 import { countLoops } from './loop-commits.ts';
@@ -36,8 +38,7 @@ import { countStarts, startGoldenName } from './start-cost.ts';
 import { runLongestLoop } from './longest-loop.ts';
 import { growth, measureLongRuns } from './long-runs.ts';
 import { measurePeers } from './peers/peers.ts';
-import { startStepwell } from './peers/stepwell.ts';
-import { atOnce, measureThroughput } from './peers/throughput.ts';
+import { atOnce } from './peers/throughput.ts';
 import { measureStartTimes } from './start-latency.ts';
 import { measureStartRate } from './start-rate.ts';
 import { sustainStarts } from './sustained-starts.ts';
@@ -55,6 +56,7 @@ import {
   wordTable,
 } from './tables.ts';
 import { missedThresholds } from './thresholds.ts';
+import { type UnderLoad, underLoadShape } from './under-load-shape.ts';
 import { measureWords } from './watch-latency.ts';
 
 const chainRuns = 100;
@@ -213,6 +215,13 @@ function countsOf(bills: readonly NamedBill[]): CountedBills {
   };
 }
 
+/** In a process of its own: the recorded calls of this one would count as memory of the cloud. */
+async function measureUnderLoad(directory: string): Promise<UnderLoad> {
+  const script = fileURLToPath(new URL('under-load.ts', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [script, join(directory, 'under-load')]);
+  return underLoadShape.parse(JSON.parse(stdout));
+}
+
 /** The goals that are times of this machine. */
 async function measureGoals(
   bench: BenchCloud,
@@ -220,8 +229,8 @@ async function measureGoals(
   { bareMs, startsASecond }: { readonly bareMs: readonly number[]; readonly startsASecond: number },
 ): Promise<readonly Goal[]> {
   const answered = quantilesOf(await measureAnswered(bench, 10, answeredRuns)).p50 / quantilesOf(bareMs).p50;
-  const throughput = await measureThroughput([await startStepwell(bench)], 1);
-  const { megabytes, percent } = await measureIdleLoad(directory);
+  const { throughput, idle } = await measureUnderLoad(directory);
+  const { megabytes, percent } = idle;
   return [
     { what: 'ten scripts answered in one request, p50', unit: 'bare puts', reached: answered, goal: 8 },
     ...throughput.map(({ measure, values }) => ({
