@@ -1,7 +1,7 @@
 /**
  * Executes called runs in the worker that calls them, without a queue between the two (docs/decisions/subflows.md). One message executes
  * the caller's node, starts the called run, executes its first job, commits its end to the caller and executes what follows there.
- * Whatever is not taken here, or is lost with the process, is sent as a message: by the process that knows of it, or by the sweep.
+ * This worker sends a message for what it does not execute here. If the worker dies, the sweep sends it.
  */
 import type { Fact } from '../../engine/graph/facts.ts';
 import { openNodes } from '../../engine/log/fold.ts';
@@ -10,6 +10,7 @@ import type { ChildWait } from '../../engine/log/node-state.ts';
 import { isTestRun } from '../../engine/log/head.ts';
 import { type Instant, after, between, durationMs, minutes, seconds } from '../../engine/time.ts';
 import type { ChildJob, Job, NodeJob } from '../../ports/jobs.ts';
+import { Unavailable } from '../../ports/unavailable.ts';
 import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
 import type { ChildCalls } from '../decider.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
@@ -76,8 +77,9 @@ class CallsInPlace implements ChildCalls {
     if (isTestRun(child.head) || !this.#hasTime()) return false;
     try {
       return await this.#commitEnd(child, job);
-    } catch {
-      // Whatever keeps the end from the caller's log keeps it from the handler of the message too, which reports it.
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      // The called run has ended, and needs no repetition for this. A message notifies its caller when the store answers again.
       return false;
     }
   }

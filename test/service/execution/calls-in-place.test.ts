@@ -5,8 +5,11 @@ import type { RunAddress } from '../../../lib/engine/ids.ts';
 import { after, minutes, seconds } from '../../../lib/engine/time.ts';
 import type { Job } from '../../../lib/ports/jobs.ts';
 import { handleJob } from '../../../lib/service/execution/handle-job.ts';
+import { sweepRun } from '../../../lib/service/execution/sweep-runs.ts';
 import type { Delivery } from '../../../lib/service/worker.ts';
+import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { codeManifest, deploy } from '../code-test-env.ts';
+import { overrideMethods } from '../override-methods.ts';
 import { type TestEnv, createTestEnv, finished, workflow } from '../test-env.ts';
 
 /** `a`, then a call of `child`, whose nodes are `x` and `y`, then `b`. */
@@ -108,4 +111,52 @@ test('a workflow that calls itself ends at the maximum depth, within one message
   expect([await statusOf(env, run), env.attempts]).toEqual(['failed', Array.from({ length: 8 }, () => 'a#1')]);
   // Each failed run requests a check of the run that it called, for the case that it does not know of its end.
   expect(new Set(kinds(left))).toEqual(new Set(['child']));
+});
+
+/** The first check of the caller that follows the end of the called run fails. */
+const failingAfterChild = (error: Error): Promise<TestEnv> => {
+  let env: TestEnv | undefined;
+  let hasFailed = false;
+  const created = calling({
+    wrap: (deps) => ({
+      ...deps,
+      index: overrideMethods(deps.index, {
+        markDue: async (entry) => {
+          if (env?.attempts.includes('y#1') === true && !hasFailed) {
+            hasFailed = true;
+            throw error;
+          }
+          return deps.index.markDue(entry);
+        },
+      }),
+    }),
+  });
+  return created.then((made) => (env = made));
+};
+
+test('where a store refuses the end of a called run, a message brings it to the caller', async () => {
+  const env = await failingAfterChild(new Unavailable('the index'));
+  const [run, left] = await first(env);
+  expect([kinds(left), env.attempts]).toEqual([['child'], ['a#1', 'x#1', 'y#1']]);
+  for (const job of left) await handle(env, job);
+  await env.settle();
+  expect([await statusOf(env, run), env.attempts]).toEqual(['completed', ['a#1', 'x#1', 'y#1', 'b#1']]);
+});
+
+test('an unexpected error at the end of a called run fails the message, which then sends messages', async () => {
+  const env = await failingAfterChild(new Error('a fault of the product'));
+  const run = await env.begin('flow');
+  const [job] = jobsOf(env);
+  if (job === undefined) throw new Error('the run has no job');
+  await expect(handle(env, job)).rejects.toThrow('a fault of the product');
+  await handle(env, job, { isRedelivered: true });
+  await env.settle();
+  // The sweep completes the called run, which was dispatched inline.
+  const called = [...(await env.fold(run)).state.nodes.entries()].flatMap(([, node]) =>
+    'childRunId' in node && node.childRunId !== undefined ? [node.childRunId] : [],
+  );
+  env.ports.clock.advance(minutes(3));
+  for (const runId of called) await sweepRun(env.worker, { ...run, runId });
+  await env.settle();
+  expect([await statusOf(env, run), env.attempts]).toEqual(['completed', ['a#1', 'x#1', 'y#1', 'b#1']]);
 });
