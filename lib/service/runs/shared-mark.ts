@@ -7,6 +7,7 @@ import { minuteOf } from '../../engine/log/heartbeat-timeout.ts';
 import { type Instant, seconds } from '../../engine/time.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
+import { type Arrival, createArrivals } from './arrivals.ts';
 
 /** How long the first start of a group waits for the others. Their reservations take milliseconds, unless the store refuses requests. */
 const longestWait = seconds(1);
@@ -28,28 +29,22 @@ export class SharedMark {
   /** whether the shared entries are stored; if not, each start writes its own */
   readonly #written = Promise.withResolvers<boolean>();
   readonly #closing = new AbortController();
-  #awaited: number;
+  readonly #nextArrival: () => Arrival;
 
   /** @param count how many starts join */
   constructor(deps: Pick<Deps, 'index' | 'clock'>, count: number) {
     this.#deps = deps;
-    this.#awaited = count;
+    this.#nextArrival = createArrivals(count, () => this.#close());
     // A start that has failed awaits it no longer.
     this.#written.promise.catch(() => undefined);
   }
 
   join(): MarkMember {
-    let isAwaited = true;
-    const arrive = (): void => {
-      if (!isAwaited) return;
-      isAwaited = false;
-      this.#awaited -= 1;
-      if (this.#awaited === 0) this.#close();
-    };
+    const { isAwaited, arrive } = this.#nextArrival();
     const marksDue = async (run: RunAddress, at: Instant): Promise<void> => {
       const mark = { run, minute: minuteOf(at) };
       // A start that comes late, and one that marks its run again after a pause, have entries of their own.
-      const isShared = isAwaited && !this.#closing.signal.aborted;
+      const isShared = isAwaited() && !this.#closing.signal.aborted;
       if (isShared) {
         this.#gathered.push(mark);
         if (this.#gathered.length === 1) this.#limitWait();

@@ -7,6 +7,7 @@ import type { Jobs, WorkJob } from '../../ports/jobs.ts';
 import { maxSharedDueRuns } from '../../ports/run-index.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Decider } from '../decider.ts';
+import { type Arrival, createArrivals } from './arrivals.ts';
 import { SharedMark } from './shared-mark.ts';
 import { type StartRequest, type StartResult, startRun } from './start-run.ts';
 
@@ -71,27 +72,21 @@ class SharedSend {
   readonly #jobs: Jobs;
   readonly #gathered: WorkJob[] = [];
   readonly #sent = Promise.withResolvers<void>();
-  #awaited: number;
+  readonly #nextArrival: () => Arrival;
 
   /** @param count how many starts join */
   constructor(jobs: Jobs, count: number) {
     this.#jobs = jobs;
-    this.#awaited = count;
+    this.#nextArrival = createArrivals(count, () => this.#sendAll());
     // A start that has ended awaits it no longer.
     this.#sent.promise.catch(() => undefined);
   }
 
   join(): Member {
-    let isAwaited = true;
-    const arrive = (): void => {
-      if (!isAwaited) return;
-      isAwaited = false;
-      this.#awaited -= 1;
-      if (this.#awaited === 0) this.#sendAll();
-    };
+    const { isAwaited, arrive } = this.#nextArrival();
     const send: Jobs['send'] = async (jobs, hops) => {
       // What follows from the first jobs is no first job.
-      if (!isAwaited || hops !== undefined) return this.#jobs.send(jobs, hops);
+      if (!isAwaited() || hops !== undefined) return this.#jobs.send(jobs, hops);
       this.#gathered.push(...jobs);
       arrive();
       return this.#sent.promise;
