@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { fetchOf } from '../client/in-process.ts';
 import { openGraph } from '../functions/http.ts';
 import {
   type CliEnvironment,
@@ -120,4 +121,32 @@ test('a key without the scope is refused once, and a service that does not respo
   });
   const left = await unreachable.type('--json', 'runs', 'start-batch', fileOf(linesOf(5)), '--workflow', 'flow');
   expect([left.exitCode, reportIn(left).counts]).toEqual([4, { ...nothing, notTried: 5 }]);
+});
+
+test('Ctrl-C leaves the rest, and says how to continue', async () => {
+  const fetchHere = fetchOf(environment.api);
+  let requests = 0;
+  const interrupted: TestCli = await environment.cliWithScopes(['admin'], {
+    fetch: (target, init = {}) => {
+      requests += 1;
+      if (requests === 2) interrupted.interrupt();
+      return fetchHere(target, init);
+    },
+  });
+  const file = fileOf(linesOf(250));
+  const result = await interrupted.type('--json', 'runs', 'start-batch', file, '--workflow', 'flow');
+  const { bulkId, counts } = reportIn(result);
+  expect(result.exitCode).toBe(130);
+  expect(counts).toEqual({ ...nothing, started: 100, notTried: 150 });
+  const rest = reportIn(await admin.type('--json', 'runs', 'start-batch', file, '--workflow', 'flow', '--bulk-id', bulkId));
+  expect([rest.counts.failed, rest.counts.notTried, await runs()]).toEqual([0, 0, 250]);
+});
+
+test('starts that are too large for one request are sent in several', async () => {
+  const large = JSON.stringify({ text: 'x'.repeat(200_000) });
+  const result = reportIn(
+    await admin.type('--json', 'runs', 'start-batch', fileOf(`${large}\n`.repeat(40)), '--workflow', 'flow'),
+  );
+  expect(result.counts).toEqual({ ...nothing, started: 40 });
+  expect(admin.sent.filter(({ path }) => path === '/v1/runs/batch').length).toBeGreaterThan(1);
 });

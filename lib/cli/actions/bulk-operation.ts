@@ -30,7 +30,7 @@ export interface BulkOperation {
 }
 
 /** Rows that are printed; `--json` prints all. */
-const maxShownRows = 100;
+export const maxShownRows = 100;
 /** After this many consecutive requests without a response, the operation stops. */
 const maxConsecutiveUnreachable = 5;
 

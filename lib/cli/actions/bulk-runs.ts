@@ -257,7 +257,7 @@ export function bulkStartTime(bulkId: string, now: number): number {
   const startedAt = Number.parseInt(bulkIdPattern.exec(bulkId)?.[1] ?? '', 36);
   if (Number.isNaN(startedAt)) throw usageError(`--bulk-id must be an id that a bulk operation printed (value: '${bulkId}').`);
   if (now - startedAt >= idempotencyRetentionMs)
-    throw usageError(`${bulkId} is more than one day old: its idempotency keys have expired, so runs could be rerun twice.`);
+    throw usageError(`${bulkId} is more than one day old: its idempotency keys have expired, so runs could be started twice.`);
   return startedAt;
 }
 

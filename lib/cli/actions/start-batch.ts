@@ -1,6 +1,8 @@
 /** `stepwell runs start-batch <file>`: starts a run for each entry of a file, a hundred in each request. */
 import * as z from 'zod';
+import { maxShownRows } from './bulk-operation.ts';
 import { bulkStartTime, newBulkId } from './bulk-runs.ts';
+import { maxBatchStarts } from '../../api/schemas/runs.ts';
 import { type Action, type CommandContext, type ExitCode, type Outcome, exitCodes, usageError } from '../command.ts';
 import { formatTable, quantity } from '../format.ts';
 import { anyWorkflowName, file, parseArgument, parseJson, parseOptions, readText } from '../parse-command-line.ts';
@@ -9,11 +11,6 @@ import { defined } from '../../base/defined.ts';
 import type { JsonValue } from '../../engine/json.ts';
 
 const options = z.object({ workflow: anyWorkflowName.optional(), bulkId: z.string().optional() });
-
-/** As the API takes in a request. */
-const maxStartsPerRequest = 100;
-/** Rows that are printed; `--json` prints all. */
-const maxShownRows = 100;
 
 interface Entry {
   /** the element of the array, or the line, from 1 */
@@ -38,8 +35,8 @@ export const startBatch: Action = async (commandLine, context) => {
   const client = await context.client();
   context.log(`If this is interrupted, continue with --bulk-id ${bulkId} and the same file.`);
   const outcomes: EntryOutcome[] = [];
-  for (let first = 0; first < entries.length; first += maxStartsPerRequest) {
-    const started = await startAll(client, entries.slice(first, first + maxStartsPerRequest), context.signal);
+  for (let first = 0; first < entries.length; first += maxBatchStarts) {
+    const started = await startAll(client, entries.slice(first, first + maxBatchStarts), context.signal);
     if (started === undefined) break;
     outcomes.push(...started);
     context.log(`${outcomes.length} of ${entries.length}`);
