@@ -3,12 +3,12 @@ import { defined } from '../lib/base/defined.ts';
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { Logger } from '@aws-lambda-powertools/logger';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { type JobCall, jobCallAnswer, parseJobCall } from '../lib/codec/job-calls.ts';
+import { jobCallAnswer, parseJobCall } from '../lib/codec/job-calls.ts';
 import { hopsAttribute, parseHops } from '../lib/codec/jobs.ts';
 import { type Hops, hops, noHops } from '../lib/engine/hops.ts';
 import type { RunEnd } from '../lib/engine/log/fold.ts';
 import { traceFields } from '../lib/engine/trace.ts';
-import type { Job, ResultMessage } from '../lib/ports/jobs.ts';
+import type { Job, JobCall, ResultMessage } from '../lib/ports/jobs.ts';
 import { hopLimiter } from './wiring.ts';
 
 /** Another receive came before this one and did not delete the message. */

@@ -3,6 +3,7 @@ import { InvokeCommand, type InvokeCommandOutput, type LambdaClient } from '@aws
 import { parseJobCallAnswer, writeJobCall } from '../codec/job-calls.ts';
 import type { GraphCreation } from '../engine/log/head.ts';
 import type { JobCallResult, JobCalls, WorkJob } from '../ports/jobs.ts';
+import { Unreadable } from '../codec/unreadable.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { callService } from './call-service.ts';
 
@@ -43,7 +44,8 @@ export class JobFunctions implements JobCalls {
 function answerIn({ Payload }: InvokeCommandOutput): JobCallResult {
   try {
     return parseJobCallAnswer(Buffer.from(Payload ?? []).toString('utf8'));
-  } catch {
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
     return { kind: 'ended' };
   }
 }

@@ -14,7 +14,15 @@ import type { FairShares } from '../engine/fair-shares.ts';
 import { type Hops, noHops } from '../engine/hops.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { DurationMs } from '../engine/time.ts';
-import { type Job, type Jobs, type JobsTogether, type ResultMessage, type WorkJob, maxQueueDelayMs } from '../ports/jobs.ts';
+import {
+  type Job,
+  type Jobs,
+  type JobsTogether,
+  type NodeJob,
+  type ResultMessage,
+  type WorkJob,
+  maxQueueDelayMs,
+} from '../ports/jobs.ts';
 import type { ScheduleFire } from '../ports/schedules.ts';
 import type { Watch, Watches } from '../ports/sockets.ts';
 import { Unavailable } from '../ports/unavailable.ts';
@@ -63,11 +71,11 @@ export class SqsJobs implements Jobs {
   }
 
   async sendTogether(jobs: readonly WorkJob[], hops: Hops = noHops): Promise<void> {
-    const [first, ...rest] = jobs.flatMap((job) => (job.kind === 'node' && job.slowLane === undefined ? [job] : []));
+    const [first, ...rest] = jobs.filter(mayShareMessage);
     // A project whose share is limited has a group for each worker of its share, so its jobs are separate messages.
     if (first === undefined || rest.length === 0 || this.#shares()?.regular !== undefined) return this.send(jobs, hops);
     const together: JobsTogether = { jobs: [first, ...rest] };
-    const others = jobs.filter((job) => job !== first && !rest.some((each) => each === job));
+    const others = jobs.filter((job) => !mayShareMessage(job));
     const command = new SendMessageCommand({
       QueueUrl: this.#urls.nodes,
       MessageBody: togetherBody(together),
@@ -136,6 +144,9 @@ export class SqsJobs implements Jobs {
     return failed;
   }
 }
+
+/** Deployed code has a queue of its own, and the slow lane has groups of its own. */
+const mayShareMessage = (job: WorkJob): job is NodeJob => job.kind === 'node' && job.slowLane === undefined;
 
 /** Only a FIFO queue has groups. A standard queue delivers node jobs in any order, which is allowed. */
 const onQueue = (url: string, identity: MessageIdentity) => (url.endsWith('.fifo') ? onFifoQueue(identity) : {});

@@ -1,12 +1,12 @@
 /** Jobs by an invocation of the function that executes them, instead of a message of its queue. */
 import * as z from 'zod';
 import type { GraphCreation } from '../engine/log/head.ts';
-import type { Job, JobCallResult, WorkJob } from '../ports/jobs.ts';
+import type { JobCall, JobCallResult, WorkJob } from '../ports/jobs.ts';
 import { exactly } from './exact.ts';
 import { runEnd } from './fold.ts';
 import { workflowName } from './ids.ts';
 import { creationFields, jobBody, parseJob } from './jobs.ts';
-import { read } from './unreadable.ts';
+import { read, readJson } from './unreadable.ts';
 
 /** Of a graph. Jobs of deployed code have the creation of their run in themselves. */
 const graphCreation = exactly<GraphCreation>()(
@@ -20,12 +20,6 @@ const graphCreation = exactly<GraphCreation>()(
 );
 
 const callEvent = z.strictObject({ jobCall: z.string(), run: graphCreation.exactOptional() });
-
-export interface JobCall {
-  readonly job: Job;
-  /** of a node job */
-  readonly run?: GraphCreation;
-}
 
 /** SQS sets the fields of its events, so a message cannot imitate a call. */
 export const isJobCall = (event: object): boolean => 'jobCall' in event;
@@ -49,6 +43,6 @@ export const jobCallAnswer = (end?: Extract<JobCallResult, { kind: 'ended' }>['e
 
 /** @throws Unreadable */
 export const parseJobCallAnswer = (text: string): Extract<JobCallResult, { kind: 'ended' }> => {
-  const { end } = read('the answer to a call with a job', answerShape, JSON.parse(text));
+  const { end } = readJson('the answer to a call with a job', answerShape, text);
   return { kind: 'ended', ...(end === undefined ? {} : { end }) };
 };

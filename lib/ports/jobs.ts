@@ -199,6 +199,13 @@ export interface Jobs {
   sendFire(fire: ScheduleFire): Promise<void>;
 }
 
+/** A job that a function is called with, in place of a message. */
+export interface JobCall {
+  readonly job: Job;
+  /** the run of a node job, as it was created: the function need not read it */
+  readonly run?: GraphCreation;
+}
+
 /**
  * What became of a job that a function was called with:
  * - `ended`: the function has handled it, and commits nothing more for it. With `end`, its run has ended so, as the log tells; a function

@@ -1,8 +1,8 @@
 /** Passes a job to the use case of its kind. */
 import { unreachable } from '../../engine/invariant.ts';
 import type { RunEnd } from '../../engine/log/fold.ts';
-import { type GraphCreation, firstProjection } from '../../engine/log/head.ts';
-import type { Job } from '../../ports/jobs.ts';
+import { firstProjection } from '../../engine/log/head.ts';
+import type { Job, JobCall } from '../../ports/jobs.ts';
 import { fromFirstCommit } from '../run-log/read-run-fold.ts';
 import { withCallsInPlace } from './calls-in-place.ts';
 import { extendRetention } from './extend-retention.ts';
@@ -12,12 +12,6 @@ import { handleSignalJob, handleWaitsJob } from '../runs/handle-signal-job.ts';
 import { reconcileChild } from './reconcile-child.ts';
 import { reconcileSlot } from './reconcile-slot.ts';
 import type { Delivery, JobHandler } from '../worker.ts';
-
-interface JobCall {
-  readonly job: Job;
-  /** as it was created; absent: the log tells */
-  readonly run?: GraphCreation;
-}
 
 /**
  * Handles a job that a start calls this worker with, in place of a queue. The fold begins with what the start has just written, so the
