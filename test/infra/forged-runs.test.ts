@@ -130,17 +130,17 @@ describe('a run of another project that the worker would work on', () => {
   });
 
   test('does not exist without a head, even if code wrote other items of it', async () => {
-    const nobody = freshRun();
+    const absentRun = freshRun();
     const told = new MessageHeads();
-    told.recognize(codeCreation(nobody));
+    told.recognize(codeCreation(absentRun));
     const log = new DynamoRunLog(stolen.runs, told);
-    await log.put(nobody, commit(2), expiresAt);
-    await log.project(nobody, { status: 'failed', asOf: commitNo(2) });
-    await log.attach(nobody, 'graph', forgedGraph, codeCreation(nobody));
+    await log.put(absentRun, commit(2), expiresAt);
+    await log.project(absentRun, { status: 'failed', asOf: commitNo(2) });
+    await log.attach(absentRun, 'graph', forgedGraph, codeCreation(absentRun));
     const platform = new DynamoRunLog(runs);
-    expect(await readRunFold({ log: platform }, nobody)).toBeUndefined();
+    expect(await readRunFold({ log: platform }, absentRun)).toBeUndefined();
     const index = new DynamoRunIndex({ runs, control }, platform);
-    expect((await index.listByState(nobody, 'failed', { limit: 5 })).heads).toEqual([]);
+    expect((await index.listByState(absentRun, 'failed', { limit: 5 })).heads).toEqual([]);
   });
 });
 

@@ -75,7 +75,7 @@ test.each([
   [withTraces, 'ended'],
   [{ ...withTraces, runEvents: 'all' }, 'all'],
 ])(
-  'with %j each function that publishes is told which status changes of runs the bus gets, and the console too: %s',
+  'with %j each function that publishes has the setting that chooses the status changes on the bus, and the console shows it: %s',
   (settings, told) => {
     const { runtime } = synthesize(settings);
     const functions = ofType(runtime, 'Lambda::Function');

@@ -144,7 +144,7 @@ export class NotificationChecker {
   /** A client got the response that this is its run. */
   toldStarted(client: number, runId: string): void {
     const actual = this.#clientOf.get(runId);
-    runInvariant(9, (actual ?? client) === client, `client ${client} was told of ${runId}, the run of client ${actual}`);
+    runInvariant(9, (actual ?? client) === client, `client ${client} received ${runId}, the run of client ${actual}`);
   }
 
   /** A client got the response that its run is cancelled. */
