@@ -1,14 +1,22 @@
 /** Configuration that clients of several AWS services share. */
+import { offeredTransport } from '../contract/call-transport.ts';
+import { TransportHandler } from './transport-handler.ts';
 
 /**
  * Retries and time limits of an AWS client: three attempts, each with a time limit. The SDK's default has none, so a request
  * without a response would block its caller. SQS redelivers the message of a function that fails, and pollers poll again.
  */
-export const clientRetryConfig = (requestTimeoutMs: number) => ({
-  retryMode: 'standard',
-  maxAttempts: 3,
-  requestHandler: { connectionTimeout: 1_000, requestTimeout: requestTimeoutMs, throwOnRequestTimeout: true },
-});
+export function clientRetryConfig(requestTimeoutMs: number) {
+  const transport = offeredTransport();
+  return {
+    retryMode: 'standard',
+    maxAttempts: 3,
+    requestHandler:
+      transport === undefined
+        ? { connectionTimeout: 1_000, requestTimeout: requestTimeoutMs, throwOnRequestTimeout: true }
+        : new TransportHandler(transport, requestTimeoutMs),
+  };
+}
 
 /** The part of a client that removes a middleware by its name. */
 interface HasMiddlewareStack {

@@ -95,7 +95,7 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
   const recorder = createRecorder();
   const principals = createPrincipals(readRoles(template));
   const late: { apiAddress?: string } = {};
-  const shared = { template, principals, recorder, warn, late, callDelay };
+  const shared = { template, principals, recorder, warn, late, callDelay, openGatewayPort: gateway.openPort };
   const host = await startFunctionHost({ ...settings, ...shared, assembly, endpoint: gateway.url, routes: routes.rest, onStop });
   const { functions, find } = host;
 
