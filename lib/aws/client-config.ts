@@ -11,6 +11,8 @@ export function clientRetryConfig(requestTimeoutMs: number) {
   return {
     retryMode: 'standard',
     maxAttempts: 3,
+    // Otherwise the SDK builds the chain of middleware again for each request. No client of Stepwell changes its chain after its first one.
+    cacheMiddleware: true,
     requestHandler:
       transport === undefined
         ? { connectionTimeout: 1_000, requestTimeout: requestTimeoutMs, throwOnRequestTimeout: true }
