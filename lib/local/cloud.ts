@@ -48,7 +48,7 @@ export interface Cloud {
   readonly secrets: SecretStore;
   /** the endpoint and key by which the owner of the machine reads the tables */
   readonly tables: { readonly url: string; readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** The clock was advanced: sets the timers of schedules again. */
+  /** The clock was advanced: sets the timers of schedules and of queues again. */
   readonly onClockAdvance: () => void;
   readonly busEvents: () => readonly BusEvent[];
   /** environment variables of an external worker; undefined where the template has no outputs for one */
@@ -79,6 +79,11 @@ const stopWhenStarted = (starting: Promise<Emulators>): Promise<void> =>
     (emulators) => emulators.stop(),
     () => undefined,
   );
+
+function setTimersAgain(schedules: { readonly rearm: () => void }, { fauxqs }: Emulators): void {
+  schedules.rearm();
+  fauxqs.onClockAdvance();
+}
 
 async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void): Promise<Omit<Cloud, 'stop'>> {
   const { directory, port, throttledVisibilityMs, origins = [], warn, callDelay } = settings;
@@ -140,7 +145,7 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
     recorder,
     secrets,
     tables: { url: gateway.url, accessKeyId, secretAccessKey },
-    onClockAdvance: () => schedules.rearm(),
+    onClockAdvance: () => setTimersAgain(schedules, emulators),
     busEvents: eventBuses.recent,
     worker: workerVariables(template, principals, gateway.url),
   };
