@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { startCloud, type Cloud } from '../../lib/local/cloud.ts';
+import { startCloud, type Cloud, type CloudSettings } from '../../lib/local/cloud.ts';
 import { createObjectEvents, readNotifyingBuckets } from '../../lib/local/events/object-events.ts';
 import { assemblyOf, freshFolder, templateOf } from './stacks.ts';
 
@@ -67,24 +67,30 @@ let client: S3Client;
 const warned: string[] = [];
 
 beforeAll(async () => {
-  cloud = await startCloud({
-    directory: freshFolder(),
-    port: 0,
-    threads: 1,
-    assembly: Promise.resolve(assemblyOf({ App: { Resources } }, {})),
-    warn: (line) => void warned.push(line),
-    onEmulatorExit: (why) => void warned.push(why),
-  });
-  const { url, accessKeyId, secretAccessKey } = cloud.tables;
-  client = new S3Client({ endpoint: url, region: 'us-east-1', credentials: { accessKeyId, secretAccessKey } });
+  ({ cloud, client } = await startWithClient());
 }, 60_000);
 afterAll(async () => {
   client.destroy();
   await cloud.stop();
 });
 
-async function callQueue(operation: string, input: object): Promise<unknown> {
-  const response = await cloud.emulators.fauxqs.queues({
+async function startWithClient(more: Pick<CloudSettings, 'deliversEventsTwice'> = {}) {
+  const started = await startCloud({
+    directory: freshFolder(),
+    port: 0,
+    threads: 1,
+    assembly: Promise.resolve(assemblyOf({ App: { Resources } }, {})),
+    warn: (line) => void warned.push(line),
+    onEmulatorExit: (why) => void warned.push(why),
+    ...more,
+  });
+  const { url, accessKeyId, secretAccessKey } = started.tables;
+  const credentials = { accessKeyId, secretAccessKey };
+  return { cloud: started, client: new S3Client({ endpoint: url, region: 'us-east-1', credentials }) };
+}
+
+async function callQueue({ emulators }: Cloud, operation: string, input: object): Promise<unknown> {
+  const response = await emulators.fauxqs.queues({
     method: 'POST',
     path: '/',
     url: '/',
@@ -96,14 +102,14 @@ async function callQueue(operation: string, input: object): Promise<unknown> {
 }
 
 /** The events in the queue, which are removed. The response to a write follows its event, so nothing waits here. */
-async function events(): Promise<readonly z.infer<typeof eventShape>[]> {
-  const QueueUrl = cloud.template.of('AWS::SQS::Queue')[0]?.ref;
-  const { Messages } = receivedShape.parse(await callQueue('ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 }));
-  for (const { ReceiptHandle } of Messages) await callQueue('DeleteMessage', { QueueUrl, ReceiptHandle });
+async function events(of = cloud): Promise<readonly z.infer<typeof eventShape>[]> {
+  const QueueUrl = of.template.of('AWS::SQS::Queue')[0]?.ref;
+  const { Messages } = receivedShape.parse(await callQueue(of, 'ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 }));
+  for (const { ReceiptHandle } of Messages) await callQueue(of, 'DeleteMessage', { QueueUrl, ReceiptHandle });
   return Messages.map(({ Body }) => eventShape.parse(JSON.parse(Body)));
 }
 
-const put = (Bucket: string, Key: string, Body: string) => client.send(new PutObjectCommand({ Bucket, Key, Body }));
+const put = (Bucket: string, Key: string, Body: string, by = client) => by.send(new PutObjectCommand({ Bucket, Key, Body }));
 
 describe('S3 sends an event to the default bus', { timeout: 20_000 }, () => {
   test('for PutObject, with the key as it is', async () => {
@@ -171,6 +177,19 @@ describe('S3 sends an event to the default bus', { timeout: 20_000 }, () => {
   test('which has the id of the event on the bus', async () => {
     await put('files', 'in/id', '');
     expect((await events()).map(({ id }) => id)).toEqual([cloud.busEvents().at(-1)?.id]);
+  });
+
+  test('twice with the switch, with one id', async () => {
+    const twice = await startWithClient({ deliversEventsTwice: true });
+    try {
+      await put('files', 'in/twice', '', twice.client);
+      const ids = (await events(twice.cloud)).map(({ id }) => id);
+      const [event] = twice.cloud.busEvents();
+      expect(ids).toEqual([event?.id, event?.id]);
+    } finally {
+      twice.client.destroy();
+      await twice.cloud.stop();
+    }
   });
 
   test('with sequencers that grow', async () => {
