@@ -301,7 +301,7 @@ describe('a template does not start', () => {
     [
       'with a queue in no stack',
       withTarget({ Arn: 'arn:aws:sqs:eu-west-1:111111111111:orders' }),
-      'the target arn:aws:sqs:eu-west-1:111111111111:orders is in no stack of the embedded cloud, and App/Rule refers to it: remove the setting that names it',
+      'the target arn:aws:sqs:eu-west-1:111111111111:orders is in no stack of the embedded cloud, and App/Rule refers to it: pass the setting that names it (such as stepwell:triggers) to cdk deploy',
     ],
     [
       'with a bus in no stack',

@@ -179,7 +179,7 @@ export function readTemplate({ stacks }: Pick<Assembly, 'stacks'>, endpoint: str
 /** The error of a resource that refers to something outside of the stacks, such as a queue that exists only in an account. */
 export const inNoStack = ({ stack, logicalId, path }: Resource, what: string, name: string): TemplateError =>
   new TemplateError(
-    `${what} ${name} is in no stack of the embedded cloud, and ${path ?? `${stack}/${logicalId}`} refers to it: remove the setting that names it (such as a trigger of the setting triggers) on this machine, or define it in a stack of the same CDK app`,
+    `${what} ${name} is in no stack of the embedded cloud, and ${path ?? `${stack}/${logicalId}`} refers to it: pass the setting that names it (such as stepwell:triggers) to cdk deploy with -c instead of in cdk.json, or define the resource in the same CDK app`,
   );
 
 /** The URL of a queue by its ARN; undefined: it is in no stack. */
