@@ -23,6 +23,22 @@ export interface MonitoredResources {
   readonly traceQueue?: sqs.IQueue | undefined;
 }
 
+export interface MonitoredTrigger {
+  /** the function of all triggers */
+  readonly starts: lambda.IFunction;
+  readonly queue: sqs.IQueue;
+  readonly deadLetters: sqs.IQueue;
+}
+
+export const triggerErrors = ({ starts }: MonitoredTrigger): cloudwatch.IMetric => starts.metricErrors(total);
+
+export const triggerDeadLetterCount = ({ deadLetters }: MonitoredTrigger): cloudwatch.IMetric =>
+  deadLetters.metricApproximateNumberOfMessagesVisible(maximum);
+
+/** in seconds */
+export const triggerMessageAge = ({ queue }: MonitoredTrigger): cloudwatch.IMetric =>
+  queue.metricApproximateAgeOfOldestMessage(maximum);
+
 export type MetricsOf = (monitored: MonitoredResources) => readonly cloudwatch.IMetric[];
 
 /** CloudWatch's limit for an alarm on a metric math expression. */

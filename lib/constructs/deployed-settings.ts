@@ -65,6 +65,8 @@ interface NamedSettings {
   readonly secrets: z.output<typeof secretSetting>;
   readonly databases: z.output<typeof databaseSetting>;
   readonly webhooks: z.output<typeof webhookProviders>;
+  /** filled until the synthesis */
+  readonly triggers: readonly NamedOfScope[];
 }
 
 type ByEnvironment = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -77,9 +79,15 @@ const namesIn = (byProject: Readonly<Record<string, ByEnvironment>>): DeployedSe
     ]),
   );
 
-const webhooksIn = (webhooks: NamedSettings['webhooks']): DeployedSettings['webhooks'] => {
+interface NamedOfScope {
+  readonly name: string;
+  readonly projectId: string;
+  readonly environment: string;
+}
+
+const namesByScope = (named: readonly NamedOfScope[]): DeployedSettings['webhooks'] => {
   const names: Record<string, Record<string, readonly string[]>> = {};
-  for (const [name, { projectId, environment }] of Object.entries(webhooks)) {
+  for (const { name, projectId, environment } of named) {
     const ofProject = (names[projectId] ??= {});
     ofProject[environment] = [...(ofProject[environment] ?? []), name];
   }
@@ -100,5 +108,8 @@ export const deployedSettingOf = (
   models: Object.keys(named.models),
   secrets: namesIn(named.secrets),
   databases: namesIn(named.databases),
-  webhooks: webhooksIn(named.webhooks),
+  webhooks: namesByScope(Object.entries(named.webhooks).map(([name, webhook]) => ({ name, ...webhook }))),
+  get triggers() {
+    return namesByScope(named.triggers);
+  },
 });

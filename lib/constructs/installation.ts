@@ -5,6 +5,7 @@ import * as events from 'aws-cdk-lib/aws-events';
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import * as secretsmanager from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import type { BusReference } from './trigger-loops.ts';
 import { installationDimension, metricNamespace, runsEnded, runsStarted } from '../contract/metrics.ts';
 
 export type EndStatus = (typeof runsEnded.statuses)[number];
@@ -25,9 +26,6 @@ export const applicationScopes = {
   read: ['runs:read', 'payloads:read', 'workflows:read'],
 } as const;
 export type ApplicationKey = keyof typeof applicationScopes;
-
-/** Members that every event bus of the CDK has. */
-export type BusReference = Omit<events.IEventBus, 'eventSourceName'>;
 
 export interface IStepwell {
   /** Base URL of the HTTP API, for `STEPWELL_URL` of an application. */

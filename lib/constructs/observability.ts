@@ -24,18 +24,25 @@ interface Observed extends ObservabilityProps {
   readonly traces: TraceSetting | undefined;
 }
 
-/** Creates the constructs directly in `scope`. The dashboards are undefined if the setting turns them off. */
+export interface Observability {
+  readonly alarms: Alarms;
+  /** undefined if the setting turns them off */
+  readonly dashboards: Dashboards | undefined;
+}
+
+/** Creates the constructs directly in `scope`. */
 export function createObservability(
   scope: Construct,
   { storage, queues, timers, eventBus }: ProductResources,
   { functions, httpApi, metrics, traces, dashboard, alarmTopic }: Observed,
-): Dashboards | undefined {
+): Observability {
   const sender = functions.get('traces');
   const traceQueue =
     sender === undefined || traces === undefined
       ? undefined
       : new Traces(scope, 'Traces', { sender, eventBus, setting: traces }).queue;
   const monitored = { traceQueue, queues, storage, timers, functions: functions.byName, restApi: httpApi?.restApi };
-  new Alarms(scope, 'Alarms', { monitored, topic: alarmTopic });
-  return dashboard === false ? undefined : new Dashboards(scope, 'Dashboards', { monitored, metrics });
+  const alarms = new Alarms(scope, 'Alarms', { monitored, topic: alarmTopic });
+  const dashboards = dashboard === false ? undefined : new Dashboards(scope, 'Dashboards', { monitored, metrics });
+  return { alarms, dashboards };
 }

@@ -51,6 +51,15 @@ export class RuntimeStack extends Stack {
       value: this.stepwell.firstKeySecretArn,
       description: 'The secret with the first admin key: stepwell keys bootstrap',
     });
+    for (const [name, { on }] of Object.entries(settings.triggers ?? {})) {
+      const queue =
+        on.queue !== undefined && on.queue.arn === undefined ? this.stepwell.triggerQueues.get(name)?.queue : undefined;
+      if (queue === undefined) continue;
+      new CfnOutput(this, `Trigger${name.replaceAll('-', '')}QueueUrl`, {
+        value: queue.queueUrl,
+        description: `Messages of this queue start runs: trigger ${name}`,
+      });
+    }
     const { dashboards } = this.stepwell;
     if (dashboards !== undefined) {
       new CfnOutput(this, 'DashboardUrl', {
