@@ -39,6 +39,8 @@ export interface CloudSettings {
 export interface Cloud {
   /** the API's URL; undefined where the template has no API */
   readonly url: string | undefined;
+  /** the URL of the HTTP API for starts; undefined where the template has none */
+  readonly startUrl: string | undefined;
   /** the URL of the WebSocket API; undefined where the template has none */
   readonly socketUrl: string | undefined;
   readonly template: Template;
@@ -133,6 +135,7 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
   const { accessKeyId, secretAccessKey } = principals.createOwnerPrincipal();
   return {
     url: apis.url,
+    startUrl: apis.startUrl,
     socketUrl: apis.socketUrl,
     template,
     emulators,
