@@ -32,6 +32,8 @@ export type BusReference = Omit<events.IEventBus, 'eventSourceName'>;
 export interface IStepwell {
   /** Base URL of the HTTP API, for `STEPWELL_URL` of an application. */
   readonly apiUrl: string;
+  /** URL of the start API, for `STEPWELL_START_URL` of an application. Empty without one: starts then use the base URL. */
+  readonly startApiUrl: string;
   /** Status changes of runs and deployments. */
   readonly eventBus: BusReference;
   /** The secret with the key of applications that start runs, for `STEPWELL_API_KEY`. */
@@ -59,6 +61,7 @@ const total: cloudwatch.MetricOptions = { statistic: 'Sum', period: Duration.min
 
 export abstract class Installation extends Construct implements IStepwell {
   abstract readonly apiUrl: string;
+  abstract readonly startApiUrl: string;
   abstract readonly eventBus: BusReference;
   abstract readonly triggerKey: secretsmanager.ISecret;
   abstract readonly readKey: secretsmanager.ISecret;
@@ -117,6 +120,8 @@ export abstract class Installation extends Construct implements IStepwell {
 export interface StepwellAttributes {
   /** the output `ApiUrl` of its stack */
   readonly apiUrl: string;
+  /** the output `StartApiUrl` of its stack. Default: none */
+  readonly startApiUrl?: string;
   /** the output `EventBusName` of its stack */
   readonly eventBusName: string;
   /** the name of its Runs table, for metrics */
@@ -130,6 +135,7 @@ export interface StepwellAttributes {
 /** An installation of another stack or app, by its attributes. */
 export class ImportedStepwell extends Installation {
   readonly apiUrl: string;
+  readonly startApiUrl: string;
   readonly eventBus: BusReference;
   readonly #attributes: StepwellAttributes;
   readonly #secrets = new Map<string, secretsmanager.ISecret>();
@@ -138,6 +144,7 @@ export class ImportedStepwell extends Installation {
     super(scope, id);
     this.#attributes = attributes;
     this.apiUrl = attributes.apiUrl;
+    this.startApiUrl = attributes.startApiUrl ?? '';
     this.eventBus = events.EventBus.fromEventBusName(this, 'EventBus', attributes.eventBusName);
   }
 
