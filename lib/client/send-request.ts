@@ -55,7 +55,7 @@ export const sendAndParse = async <Parsed>(
   const { operationId, action } = route;
   const requestContext = { operationId, correlationId };
   const hasIdempotencyKey = requestParts.idempotencyKey !== undefined || requestParts.bodyHasIdempotencyKey === true;
-  const url = `${config.baseUrl}${resolvePath(route, requestParts)}`;
+  const url = `${route.isOnStartApi === true ? config.startUrl : config.baseUrl}${resolvePath(route, requestParts)}`;
   const init = createRequestInit(config, route, requestParts, correlationId);
   const response = await sendWithRetry(config, { operationId, action, hasIdempotencyKey }, signal, async () => {
     const outcome = await sendOnce(config, { url, init, requestContext, signal });
