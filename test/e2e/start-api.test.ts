@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type Run, StepwellClient } from '../../lib/client/index.ts';
 import type { RecordedCall } from '../../lib/local/recorder.ts';
+import { checks, startApiChecks } from '../../scripts/verify-checks.ts';
 import { type InProcessCloud, startInProcessCloud } from './in-process-cloud.ts';
 
 const page = 'https://app.example.com';
@@ -161,4 +162,18 @@ test('a start makes the same calls of AWS through both', async () => {
   const rest = await callsOf(here.url, 'calls-rest');
   expect(rest.length).toBeGreaterThan(3);
   expect(await callsOf(startUrl, 'calls-start')).toEqual(rest);
+});
+
+describe('the checks of an installation', () => {
+  const installation = () => ({ url: here.url, apiKey: here.apiKey, uniqueSuffix: 'e2e', runTimeoutMs: 30_000 });
+
+  test('pass for the start API, and fail for another address', async () => {
+    const published = checks.find(({ name }) => name === 'a workflow is published as version 1');
+    await published?.run(installation());
+    for (const check of startApiChecks(startUrl)) await check.run(installation());
+    const wrong = startApiChecks(`${startUrl}/none`);
+    for (const check of wrong.slice(0, 2)) await expect(check.run(installation()), check.name).rejects.toThrow();
+    const [, , others] = startApiChecks(here.url);
+    await expect(others?.run(installation())).rejects.toThrow();
+  });
 });
