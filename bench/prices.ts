@@ -1,6 +1,5 @@
 /** The price of a bill, by the list prices of `lib/contract/prices.ts`. */
-import { routes } from '../lib/api/routes.ts';
-import type { Route } from '../lib/api/route.ts';
+import { startApiRoutes } from '../lib/api/start-api.ts';
 import { dollarsPerMillion } from '../lib/contract/prices.ts';
 import { type Bill, total } from './bill.ts';
 
@@ -32,12 +31,10 @@ export const dollarsPerMillionRuns = (bill: Bill): readonly Dollars[] =>
 /** Price of the functions' execution time, as measured on this machine. */
 export const timeDollarsPerMillionRuns = (bill: Bill): number => total(bill.gbSeconds) * perMillion.gbSeconds;
 
-const startPaths: readonly (readonly string[])[] = routes.flatMap(({ method, path, ...route }: Route) =>
-  route.isOnStartApi === true ? [`${method} ${path}`.split('/')] : [],
-);
+const startPaths = startApiRoutes.map(({ method, path }) => `${method} ${path}`.split('/'));
 
 /** The REST API names a request by its resource, in which a parameter may stand for a segment of a route: `batch` of `/v1/runs/{runId}`. */
-const isOnStartApi = (operation: string): boolean => {
+const isStartRequest = (operation: string): boolean => {
   const resource = operation.split('/');
   return startPaths.some(
     (path) => path.length === resource.length && resource.every((part, at) => part === path[at] || /^\{[^+]+\}$/.test(part)),
@@ -50,7 +47,7 @@ const isOnStartApi = (operation: string): boolean => {
  */
 export function throughStartApi(bill: Bill): Bill {
   const requests = Object.entries(bill.apiRequests);
-  const isMoved = ([operation]: (typeof requests)[number]): boolean => isOnStartApi(operation);
+  const isMoved = ([operation]: (typeof requests)[number]): boolean => isStartRequest(operation);
   return {
     ...bill,
     apiRequests: Object.fromEntries(requests.filter((one) => !isMoved(one))),

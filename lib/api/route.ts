@@ -14,8 +14,6 @@ export interface Route {
   readonly allowsPlainHttp?: true;
   /** the Lambda function that serves it */
   readonly servedBy: 'api' | 'events' | 'deployments' | 'library' | 'test-runs' | 'webhooks' | 'world';
-  /** programs call it often, and it never streams: the start API has it too, at a third of the price of a request */
-  readonly isOnStartApi?: true;
   /** null: no key is required */
   readonly scope: KeyScope | null;
   /**

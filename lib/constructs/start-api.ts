@@ -7,8 +7,7 @@ import type * as kms from 'aws-cdk-lib/aws-kms';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { Route } from '../api/route.ts';
-import { routes } from '../api/routes.ts';
+import { startApiRoutes } from '../api/start-api.ts';
 import { defined } from '../base/defined.ts';
 import { installationName } from './installation-name.ts';
 
@@ -19,9 +18,6 @@ export interface StartApiProps {
   readonly logRetention: logs.RetentionDays;
   readonly encryptionKey: kms.IKey | undefined;
 }
-
-/** The routes of the start API, of which each one is a route of the REST API too. */
-const startRoutes: readonly Route[] = routes.filter((route: Route) => route.isOnStartApi === true);
 
 export class StartApi extends Construct {
   readonly httpApi: apigatewayv2.HttpApi;
@@ -68,7 +64,7 @@ export class StartApi extends Construct {
 /** Each path also has OPTIONS, because the function answers preflights. */
 function methodsByPath(): ReadonlyMap<string, ReadonlySet<apigatewayv2.HttpMethod>> {
   const byPath = new Map<string, Set<apigatewayv2.HttpMethod>>();
-  for (const { path, method } of startRoutes) {
+  for (const { path, method } of startApiRoutes) {
     const methods = byPath.get(path) ?? new Set([apigatewayv2.HttpMethod.OPTIONS]);
     byPath.set(path, methods.add(apigatewayv2.HttpMethod[method]));
   }

@@ -1,8 +1,7 @@
 /** The option `startUrl`: which requests go there, and how the client reads the gateway's own answers there. */
 import { describe, expect, test } from 'vitest';
 import { ComputeClientError, RateLimitedComputeClientError } from '../../lib/client/index.ts';
-import { routes } from '../../lib/api/routes.ts';
-import type { Route } from '../../lib/api/route.ts';
+import { startApiRoutes } from '../../lib/api/start-api.ts';
 import { calls } from './every-call.ts';
 import { createTestClient, json } from './test-client.ts';
 
@@ -10,9 +9,7 @@ const startUrl = 'https://start.example.com';
 const base = 'https://api.example.com/prod';
 
 describe('a request', () => {
-  const marked = new Set<string>(
-    routes.filter((route: Route) => route.isOnStartApi === true).map(({ operationId }) => operationId),
-  );
+  const marked = new Set(startApiRoutes.map(({ operationId }) => operationId));
 
   test('of a marked operation goes to the start API, and every other one to the base URL', async () => {
     expect(marked.size).toBe(5);

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Route } from '../../lib/api/route.ts';
 import { routes } from '../../lib/api/routes.ts';
+import { startApiRoutes } from '../../lib/api/start-api.ts';
 import { Stepwell } from '../../lib/constructs/index.ts';
 import { written } from './statements.ts';
 import { type Resource, byId, emptyBundles, ofType, synthesize } from './synthesized.ts';
@@ -23,7 +24,7 @@ const routeShape = z.object({
 });
 const served = ofApi(runtime, 'Route').map(({ Properties }) => routeShape.parse(Properties));
 
-test('it has the marked routes of the route table, their preflights, and nothing else', () => {
+test('it has starts, signals and reads of a run, their preflights, and nothing else', () => {
   expect(served.map(({ RouteKey }) => RouteKey).toSorted()).toEqual([
     'GET /v1/runs/{runId}',
     'OPTIONS /v1/runs',
@@ -36,16 +37,14 @@ test('it has the marked routes of the route table, their preflights, and nothing
     'POST /v1/runs/{runId}/signals',
     'POST /v1/signals',
   ]);
-  const marked = routes.filter((route: Route) => route.isOnStartApi === true);
-  expect(marked.map(({ operationId }) => operationId).toSorted()).toEqual([
-    'getRun',
-    'sendRunSignal',
-    'sendSignal',
-    'startRun',
-    'startRunBatch',
-  ]);
-  // An HTTP API cannot stream, and the permission of the function is for one function.
-  expect(marked.filter((route: Route) => route.servedBy !== 'api' || route.streams !== undefined)).toEqual([]);
+});
+
+test('its list of routes is the route table’s, and none of them streams or is served by another function', () => {
+  const ofTable = startApiRoutes.map(({ operationId }) => routes.find((route) => route.operationId === operationId));
+  expect(ofTable).toMatchObject(startApiRoutes);
+  expect(ofTable.map((route: Route | undefined) => [route?.servedBy, route?.streams])).toEqual(
+    startApiRoutes.map(() => ['api', undefined]),
+  );
 });
 
 test('each route sends the event of a REST API to the api function', () => {
