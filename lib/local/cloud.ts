@@ -1,6 +1,6 @@
 /** The embedded cloud runs the resources of the template on this machine until it is stopped. */
 import { join } from 'node:path';
-import { createEventBuses, type BusEvent } from './aws/eventbridge.ts';
+import { createEventBuses, type EventBuses } from './aws/eventbridge.ts';
 import { createPrincipals } from './aws/principals.ts';
 import { cloudServices } from './aws/services.ts';
 import { deployData, startEmulators, type Emulators } from './emulators/emulators.ts';
@@ -24,6 +24,8 @@ export interface CloudSettings {
   readonly accountConcurrency?: number;
   /** How long messages of a throttled invocation stay invisible. Default: the queue's visibility timeout, as in AWS. */
   readonly throttledVisibilityMs?: number;
+  /** Delivers each event of a bus twice to each target, as EventBridge may do. For tests. */
+  readonly deliversEventsTwice?: boolean;
   /** origins of other pages that may use the API and open sockets */
   readonly origins?: readonly string[];
   /** settles while the emulators are starting */
@@ -52,7 +54,7 @@ export interface Cloud {
   readonly tables: { readonly url: string; readonly accessKeyId: string; readonly secretAccessKey: string };
   /** The clock was advanced: sets the timers of schedules again. */
   readonly onClockAdvance: () => void;
-  readonly busEvents: () => readonly BusEvent[];
+  readonly busEvents: EventBuses['recent'];
   /** environment variables of an external worker; undefined where the template has no outputs for one */
   readonly worker: Readonly<Record<string, string>> | undefined;
   /** Takes no more work, waits for running work, and stops everything that was started. */
@@ -107,7 +109,8 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
   const schedules = createSchedules({ ...shared, store, find, queues });
   onStop(() => schedules.stop());
   const secrets = openSecretStore(directory);
-  const eventBuses = createEventBuses({ ...shared, queues });
+  const eventBuses = createEventBuses({ ...shared, queues, deliversTwice: settings.deliversEventsTwice });
+  onStop(() => eventBuses.stop());
   gateway.mount({
     ...shared,
     services: cloudServices({
@@ -117,7 +120,7 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
       find,
       gatewayUrl: gateway.url,
       schedules: schedules.service,
-      events: eventBuses.service,
+      events: eventBuses,
       connections: socketServer.connections,
       socketRoutes: routes.sockets,
     }),

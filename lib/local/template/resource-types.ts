@@ -71,7 +71,10 @@ const knownTypes: Readonly<Record<string, ResourceType>> = {
     ...named('Name', arns.eventBus),
     attributes: { Arn: ({ name }) => arns.eventBus(name), Name: byName },
   },
-  'AWS::Events::Rule': named('Name', (name) => arn('events', `rule/${name}`)),
+  'AWS::Events::Rule': {
+    ...named('Name', arns.rule),
+    attributes: { Arn: ({ name, property }) => arns.rule(name, textOr(property('EventBusName'), 'default')) },
+  },
   'AWS::SecretsManager::Secret': { nameProperty: 'Name', ref: ({ name }) => arns.secret(name), attributes: {} },
   'AWS::Scheduler::ScheduleGroup': named('Name', arns.scheduleGroup),
   'AWS::Scheduler::Schedule': {
@@ -108,6 +111,12 @@ const knownTypes: Readonly<Record<string, ResourceType>> = {
 const customResource: ResourceType = { ref: ({ generated }) => generated, attributes: {} };
 
 export const isCustom = (type: string): boolean => type.startsWith('Custom::') || type === 'AWS::CloudFormation::CustomResource';
+
+/**
+ * The CDK's custom resource for the notifications of a bucket. Its function is written in Python, so the embedded cloud reads the
+ * notifications from the properties and does not run it.
+ */
+export const bucketNotificationsType = 'Custom::S3BucketNotifications';
 
 /** The definition of a type; undefined where it is unknown. */
 export const findType = (type: string): ResourceType | undefined =>
