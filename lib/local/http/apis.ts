@@ -69,11 +69,17 @@ interface ApiParts {
   readonly warn: (line: string) => void;
 }
 
-export interface Apis {
+export interface ApiAddresses {
+  /** of the REST API; undefined where the template has none */
   readonly url: string | undefined;
-  /** of the HTTP API */
+  /** of the HTTP API, for starts; undefined where the template has none */
   readonly startUrl: string | undefined;
+  /** of the WebSocket API; undefined where the template has none */
   readonly socketUrl: string | undefined;
+}
+
+interface Apis {
+  readonly addresses: ApiAddresses;
   close(): Promise<void>;
 }
 
@@ -92,9 +98,11 @@ export async function openApis({ template, find, routes, socketServer, ...parts 
   const pages = { ports: api === undefined ? [] : [api.port], configuredOrigins };
   if (sockets !== undefined) socketServer.mount({ routes: sockets, find, origins: pages, warn });
   return {
-    url: rest === undefined ? undefined : api?.url,
-    startUrl: http === undefined || api === undefined ? undefined : `${api.url}${startApiPath}`,
-    socketUrl: sockets === undefined ? undefined : `${socketServer.url}/${sockets.stage}`,
+    addresses: {
+      url: rest === undefined ? undefined : api?.url,
+      startUrl: http === undefined || api === undefined ? undefined : `${api.url}${startApiPath}`,
+      socketUrl: sockets === undefined ? undefined : `${socketServer.url}/${sockets.stage}`,
+    },
     close: async () => api?.close(1_000),
   };
 }
