@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { defined } from '../base/defined.ts';
 import { defaultConcurrency } from '../contract/concurrency.ts';
 import type { executionSettings } from './functions.ts';
-import type { GatewayProps } from './gateways.ts';
+import { type GatewayProps, hasStartApi } from './gateways.ts';
 import type { ObservabilityProps } from './observability.ts';
 import type { DeployedSettings } from '../api/schemas/installation.ts';
 import type { databaseSetting, secretSetting } from '../api/schemas/project-settings.ts';
@@ -13,7 +13,7 @@ import type { webhookProviders } from '../webhooks/provider.ts';
 
 /** Settings without a schema, and what encrypts and keeps the data. */
 export interface DeployedParts {
-  readonly props: Pick<GatewayProps, 'domain' | 'webAclArn' | 'requestsPerSecond' | 'requestBurst'> &
+  readonly props: Pick<GatewayProps, 'domain' | 'webAclArn' | 'startApi' | 'requestsPerSecond' | 'requestBurst'> &
     Pick<ObservabilityProps, 'dashboard'> & { readonly encryptionKey?: IKey };
   readonly execution: ReturnType<typeof executionSettings>;
   readonly storage: { readonly retentionDays: number; readonly encryptionKey: IKey | undefined };
@@ -47,6 +47,7 @@ const featuresOf = ({ props, execution, storage }: DeployedParts): DeployedSetti
   network: execution.network !== undefined,
   requireHttps: execution.requireHttps,
   reservesWatchers: execution.reservesWatchers,
+  startApi: hasStartApi(props),
   webAclArn: props.webAclArn !== undefined,
 });
 

@@ -36,13 +36,17 @@ export class Stepwell extends Installation {
   readonly storage: Storage;
   readonly functions: Functions;
   /** undefined if its function is not bundled */
-  readonly httpApi: ReturnType<typeof createGateways>;
+  readonly httpApi: ReturnType<typeof createGateways>['httpApi'];
+  /** undefined if the setting turns it off, or its function is not bundled */
+  readonly startApi: ReturnType<typeof createGateways>['startApi'];
   /** undefined if the setting turns them off */
   readonly dashboards: Observability['dashboards'];
   private readonly triggers: Triggers;
   private readonly resources: ProductResources;
   /** Base URL of the HTTP API; empty if its function is not bundled. */
   readonly apiUrl: string;
+  /** URL of the start API; empty without it. */
+  readonly startApiUrl: string;
   private readonly encryptionKey: Storage['encryptionKey'];
   private readonly applicationKeys: ApplicationKeys;
   private readonly runEvents: ReturnType<typeof executionSettings>['runEvents'];
@@ -81,12 +85,15 @@ export class Stepwell extends Installation {
     this.startFunctions(settings);
     const { functions } = this;
     const { sockets } = resources;
-    this.httpApi = createGateways(this, { ...props, ...encryption, functions, sockets });
-    this.apiUrl = props.domain === undefined ? (this.httpApi?.restApi.url ?? '') : `https://${props.domain.name}/`;
-    this.functions.get('code')?.setVariable('apiAddress', this.httpApi?.address ?? '');
+    const { httpApi, startApi } = createGateways(this, { ...props, ...encryption, functions, sockets });
+    this.httpApi = httpApi;
+    this.startApi = startApi;
+    this.startApiUrl = startApi?.url ?? '';
+    this.apiUrl = props.domain === undefined ? (httpApi?.restApi.url ?? '') : `https://${props.domain.name}/`;
+    this.functions.get('code')?.setVariable('apiAddress', httpApi?.address ?? '');
     const { traces } = settings;
     if (traces !== undefined) this.runEvents.mustInclude('the setting traces');
-    const observability = createObservability(this, resources, { ...props, functions, httpApi: this.httpApi, metrics, traces });
+    const observability = createObservability(this, resources, { ...props, functions, httpApi, startApi, metrics, traces });
     this.dashboards = observability.dashboards;
     this.triggers = new Triggers(this, 'Triggers', {
       functions,

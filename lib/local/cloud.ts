@@ -4,7 +4,7 @@ import { createEventBuses, type EventBuses } from './aws/eventbridge.ts';
 import { createPrincipals } from './aws/principals.ts';
 import { cloudServices } from './aws/services.ts';
 import { deployData, startEmulators, type Emulators } from './emulators/emulators.ts';
-import { openApis, openListeners, readApiRoutes } from './http/apis.ts';
+import { type ApiAddresses, openApis, openListeners, readApiRoutes } from './http/apis.ts';
 import { startFunctionHost, type FunctionHost } from './lambda/function-host.ts';
 import { readRoles } from './policy/roles.ts';
 import { type CallDelay, createRecorder, type Recorder } from './recorder.ts';
@@ -38,11 +38,7 @@ export interface CloudSettings {
   readonly onEmulatorExit: (reason: string) => void;
 }
 
-export interface Cloud {
-  /** the API's URL; undefined where the template has no API */
-  readonly url: string | undefined;
-  /** the URL of the WebSocket API; undefined where the template has none */
-  readonly socketUrl: string | undefined;
+export interface Cloud extends ApiAddresses {
   readonly template: Template;
   readonly emulators: Emulators;
   readonly functions: FunctionHost['functions'];
@@ -131,12 +127,11 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
   const apis = await openApis({ ...shared, find, routes, socketServer, port, origins });
   onStop(() => apis.close());
   // Deployed code starts with the first message, and knows the address of the API.
-  if (apis.url !== undefined) late.apiAddress = apis.url;
+  if (apis.addresses.url !== undefined) late.apiAddress = apis.addresses.url;
   host.startPolling({ fauxqs: emulators.fauxqs, throttledVisibilityMs, callDelay });
   const { accessKeyId, secretAccessKey } = principals.createOwnerPrincipal();
   return {
-    url: apis.url,
-    socketUrl: apis.socketUrl,
+    ...apis.addresses,
     template,
     emulators,
     functions,

@@ -68,9 +68,15 @@ export class RuntimeStack extends Stack {
       });
     }
     if (settings.codeRunsIn === 'worker' || settings.codeRunsIn === 'both') this.addWorkerPolicy();
-    const { httpApi, socketApi } = this.stepwell;
+    const { httpApi, socketApi, startApi } = this.stepwell;
     if (socketApi !== undefined) {
       new CfnOutput(this, 'SocketUrl', { value: socketApi.url, description: 'WebSocket URL for run updates' });
+    }
+    if (startApi !== undefined) {
+      new CfnOutput(this, 'StartApiUrl', {
+        value: startApi.url,
+        description: 'URL for starts, signals and reads of runs, at a third of the price of a request: STEPWELL_START_URL',
+      });
     }
     if (httpApi === undefined) return;
     new CfnOutput(this, 'ApiUrl', {

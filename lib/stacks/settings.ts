@@ -61,6 +61,7 @@ const productSchema = z.object({
   requestBurst: count.exactOptional(),
   setsAccountLogRole: booleanSetting.exactOptional(),
   webAclArn: arn.exactOptional(),
+  startApi: booleanSetting.exactOptional(),
   corsOrigins: orJson(corsOrigins).exactOptional(),
   privateDestinations: orJson(privateDestinations).exactOptional(),
   allowLocalhost: booleanSetting.exactOptional(),

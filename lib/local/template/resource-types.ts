@@ -2,7 +2,7 @@
  * The values of `Ref` and `Fn::GetAtt` for each resource type, and the property that contains its name.
  * A type that is not listed stops the start: implement it, or list it in `withoutLocalBehaviour`.
  */
-import { arn, arns, queueUrl } from '../aws-environment.ts';
+import { arn, arns, awsEnvironment, queueUrl } from '../aws-environment.ts';
 
 export interface Naming {
   /** unique over all stacks, like the names that CloudFormation generates */
@@ -93,7 +93,14 @@ const knownTypes: Readonly<Record<string, ResourceType>> = {
   'AWS::ApiGateway::Stage': { nameProperty: 'StageName', ref: byName, attributes: {} },
   'AWS::ApiGatewayV2::Api': {
     ...byId,
-    attributes: { ApiEndpoint: ({ sockets }) => sockets, ApiId: ({ generated }) => generated },
+    attributes: {
+      // Functions post to sockets at this address. Programs find the HTTP API by `local.json`.
+      ApiEndpoint: ({ sockets, generated, property }) =>
+        property('ProtocolType') === 'HTTP'
+          ? `https://${generated.toLowerCase()}.execute-api.${awsEnvironment.region}.${awsEnvironment.urlSuffix}`
+          : sockets,
+      ApiId: ({ generated }) => generated,
+    },
   },
   'AWS::ApiGatewayV2::Integration': byId,
   'AWS::ApiGatewayV2::Route': byId,
