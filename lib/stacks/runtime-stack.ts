@@ -51,15 +51,7 @@ export class RuntimeStack extends Stack {
       value: this.stepwell.firstKeySecretArn,
       description: 'The secret with the first admin key: stepwell keys bootstrap',
     });
-    for (const [name, { on }] of Object.entries(settings.triggers ?? {})) {
-      const queue =
-        on.queue !== undefined && on.queue.arn === undefined ? this.stepwell.triggerQueues.get(name)?.queue : undefined;
-      if (queue === undefined) continue;
-      new CfnOutput(this, `Trigger${name.replaceAll('-', '')}QueueUrl`, {
-        value: queue.queueUrl,
-        description: `Messages of this queue start runs: trigger ${name}`,
-      });
-    }
+    this.addTriggerQueues(settings);
     const { dashboards } = this.stepwell;
     if (dashboards !== undefined) {
       new CfnOutput(this, 'DashboardUrl', {
@@ -83,6 +75,19 @@ export class RuntimeStack extends Stack {
       value: domain === undefined ? httpApi.restApi.url : `https://${domain.name}/`,
       description: 'Base URL of the HTTP API',
     });
+  }
+
+  /** Outputs of the queues that the setting `triggers` creates. */
+  private addTriggerQueues({ triggers = {} }: Settings): void {
+    for (const [name, { on }] of Object.entries(triggers)) {
+      const isCreated = on.queue !== undefined && on.queue.arn === undefined;
+      const queues = isCreated ? this.stepwell.triggerQueues.get(name) : undefined;
+      if (queues === undefined) continue;
+      new CfnOutput(this, `Trigger${name.replaceAll('-', '')}QueueUrl`, {
+        value: queues.queue.queueUrl,
+        description: `Messages of this queue start runs: trigger ${name}`,
+      });
+    }
   }
 
   /** For roles and users outside the template: a managed policy, and the function whose variables a worker process needs. */
