@@ -47,7 +47,7 @@ export const projects: readonly Project[] = [
   [
     'unit',
     [
-      'test/{artifact,base,egress,engine,event-stream,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,world,ownership,webhooks,lens,models,sdk,program,histories,testing,openworkflow,mutants,console}/**/*.test.ts',
+      'test/{artifact,base,egress,engine,event-stream,service,nodes,api,aws,memory,codec,local,contract-names,functions,scripts,cli,client,bundles,app-host,world,ownership,triggers,webhooks,lens,models,sdk,program,histories,testing,openworkflow,mutants,console}/**/*.test.ts',
       'examples/*/tests/**/*.test.ts',
     ],
     { ...together, ...withoutThose, testTimeout: 60_000, hookTimeout: 60_000 },

@@ -21,6 +21,8 @@ export const lineKinds = [
   'invocations',
   'gbSeconds',
   'apiRequests',
+  /** of the HTTP API */
+  'startApiRequests',
   'busEvents',
   'schedules',
   'objects',
@@ -85,6 +87,8 @@ export class Meter {
         return call.operation === 'Invocation' ? this.#ofFunction(call) : [];
       case 'apigateway':
         return [line('apiRequests', call.operation, 1, call.caller)];
+      case 'apigatewayv2':
+        return [line('startApiRequests', call.operation, 1, call.caller)];
       case 'events':
         return [line('busEvents', call.operation, busInput.parse(call.input).Entries.length, call.caller, textOfInput(call))];
       case 'scheduler':
@@ -212,6 +216,7 @@ export function billOf(lines: readonly Line[]): Bill {
     invocations: sumsOf('invocations'),
     gbSeconds: sumsOf('gbSeconds'),
     apiRequests: sumsOf('apiRequests'),
+    startApiRequests: sumsOf('startApiRequests'),
     busEvents: sumsOf('busEvents'),
     schedules: sumsOf('schedules'),
     objects: sumsOf('objects'),

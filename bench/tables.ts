@@ -4,7 +4,7 @@ import { type BundleSize, maxBytesOf } from './bundles.ts';
 import type { Latencies } from './latency.ts';
 import type { LongRun } from './long-runs.ts';
 import type { LoopCommits } from './loop-commits.ts';
-import { dollarsPerMillionRuns, timeDollarsPerMillionRuns } from './prices.ts';
+import { dollarsPerMillionRuns, throughStartApi, timeDollarsPerMillionRuns } from './prices.ts';
 import { quantilesOf } from './quantiles.ts';
 
 /** Aligned columns: the first left, the others right. */
@@ -44,17 +44,21 @@ export function dollarTable(bills: readonly NamedBill[]): string {
   const columns = bills.map(({ name, bill }) => ({
     name,
     dollars: dollarsPerMillionRuns(bill),
+    cheaper: dollarsPerMillionRuns(throughStartApi(bill)),
     time: timeDollarsPerMillionRuns(bill),
   }));
   const kinds = columns[0]?.dollars.map(({ kind }) => kind) ?? [];
   const dollars = (value: number): string => value.toFixed(2);
+  const sum = (lines: ReturnType<typeof dollarsPerMillionRuns>): string =>
+    dollars(lines.reduce((all, line) => all + line.dollars, 0));
   return table([
     ['', ...columns.map(({ name }) => name)],
     ...kinds.map((kind) => [
       kind,
       ...columns.map((one) => dollars(one.dollars.find((line) => line.kind === kind)?.dollars ?? 0)),
     ]),
-    ['all requests', ...columns.map((one) => dollars(one.dollars.reduce((sum, line) => sum + line.dollars, 0)))],
+    ['all requests, through the REST API', ...columns.map((one) => sum(one.dollars))],
+    ['all requests, through the start API', ...columns.map((one) => sum(one.cheaper))],
     ['functions, at the times of this machine', ...columns.map(({ time }) => dollars(time))],
   ]);
 }

@@ -190,3 +190,32 @@ export const checks: readonly Check[] = [
     },
   },
 ];
+
+/** Checks of the start API. They need the run of the other checks. @param startUrl without a trailing slash */
+export const startApiChecks = (startUrl: string): readonly Check[] => [
+  {
+    name: 'the start API finds the run that the API started, by its idempotency key and by its id',
+    run: async (installation) => {
+      const through = { ...installation, url: startUrl };
+      const { body } = await start(installation, 'first', 50);
+      const repeated = await start(through, 'first', 50);
+      assert.deepEqual([repeated.status, repeated.body['runId']], [202, body['runId']]);
+      assert.equal(repeated.headers.get('idempotency-replayed'), 'true');
+      assert.equal((await waitForEnd(through, body['runId']))['status'], 'completed');
+    },
+  },
+  {
+    name: 'the start API refuses a start without a key, in the format of the API',
+    run: async (installation) => {
+      const { status, body } = await start({ ...installation, url: startUrl, apiKey: '' }, 'refused', 50);
+      assert.deepEqual([status, body['code']], [401, 'unauthorized']);
+    },
+  },
+  {
+    name: 'the start API has no other routes',
+    run: async (installation) => {
+      const { status, body } = await request({ ...installation, url: startUrl }, 'GET', '/v1/runs');
+      assert.deepEqual([status, body], [404, { message: 'Not Found' }]);
+    },
+  },
+];

@@ -46,6 +46,7 @@ const schemas = {
   databases: nonEmptyText,
   codeVariables: nonEmptyText,
   console: nonEmptyText,
+  triggers: nonEmptyText,
   deployed: nonEmptyText,
   devKitSecretArn: z.union([arn, z.literal('')]).transform((text) => (text === '' ? undefined : text)),
   encryptsRuns: z.enum(['true', 'false']).transform((text) => text === 'true'),

@@ -45,12 +45,12 @@ export function createCommandContext(
     },
     connection,
     client: (preferred) =>
-      (clientPromise ??= connection(preferred).then(async ({ url, apiKey, source }) => {
+      (clientPromise ??= connection(preferred).then(async ({ url, startUrl, apiKey, source }) => {
         if (apiKey === undefined)
           throw new CliError('no_key', `There is no API key for ${url} (${source}): set STEPWELL_API_KEY.`, exitCodes.usage);
         const { StepwellClient } = await import('../client/index.ts');
         try {
-          return new StepwellClient({ baseUrl: url, apiKey, fetchImpl: fetch, sleep, retries });
+          return new StepwellClient({ baseUrl: url, startUrl, apiKey, fetchImpl: fetch, sleep, retries });
         } catch (error) {
           throw usageError(`The client cannot use ${source}: ${error instanceof Error ? error.message : String(error)}.`);
         }

@@ -40,6 +40,8 @@ export interface CommandLine {
 /** The address and the key of an installation, and where they were configured. */
 export interface Connection {
   readonly url: string;
+  /** of the start API, from the same source; undefined: starts use `url` */
+  readonly startUrl: string | undefined;
   /** undefined: none was found */
   readonly apiKey: string | undefined;
   /** for messages, such as `the profile prod` */

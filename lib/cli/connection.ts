@@ -1,7 +1,8 @@
 /**
  * Resolves the installation and its API key. The first configured source wins: --url, --profile, STEPWELL_URL,
  * STEPWELL_PROFILE, the command's preference, the current profile, the embedded cloud of this folder, or of the project above it.
- * The key comes from the same source. A source without a key uses STEPWELL_API_KEY.
+ * The key and the address of the start API come from the same source: no key is sent to the address of another installation. A source
+ * without a key uses STEPWELL_API_KEY.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -15,6 +16,7 @@ type CliEnvironment = Pick<Terminal, 'env' | 'cwd'>;
 
 const localShape = z.object({
   url: z.string(),
+  startUrl: z.string().exactOptional(),
   apiKey: z.string(),
   pid: z.int().exactOptional(),
   /** nodes and models may send requests to this machine */
@@ -39,9 +41,9 @@ export function resolveConnection(
   const { env } = environment;
   const { url, profile } = z.object({ url: z.string().optional(), profile: z.string().optional() }).parse(options);
   if (url !== undefined && profile !== undefined) throw usageError('--url and --profile exclude each other.');
-  if (url !== undefined) return connectionByUrl(url, env, '--url');
+  if (url !== undefined) return connectionByUrl(url, undefined, env, '--url');
   if (profile !== undefined) return connectionByProfile(environment, profile, `the profile ${profile}`);
-  if (env['STEPWELL_URL']) return connectionByUrl(env['STEPWELL_URL'], env, 'STEPWELL_URL');
+  if (env['STEPWELL_URL']) return connectionByUrl(env['STEPWELL_URL'], env['STEPWELL_START_URL'], env, 'STEPWELL_URL');
   if (env['STEPWELL_PROFILE'])
     return connectionByProfile(
       environment,
@@ -56,7 +58,12 @@ export function resolveConnection(
   if (localInstallation !== undefined) {
     const file = join(localDirectory(environment), 'local.json');
     return validateConnection(
-      { url: localInstallation.url, apiKey: localInstallation.apiKey, source: 'the embedded cloud of this folder' },
+      {
+        url: localInstallation.url,
+        startUrl: localInstallation.startUrl,
+        apiKey: localInstallation.apiKey,
+        source: 'the embedded cloud of this folder',
+      },
       permissionWarnings(file),
     );
   }
@@ -67,8 +74,8 @@ export function resolveConnection(
 
 const keyFromEnvironment = (env: CliEnvironment['env']): string | undefined => env['STEPWELL_API_KEY']?.trim() || undefined;
 
-const connectionByUrl = (url: string, env: CliEnvironment['env'], source: string): Connection =>
-  validateConnection({ url, apiKey: keyFromEnvironment(env), source }, []);
+const connectionByUrl = (url: string, startUrl: string | undefined, env: CliEnvironment['env'], source: string): Connection =>
+  validateConnection({ url, startUrl, apiKey: keyFromEnvironment(env), source }, []);
 
 function connectionByProfile({ env, cwd }: CliEnvironment, name: string, source: string): Connection {
   const profile = readProfiles(env).profiles[name];
@@ -78,16 +85,16 @@ function connectionByProfile({ env, cwd }: CliEnvironment, name: string, source:
       `There is no profile ${name} in ${profilePath(env)}. Add it with stepwell profiles add.`,
       exitCodes.usage,
     );
-  const { url, apiKeyEnv, apiKeyFile } = profile;
+  const { url, startUrl, apiKeyEnv, apiKeyFile } = profile;
   if (apiKeyFile !== undefined) {
     const file = resolve(cwd, apiKeyFile);
-    return validateConnection({ url, apiKey: readKeyFile(file), source }, permissionWarnings(file));
+    return validateConnection({ url, startUrl, apiKey: readKeyFile(file), source }, permissionWarnings(file));
   }
-  if (apiKeyEnv === undefined) return validateConnection({ url, apiKey: keyFromEnvironment(env), source }, []);
+  if (apiKeyEnv === undefined) return validateConnection({ url, startUrl, apiKey: keyFromEnvironment(env), source }, []);
   const apiKey = env[apiKeyEnv]?.trim() || undefined;
   if (apiKey === undefined)
     throw new CliError('no_key', `${source} reads its key from ${apiKeyEnv}, which is not set.`, exitCodes.usage);
-  return validateConnection({ url, apiKey, source }, []);
+  return validateConnection({ url, startUrl, apiKey, source }, []);
 }
 
 function readKeyFile(file: string): string {
@@ -105,14 +112,23 @@ function permissionWarnings(file: string): readonly string[] {
 }
 
 function validateConnection(candidate: Omit<Connection, 'warnings'>, warnings: readonly string[]): Connection {
-  const address = URL.canParse(candidate.url) ? new URL(candidate.url) : undefined;
-  if (address === undefined || !/^https?:$/.test(address.protocol) || address.username !== '' || address.search !== '')
-    throw usageError(`The address from ${candidate.source} must use http or https, such as https://example.com/prod.`);
-  const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(address.hostname);
-  const sendsKeyUnencrypted = address.protocol === 'http:' && !isLoopback && candidate.apiKey !== undefined;
+  const { url, startUrl, source, apiKey } = candidate;
+  // An empty variable counts as absent.
+  const addresses = [url, ...(startUrl === undefined || startUrl === '' ? [] : [startUrl])];
+  const unencrypted = addresses.filter((address) => !isEncrypted(address, source) && apiKey !== undefined);
+  const [validUrl = '', validStartUrl] = addresses.map((address) => address.replace(/\/+$/, ''));
   return {
     ...candidate,
-    url: candidate.url.replace(/\/+$/, ''),
-    warnings: sendsKeyUnencrypted ? [...warnings, `${candidate.url} is not https: the API key is sent unencrypted`] : warnings,
+    url: validUrl,
+    startUrl: validStartUrl,
+    warnings: [...warnings, ...unencrypted.map((address) => `${address} is not https: the API key is sent unencrypted`)],
   };
+}
+
+/** Whether the key is encrypted on its way, or stays on this machine. @throws CliError for an address that no client can use */
+function isEncrypted(text: string, source: string): boolean {
+  const address = URL.canParse(text) ? new URL(text) : undefined;
+  if (address === undefined || !/^https?:$/.test(address.protocol) || address.username !== '' || address.search !== '')
+    throw usageError(`The address from ${source} must use http or https, such as https://example.com/prod.`);
+  return address.protocol === 'https:' || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(address.hostname);
 }

@@ -9,6 +9,8 @@ export const profileNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 const profile = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
+  /** of the start API of the same installation */
+  startUrl: z.url({ protocol: /^https?$/ }).exactOptional(),
   /** the name of an environment variable that holds the key */
   apiKeyEnv: z.string().min(1).exactOptional(),
   /** a file that holds the key and nothing else */

@@ -4,6 +4,11 @@ import { randomUUID } from 'node:crypto';
 export interface ClientOptions {
   /** the address, including the stage if there is one, such as `https://….execute-api.eu-west-1.amazonaws.com/prod` */
   readonly baseUrl: string;
+  /**
+   * the address of the start API (the output `StartApiUrl`), for starts, signals and reads of a run. It gets the same key. Default, and where
+   * it is empty: `baseUrl`
+   */
+  readonly startUrl?: string | undefined;
   readonly apiKey: string;
   /** timeout of one attempt including its response in milliseconds, default 10,000 */
   readonly timeoutMs?: number;
@@ -22,8 +27,9 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 export interface ClientConfig extends Required<ClientOptions> {
-  /** without a trailing slash */
+  /** both without a trailing slash */
   readonly baseUrl: string;
+  readonly startUrl: string;
 }
 
 /** Maximum of timers in Node and browsers; a longer timer fires immediately. */
@@ -31,12 +37,12 @@ const maxTimerMs = 2_147_483_647;
 
 /** Validates the options. @throws TypeError or RangeError; the message never contains the key */
 export const resolveClientConfig = (options: ClientOptions): ClientConfig => {
-  const { protocol, username, search, hash } = new URL(options.baseUrl);
-  if (!/^https?:$/.test(protocol) || username !== '' || search !== '' || hash !== '')
-    throw new TypeError('baseUrl must be an http or https address without user, query and fragment');
+  const baseUrl = validateAddress('baseUrl', options.baseUrl);
+  const { startUrl } = options;
   if (!/^[\x21-\x7e]+$/.test(options.apiKey)) throw new TypeError('apiKey must be printable ASCII without spaces');
   return {
-    baseUrl: options.baseUrl.replace(/\/+$/, ''),
+    baseUrl,
+    startUrl: startUrl === undefined || startUrl === '' ? baseUrl : validateAddress('startUrl', startUrl),
     apiKey: options.apiKey,
     timeoutMs: validateInteger('timeoutMs', options.timeoutMs ?? 10_000, 1),
     retries: validateInteger('retries', options.retries ?? 2, 0),
@@ -47,6 +53,14 @@ export const resolveClientConfig = (options: ClientOptions): ClientConfig => {
     newId: options.newId ?? randomUUID,
   };
 };
+
+/** Without a trailing slash. */
+function validateAddress(name: 'baseUrl' | 'startUrl', address: string): string {
+  const { protocol, username, search, hash } = new URL(address);
+  if (!/^https?:$/.test(protocol) || username !== '' || search !== '' || hash !== '')
+    throw new TypeError(`${name} must be an http or https address without user, query and fragment`);
+  return address.replace(/\/+$/, '');
+}
 
 export const validateInteger = (name: string, value: number, min: number): number => {
   if (Number.isInteger(value) && value >= min && value <= maxTimerMs) return value;

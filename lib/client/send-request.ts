@@ -2,6 +2,7 @@
 import { defined } from '../base/defined.ts';
 import type * as z from 'zod';
 import type { Route, RouteBody } from '../api/route.ts';
+import { isOnStartApi } from '../api/start-api.ts';
 import {
   type RequestContext,
   type RawResponse,
@@ -55,7 +56,7 @@ export const sendAndParse = async <Parsed>(
   const { operationId, action } = route;
   const requestContext = { operationId, correlationId };
   const hasIdempotencyKey = requestParts.idempotencyKey !== undefined || requestParts.bodyHasIdempotencyKey === true;
-  const url = `${config.baseUrl}${resolvePath(route, requestParts)}`;
+  const url = `${isOnStartApi(operationId) ? config.startUrl : config.baseUrl}${resolvePath(route, requestParts)}`;
   const init = createRequestInit(config, route, requestParts, correlationId);
   const response = await sendWithRetry(config, { operationId, action, hasIdempotencyKey }, signal, async () => {
     const outcome = await sendOnce(config, { url, init, requestContext, signal });

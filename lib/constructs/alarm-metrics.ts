@@ -4,6 +4,7 @@
  */
 import { Duration } from 'aws-cdk-lib';
 import type * as apigateway from 'aws-cdk-lib/aws-apigateway';
+import type * as apigatewayv2 from 'aws-cdk-lib/aws-apigatewayv2';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
@@ -19,9 +20,27 @@ export interface MonitoredResources {
   readonly timers: Timers;
   readonly functions: ReadonlyMap<string, { readonly lambda: lambda.IFunction; readonly allowsLoops?: boolean }>;
   readonly restApi: apigateway.RestApi | undefined;
+  /** undefined: the setting turns it off */
+  readonly startApi?: apigatewayv2.HttpApi | undefined;
   /** undefined: the traces function is not deployed */
   readonly traceQueue?: sqs.IQueue | undefined;
 }
+
+export interface MonitoredTrigger {
+  /** the function of all triggers */
+  readonly starts: lambda.IFunction;
+  readonly queue: sqs.IQueue;
+  readonly deadLetters: sqs.IQueue;
+}
+
+export const triggerErrors = ({ starts }: MonitoredTrigger): cloudwatch.IMetric => starts.metricErrors(total);
+
+export const triggerDeadLetterCount = ({ deadLetters }: MonitoredTrigger): cloudwatch.IMetric =>
+  deadLetters.metricApproximateNumberOfMessagesVisible(maximum);
+
+/** in seconds */
+export const triggerMessageAge = ({ queue }: MonitoredTrigger): cloudwatch.IMetric =>
+  queue.metricApproximateAgeOfOldestMessage(maximum);
 
 export type MetricsOf = (monitored: MonitoredResources) => readonly cloudwatch.IMetric[];
 
@@ -69,7 +88,10 @@ export const p99DurationOf =
   ({ functions }) =>
     optionalMetric(functions.get(name)?.lambda.metricDuration({ period, statistic: 'p99' }));
 
-export const serverErrors: MetricsOf = ({ restApi }) => optionalMetric(restApi?.metricServerError(total));
+export const serverErrors: MetricsOf = ({ restApi, startApi }) => [
+  ...optionalMetric(restApi?.metricServerError(total)),
+  ...optionalMetric(startApi?.metricServerError(total)),
+];
 
 export const throttlesOf =
   (isIncluded: (name: string) => boolean): MetricsOf =>

@@ -6,6 +6,7 @@ import { Construct } from 'constructs';
 import {
   type MetricsOf,
   type MonitoredResources,
+  type MonitoredTrigger,
   deadLetterCount,
   droppedEventsOf,
   errorsOf,
@@ -19,6 +20,9 @@ import {
   throttlesOf,
   timersDropped,
   traceMessageAge,
+  triggerDeadLetterCount,
+  triggerErrors,
+  triggerMessageAge,
 } from './alarm-metrics.ts';
 import type { FunctionName } from '../contract/environment.ts';
 
@@ -32,21 +36,34 @@ export interface AlarmsProps {
 const runbook = 'docs/RUNBOOK.md';
 
 export class Alarms extends Construct {
+  readonly #topic: sns.ITopic | undefined;
+
   constructor(scope: Construct, id: string, { monitored, topic }: AlarmsProps) {
     super(scope, id);
+    this.#topic = topic;
     for (const entry of alarmEntries) {
-      for (const [index, metric] of entry.metrics(monitored).entries()) {
-        const id = index === 0 ? entry.name : `${entry.name}${index + 1}`;
-        const alarm = new cloudwatch.Alarm(this, id, { ...alarmProps(entry), metric });
-        if (topic === undefined) continue;
-        alarm.addAlarmAction(new actions.SnsAction(topic));
-        alarm.addOkAction(new actions.SnsAction(topic));
-      }
+      for (const [index, metric] of entry.metrics(monitored).entries())
+        this.#add(index === 0 ? entry.name : `${entry.name}${index + 1}`, entry, metric);
     }
+  }
+
+  /** Adds the alarms of a trigger, and with the first trigger those of the function. */
+  watchTrigger(name: string, monitored: MonitoredTrigger): void {
+    for (const entry of triggerAlarmEntries) {
+      const id = entry.ofFunction === true ? entry.name : `${entry.name}${name}`;
+      if (this.node.tryFindChild(id) === undefined) this.#add(id, entry, entry.metric(monitored));
+    }
+  }
+
+  #add(id: string, terms: AlarmTerms, metric: cloudwatch.IMetric): void {
+    const alarm = new cloudwatch.Alarm(this, id, { ...alarmProps(terms), metric });
+    if (this.#topic === undefined) return;
+    alarm.addAlarmAction(new actions.SnsAction(this.#topic));
+    alarm.addOkAction(new actions.SnsAction(this.#topic));
   }
 }
 
-const alarmProps = ({ heading, reason, threshold, periods, alarmsWhen }: AlarmEntry) => ({
+const alarmProps = ({ heading, reason, threshold, periods, alarmsWhen }: AlarmTerms) => ({
   alarmDescription: `${heading}. ${reason} ${runbook}#${anchor(heading)}`,
   threshold,
   evaluationPeriods: periods ?? 1,
@@ -60,20 +77,30 @@ const alarmProps = ({ heading, reason, threshold, periods, alarmsWhen }: AlarmEn
 /** The URL fragment of a Markdown heading. */
 export const anchor = (heading: string) => heading.toLowerCase().replaceAll(' ', '-');
 
-export interface AlarmEntry {
+export interface AlarmTerms {
   /** construct id, part of the alarm's name; a second alarm of the same entry gets the suffix 2, and so on */
   readonly name: string;
   /** exact heading of its page in docs/RUNBOOK.md */
   readonly heading: string;
   /** reason for the threshold */
   readonly reason: string;
-  /** each metric gets its own alarm */
-  readonly metrics: MetricsOf;
   readonly threshold: number;
   /** consecutive periods of five minutes that must breach the threshold. Default: 1 */
   readonly periods?: number;
   /** `below`: breaches below the threshold; missing data breaches too. Default: at or above the threshold; missing data does not breach. */
   readonly alarmsWhen?: 'below';
+}
+
+export interface AlarmEntry extends AlarmTerms {
+  /** each metric gets its own alarm */
+  readonly metrics: MetricsOf;
+}
+
+/** An alarm of each trigger, with the name of the trigger as its suffix. */
+export interface TriggerAlarmEntry extends AlarmTerms {
+  /** one alarm for all triggers */
+  readonly ofFunction?: true;
+  readonly metric: (queues: MonitoredTrigger) => cloudwatch.IMetric;
 }
 
 /** These functions have their own concurrency limit and their own alarm. */
@@ -329,5 +356,35 @@ export const alarmEntries: readonly AlarmEntry[] = [
     metrics: slowedMessageCount,
     threshold: 1,
     periods: 3,
+  },
+];
+
+export const triggerAlarmEntries: readonly TriggerAlarmEntry[] = [
+  {
+    name: 'StartsErrors',
+    heading: 'The function of the triggers fails',
+    reason:
+      'A message that can start nothing is a dead letter, not an error of the function. Errors here are crashes and timeouts, and SQS redelivers their messages.',
+    ofFunction: true,
+    metric: triggerErrors,
+    threshold: 5,
+    periods: 2,
+  },
+  {
+    name: 'TriggerDeadLetters',
+    heading: 'Messages of a trigger start nothing',
+    reason:
+      'Each message in this queue is a run that did not start. It stays until an operator sends it again or deletes it, at most 14 days in a queue that Stepwell created.',
+    metric: triggerDeadLetterCount,
+    threshold: 1,
+  },
+  {
+    name: 'TriggerWaits',
+    heading: 'Messages of a trigger wait too long',
+    reason:
+      'A message normally waits for less than a second. After half an hour, starts fail for a temporary reason, or more messages arrive than the trigger may take.',
+    metric: triggerMessageAge,
+    threshold: 1_800,
+    periods: 2,
   },
 ];

@@ -39,7 +39,7 @@ const hourly = { period: Duration.hours(1), statistic: 'Sum' };
 /** Terms of a sum in dollars: a metric and its unit price. */
 type PricedMetrics = readonly (readonly [metric: cloudwatch.IMetric, dollars: number])[];
 
-export function costs({ queues, storage, functions, restApi }: DashboardResources): readonly Graph[] {
+export function costs({ queues, storage, functions, restApi, startApi }: DashboardResources): readonly Graph[] {
   const { tableName } = storage.runsTable;
   const indexes = [runsTableKeys.byProject, runsTableKeys.byState];
   const indexWrites = indexes.map(
@@ -53,7 +53,15 @@ export function costs({ queues, storage, functions, restApi }: DashboardResource
   );
   const tables = [storage.runsTable, storage.controlTable];
   const parts: readonly (readonly [string, PricedMetrics])[] = [
-    ['API', restApi === undefined ? [] : [[restApi.metricCount(hourly), priceOf('apiRequests')]]],
+    [
+      'API',
+      [
+        ...(restApi === undefined ? [] : [[restApi.metricCount(hourly), priceOf('apiRequests')] as const]),
+        ...(startApi === undefined
+          ? []
+          : [[startApi.metricCount({ ...hourly, statistic: 'SampleCount' }), priceOf('startApiRequests')] as const]),
+      ],
+    ],
     [
       'functions',
       [...functions.values()].flatMap(({ lambda, memoryMb }): PricedMetrics => [

@@ -65,7 +65,7 @@ const costDescription = new cloudwatch.TextWidget({
   height: 3,
   markdown: [
     '**Stepwell: estimated cost.** List prices of us-east-1 (`lib/contract/prices.ts`), without free tiers, divided by the runs that ended in the hour.',
-    'Included: requests of the REST API; requests and time of the functions; read and write units of the tables; three requests for each message. Not included: polls of empty queues, alarms, storage, logs, bus events, schedules, the bucket, WebSockets, models, data transfer.',
+    'Included: requests of the REST API and of the start API; requests and time of the functions; read and write units of the tables; three requests for each message. Not included: polls of empty queues, alarms, storage, logs, bus events, schedules, the bucket, WebSockets, models, data transfer.',
   ].join('\n\n'),
 });
 
@@ -154,6 +154,7 @@ function recoveryGraphs({ storage, functions }: DashboardResources): readonly Gr
   ];
 }
 
+/** Without the start API: with it, a dashboard with traces would exceed the 50 metrics that are free. */
 function apiGraphs({ restApi }: DashboardResources): readonly Graph[] {
   if (restApi === undefined) return [];
   return [

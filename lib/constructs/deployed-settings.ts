@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { defined } from '../base/defined.ts';
 import { defaultConcurrency } from '../contract/concurrency.ts';
 import type { executionSettings } from './functions.ts';
-import type { GatewayProps } from './gateways.ts';
+import { type GatewayProps, hasStartApi } from './gateways.ts';
 import type { ObservabilityProps } from './observability.ts';
 import type { DeployedSettings } from '../api/schemas/installation.ts';
 import type { databaseSetting, secretSetting } from '../api/schemas/project-settings.ts';
@@ -13,7 +13,7 @@ import type { webhookProviders } from '../webhooks/provider.ts';
 
 /** Settings without a schema, and what encrypts and keeps the data. */
 export interface DeployedParts {
-  readonly props: Pick<GatewayProps, 'domain' | 'webAclArn' | 'requestsPerSecond' | 'requestBurst'> &
+  readonly props: Pick<GatewayProps, 'domain' | 'webAclArn' | 'startApi' | 'requestsPerSecond' | 'requestBurst'> &
     Pick<ObservabilityProps, 'dashboard'> & { readonly encryptionKey?: IKey };
   readonly execution: ReturnType<typeof executionSettings>;
   readonly storage: { readonly retentionDays: number; readonly encryptionKey: IKey | undefined };
@@ -47,6 +47,7 @@ const featuresOf = ({ props, execution, storage }: DeployedParts): DeployedSetti
   network: execution.network !== undefined,
   requireHttps: execution.requireHttps,
   reservesWatchers: execution.reservesWatchers,
+  startApi: hasStartApi(props),
   webAclArn: props.webAclArn !== undefined,
 });
 
@@ -65,6 +66,8 @@ interface NamedSettings {
   readonly secrets: z.output<typeof secretSetting>;
   readonly databases: z.output<typeof databaseSetting>;
   readonly webhooks: z.output<typeof webhookProviders>;
+  /** filled until the synthesis */
+  readonly triggers: readonly NamedOfScope[];
 }
 
 type ByEnvironment = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -77,9 +80,15 @@ const namesIn = (byProject: Readonly<Record<string, ByEnvironment>>): DeployedSe
     ]),
   );
 
-const webhooksIn = (webhooks: NamedSettings['webhooks']): DeployedSettings['webhooks'] => {
+interface NamedOfScope {
+  readonly name: string;
+  readonly projectId: string;
+  readonly environment: string;
+}
+
+const namesByScope = (named: readonly NamedOfScope[]): DeployedSettings['webhooks'] => {
   const names: Record<string, Record<string, readonly string[]>> = {};
-  for (const [name, { projectId, environment }] of Object.entries(webhooks)) {
+  for (const { name, projectId, environment } of named) {
     const ofProject = (names[projectId] ??= {});
     ofProject[environment] = [...(ofProject[environment] ?? []), name];
   }
@@ -100,5 +109,8 @@ export const deployedSettingOf = (
   models: Object.keys(named.models),
   secrets: namesIn(named.secrets),
   databases: namesIn(named.databases),
-  webhooks: webhooksIn(named.webhooks),
+  webhooks: namesByScope(Object.entries(named.webhooks).map(([name, webhook]) => ({ name, ...webhook }))),
+  get triggers() {
+    return namesByScope(named.triggers);
+  },
 });

@@ -44,10 +44,13 @@ export class FirstKey extends Construct {
   ) {
     super(scope, id);
     // As a JSON string, because CloudFormation converts numbers in properties to strings. Contains secret names and digests, never a key.
-    const largeProperties = { SeedKeys: JSON.stringify(seedKeys), Settings: JSON.stringify(storedSettings) };
+    const largeProperties = {
+      SeedKeys: () => JSON.stringify(seedKeys),
+      Settings: () => JSON.stringify(storedSettings),
+    };
     checkLength(this, {
-      name: 'seedKeys, webhooks, secrets, models, moderation, databases, codeVariables and console together',
-      text: JSON.stringify(largeProperties),
+      name: 'seedKeys, webhooks, secrets, models, moderation, databases, codeVariables, console and triggers together',
+      textOf: () => JSON.stringify(Object.values(largeProperties).map((textOf) => textOf())),
       maxBytes: maxSettingsBytes,
     });
     this.resource = new CustomResource(this, 'Keys', {
@@ -58,7 +61,8 @@ export class FirstKey extends Construct {
       properties: {
         SecretArn: secretArn,
         FirstKey: JSON.stringify(firstKey),
-        ...largeProperties,
+        SeedKeys: largeProperties.SeedKeys(),
+        Settings: Lazy.uncachedString({ produce: largeProperties.Settings }),
         // Absent without an identity provider.
         ...(signInKeys.length === 0 ? {} : { SignInKeys: JSON.stringify(signInKeys) }),
         // Absent without keys.

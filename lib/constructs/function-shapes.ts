@@ -49,6 +49,9 @@ export const broadcasterTimeoutSeconds = 120;
 /** Timeout of the traces function. A request to a collector times out after ten seconds. */
 export const tracesTimeoutSeconds = 60;
 
+/** Timeout of the function of the triggers. A start takes about 0.1 s, and ten messages of a FIFO queue may start one after the other. */
+export const startsTimeoutSeconds = 30;
+
 /** Starting a run: record its idempotency key and pin its deployment. */
 const startRunPermissions: readonly PermissionName[] = ['record idempotency keys', 'pin deployments'];
 
@@ -251,6 +254,22 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'record audit entries',
       'read secrets of webhooks',
       'find hooks by token',
+    ],
+  },
+  starts: {
+    description: 'Starts runs from the messages of triggers',
+    consumesQueues: true,
+    memoryMb: 512,
+    timeoutSeconds: startsTimeoutSeconds,
+    // Plus the queues of the triggers.
+    permissions: [
+      ...advanceRunPermissions,
+      ...advanceCodeRunPermissions,
+      ...startRunPermissions,
+      'list deployments',
+      // A start of a DevKit run.
+      'find registered applications',
+      'read triggers',
     ],
   },
   world: {

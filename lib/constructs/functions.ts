@@ -116,7 +116,11 @@ export interface FunctionsProps extends ReturnType<typeof executionSettings> {
 }
 
 export class Functions extends Construct {
-  readonly byName: ReadonlyMap<FunctionName, ProductFunction>;
+  readonly #functions: Map<FunctionName, ProductFunction>;
+  /** undefined: it is not bundled */
+  readonly #createStarts: () => ProductFunction | undefined;
+  /** writes the large settings */
+  #writer: IDependable | undefined;
   readonly codeRole: iam.Role | undefined;
 
   constructor(scope: Construct, id: string, props: FunctionsProps) {
@@ -127,28 +131,29 @@ export class Functions extends Construct {
       code: props.codeTimeoutSeconds,
     };
     const bundled = bundledFunctions(props.directory);
-    this.byName = new Map(
+    const create = (name: FunctionName): ProductFunction => {
+      const shape = functionShapes[name];
+      return new ProductFunction(this, pascalCase(name), {
+        ...props,
+        name,
+        directory: join(props.directory, name),
+        values,
+        shape: {
+          ...shape,
+          memoryMb: props.memoryMb[name] ?? shape.memoryMb,
+          timeoutSeconds: timeouts[name] ?? shape.timeoutSeconds,
+          // If only worker processes run code, no queue invokes the function.
+          consumesQueues: shape.consumesQueues === true && (name !== 'code' || props.codeTakesMessages),
+        },
+        reservedConcurrency: name === 'events' && props.reservesWatchers ? props.watchers : undefined,
+      });
+    };
+    this.#functions = new Map(
       bundled
-        .filter((name) => name !== 'traces' || props.settings.traces !== undefined)
-        .map((name) => {
-          const shape = functionShapes[name];
-          const fn = new ProductFunction(this, pascalCase(name), {
-            ...props,
-            name,
-            directory: join(props.directory, name),
-            values,
-            shape: {
-              ...shape,
-              memoryMb: props.memoryMb[name] ?? shape.memoryMb,
-              timeoutSeconds: timeouts[name] ?? shape.timeoutSeconds,
-              // If only worker processes run code, no queue invokes the function.
-              consumesQueues: shape.consumesQueues === true && (name !== 'code' || props.codeTakesMessages),
-            },
-            reservedConcurrency: name === 'events' && props.reservesWatchers ? props.watchers : undefined,
-          });
-          return [name, fn];
-        }),
+        .filter((name) => name !== createdWithTriggers && (name !== 'traces' || props.settings.traces !== undefined))
+        .map((name) => [name, create(name)]),
     );
+    this.#createStarts = () => (bundled.includes(createdWithTriggers) ? create(createdWithTriggers) : undefined);
     this.codeRole = this.createCodeRole(props);
     this.connectWorld();
     this.connectWebhooks();
@@ -156,16 +161,30 @@ export class Functions extends Construct {
     this.connectQueues(props);
   }
 
+  /** Those of the installation so far: the first trigger adds one. */
+  get byName(): ReadonlyMap<FunctionName, ProductFunction> {
+    return this.#functions;
+  }
+
   get(name: FunctionName): ProductFunction | undefined {
-    return this.byName.get(name);
+    return this.#functions.get(name);
+  }
+
+  /** The function of the triggers. The first call creates it. undefined: it is not bundled */
+  get starts(): ProductFunction | undefined {
+    const existing = this.#functions.get(createdWithTriggers);
+    if (existing !== undefined) return existing;
+    const created = this.#createStarts();
+    if (created === undefined) return undefined;
+    this.#functions.set(createdWithTriggers, created);
+    if (this.#writer !== undefined) dependOn(this.#writer, created);
+    return created;
   }
 
   /** Functions that read large settings are created and updated after the custom resource that stores the settings. */
   deployAfter(writer: IDependable): void {
-    const versions: readonly string[] = storedSettingNames.map((name) => environmentNames[name]);
-    for (const { lambda, environment } of this.byName.values()) {
-      if (Object.keys(environment).some((name) => versions.includes(name))) lambda.node.addDependency(writer);
-    }
+    this.#writer = writer;
+    for (const each of this.#functions.values()) dependOn(writer, each);
   }
 
   private createCodeRole({
@@ -228,6 +247,14 @@ export class Functions extends Construct {
   }
 }
 
+/** An installation without triggers has neither the function nor its alarms. */
+const createdWithTriggers: FunctionName = 'starts';
+
+function dependOn(writer: IDependable, { lambda, environment }: ProductFunction): void {
+  const versions: readonly string[] = storedSettingNames.map((name) => environmentNames[name]);
+  if (Object.keys(environment).some((name) => versions.includes(name))) lambda.node.addDependency(writer);
+}
+
 function environmentValues({
   resources,
   idempotencyHours,
@@ -273,6 +300,7 @@ function environmentValues({
     databases: versionOf('databases'),
     codeVariables: versionOf('codeVariables'),
     console: versionOf('console'),
+    triggers: versionOf('triggers'),
     deployed: versionOf('deployed'),
     devKitSecretArn: devKitSecretArns[0] ?? '',
     encryptsRuns: String(devKitSecretArns.length > 0),

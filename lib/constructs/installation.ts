@@ -5,6 +5,7 @@ import * as events from 'aws-cdk-lib/aws-events';
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import * as secretsmanager from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import type { BusReference } from './trigger-loops.ts';
 import { installationDimension, metricNamespace, runsEnded, runsStarted } from '../contract/metrics.ts';
 
 export type EndStatus = (typeof runsEnded.statuses)[number];
@@ -26,12 +27,11 @@ export const applicationScopes = {
 } as const;
 export type ApplicationKey = keyof typeof applicationScopes;
 
-/** Members that every event bus of the CDK has. */
-export type BusReference = Omit<events.IEventBus, 'eventSourceName'>;
-
 export interface IStepwell {
   /** Base URL of the HTTP API, for `STEPWELL_URL` of an application. */
   readonly apiUrl: string;
+  /** URL of the start API, for `STEPWELL_START_URL` of an application. Empty without one: starts then use the base URL. */
+  readonly startApiUrl: string;
   /** Status changes of runs and deployments. */
   readonly eventBus: BusReference;
   /** The secret with the key of applications that start runs, for `STEPWELL_API_KEY`. */
@@ -59,6 +59,7 @@ const total: cloudwatch.MetricOptions = { statistic: 'Sum', period: Duration.min
 
 export abstract class Installation extends Construct implements IStepwell {
   abstract readonly apiUrl: string;
+  abstract readonly startApiUrl: string;
   abstract readonly eventBus: BusReference;
   abstract readonly triggerKey: secretsmanager.ISecret;
   abstract readonly readKey: secretsmanager.ISecret;
@@ -117,6 +118,8 @@ export abstract class Installation extends Construct implements IStepwell {
 export interface StepwellAttributes {
   /** the output `ApiUrl` of its stack */
   readonly apiUrl: string;
+  /** the output `StartApiUrl` of its stack. Default: none */
+  readonly startApiUrl?: string;
   /** the output `EventBusName` of its stack */
   readonly eventBusName: string;
   /** the name of its Runs table, for metrics */
@@ -130,6 +133,7 @@ export interface StepwellAttributes {
 /** An installation of another stack or app, by its attributes. */
 export class ImportedStepwell extends Installation {
   readonly apiUrl: string;
+  readonly startApiUrl: string;
   readonly eventBus: BusReference;
   readonly #attributes: StepwellAttributes;
   readonly #secrets = new Map<string, secretsmanager.ISecret>();
@@ -138,6 +142,7 @@ export class ImportedStepwell extends Installation {
     super(scope, id);
     this.#attributes = attributes;
     this.apiUrl = attributes.apiUrl;
+    this.startApiUrl = attributes.startApiUrl ?? '';
     this.eventBus = events.EventBus.fromEventBusName(this, 'EventBus', attributes.eventBusName);
   }
 

@@ -7,6 +7,7 @@ import { Dashboards } from './dashboards.ts';
 import type { Functions } from './functions.ts';
 import type { HttpApi } from './http-api.ts';
 import type { ProductResources } from './resources.ts';
+import type { StartApi } from './start-api.ts';
 import { Traces } from './traces.ts';
 
 export interface ObservabilityProps {
@@ -19,23 +20,39 @@ export interface ObservabilityProps {
 interface Observed extends ObservabilityProps {
   readonly functions: Functions;
   readonly httpApi: HttpApi | undefined;
+  readonly startApi: StartApi | undefined;
   /** whether the functions emit metrics of runs */
   readonly metrics: boolean;
   readonly traces: TraceSetting | undefined;
 }
 
-/** Creates the constructs directly in `scope`. The dashboards are undefined if the setting turns them off. */
+export interface Observability {
+  readonly alarms: Alarms;
+  /** undefined if the setting turns them off */
+  readonly dashboards: Dashboards | undefined;
+}
+
+/** Creates the constructs directly in `scope`. */
 export function createObservability(
   scope: Construct,
   { storage, queues, timers, eventBus }: ProductResources,
-  { functions, httpApi, metrics, traces, dashboard, alarmTopic }: Observed,
-): Dashboards | undefined {
+  { functions, httpApi, startApi, metrics, traces, dashboard, alarmTopic }: Observed,
+): Observability {
   const sender = functions.get('traces');
   const traceQueue =
     sender === undefined || traces === undefined
       ? undefined
       : new Traces(scope, 'Traces', { sender, eventBus, setting: traces }).queue;
-  const monitored = { traceQueue, queues, storage, timers, functions: functions.byName, restApi: httpApi?.restApi };
-  new Alarms(scope, 'Alarms', { monitored, topic: alarmTopic });
-  return dashboard === false ? undefined : new Dashboards(scope, 'Dashboards', { monitored, metrics });
+  const monitored = {
+    traceQueue,
+    queues,
+    storage,
+    timers,
+    functions: functions.byName,
+    restApi: httpApi?.restApi,
+    startApi: startApi?.httpApi,
+  };
+  const alarms = new Alarms(scope, 'Alarms', { monitored, topic: alarmTopic });
+  const dashboards = dashboard === false ? undefined : new Dashboards(scope, 'Dashboards', { monitored, metrics });
+  return { alarms, dashboards };
 }

@@ -35,7 +35,7 @@ const maxReceiveCountOf = (visibilitySeconds: number): number =>
 
 export const retentionDays = { messages: 4, deadLetters: 14 } as const;
 
-interface QueueShape {
+export interface QueueShape {
   readonly fifo: boolean;
   readonly visibilitySeconds: number;
   readonly encryptionKey: kms.IKey | undefined;
@@ -120,7 +120,8 @@ const workingQueue = (scope: Construct, id: string, deadLetterQueues: DeadLetter
     },
   });
 
-function queueProps({ fifo, visibilitySeconds, encryptionKey }: QueueShape): sqs.QueueProps {
+/** What every queue of the installation has. */
+export function queueProps({ fifo, visibilitySeconds, encryptionKey }: QueueShape): sqs.QueueProps {
   return {
     visibilityTimeout: Duration.seconds(visibilitySeconds),
     enforceSSL: true,

@@ -20,14 +20,17 @@ function finding({ name, value, from, to }: Range): readonly string[] {
 
 export interface Length {
   readonly name: string;
-  readonly text: string;
+  /** called at the end of the synthesis */
+  readonly textOf: () => string;
   readonly maxBytes: number;
 }
 
 /** Fails the synthesis if a text exceeds its maximum size. */
-export function checkLength(construct: Construct, { name, text, maxBytes }: Length): void {
-  const bytes = Buffer.byteLength(text);
+export function checkLength(construct: Construct, { name, textOf, maxBytes }: Length): void {
   construct.node.addValidation({
-    validate: () => (bytes > maxBytes ? [`${name} may have at most ${maxBytes} bytes as JSON, but have ${bytes}`] : []),
+    validate: () => {
+      const bytes = Buffer.byteLength(textOf());
+      return bytes > maxBytes ? [`${name} may have at most ${maxBytes} bytes as JSON, but have ${bytes}`] : [];
+    },
   });
 }

@@ -34,6 +34,10 @@ export const settingPermissions = {
     environment: ['controlTable', 'codeVariables'],
     statements: (resources) => [readSettings(resources, 'codeVariables')],
   },
+  'read triggers': {
+    environment: ['controlTable', 'triggers'],
+    statements: (resources) => [readSettings(resources, 'triggers')],
+  },
   'read secrets of webhooks': {
     environment: ['controlTable', 'webhooks'],
     statements: (resources) => [readSettings(resources, 'webhooks'), ...readSecrets(resources.webhookSecretArns)],

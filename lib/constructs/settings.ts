@@ -23,6 +23,7 @@ import { localhostDestination } from '../contract/private-destinations.ts';
 import { type DeployedParts, deployedSettingOf } from './deployed-settings.ts';
 import { type StoredSetting, storedSettingsOf } from './stored-setting.ts';
 import { modelArnsNamed, modelSetting, moderationSetting, secretsNamed } from '../models/setting.ts';
+import { type TriggerSetting, type WrittenTrigger, triggerSetting } from '../triggers/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
 
 export interface SettingProps {
@@ -61,6 +62,11 @@ export interface SettingProps {
   readonly devKitSecretArn?: string;
   /** Environment variables for all deployed code; no secrets. Names that AWS or Stepwell use are refused. Default: none. */
   readonly codeVariables?: z.input<typeof codeVariables>;
+  /**
+   * What starts runs besides requests, by name: messages of a queue, events of EventBridge, objects of a bucket. `startOn` adds others.
+   * Default: none.
+   */
+  readonly triggers?: z.input<typeof triggerSetting>;
   /** How people sign in to the console with an identity provider (OpenID Connect), and what each may do. Default: with links and keys only. */
   readonly console?: ConsoleSetting;
 }
@@ -96,6 +102,9 @@ export interface ParsedSettings {
   readonly seedKeys: readonly SeedKeySetting[];
   /** keys without a secret, whose rights the people of an identity provider have */
   readonly signInKeys: ParsedConsoleSetting['signInKeys'];
+  readonly triggers: TriggerSetting;
+  /** The triggers as the function reads them. `Triggers` adds them until the synthesis. */
+  readonly writtenTriggers: WrittenTrigger[];
   /** the large settings */
   readonly stored: readonly StoredSetting[];
   readonly named: NamedResources;
@@ -115,6 +124,8 @@ export function parseSettings(
   const moderation = moderationSetting.parse(props.moderation ?? { provider: 'none' });
   const databases = databaseSetting.parse(props.databases ?? {});
   const variables = codeVariables.parse(props.codeVariables ?? {});
+  const triggers = triggerSetting.parse(props.triggers ?? {});
+  const writtenTriggers: WrittenTrigger[] = [];
   const people = parseConsoleSetting(props.console, keys, execution.requireHttps);
   return {
     corsOrigins: corsOrigins.parse(props.corsOrigins ?? []).join(),
@@ -126,6 +137,8 @@ export function parseSettings(
     firstKey: firstKeySetting.parse(props.firstKey ?? {}),
     seedKeys: keys,
     signInKeys: people.signInKeys,
+    triggers,
+    writtenTriggers,
     stored: storedSettingsOf(scope, {
       webhooks,
       secrets,
@@ -134,12 +147,14 @@ export function parseSettings(
       databases,
       codeVariables: variables,
       console: people.setting,
+      triggers: writtenTriggers,
       deployed: deployedSettingOf({ props, execution, storage }, switchesOf(props, moderation.provider), {
         corsOrigins: props.corsOrigins ?? [],
         models,
         secrets,
         databases,
         webhooks,
+        triggers: writtenTriggers,
       }),
     }),
     named: {

@@ -7,13 +7,13 @@ import { grantCodeWorker } from './code-access.ts';
 import { ApplicationKeys, FirstKey } from './first-key.ts';
 import { type ExecutionProps, executionSettings, Functions, stepwellDefaults } from './functions.ts';
 import { type GatewayProps, createGateways } from './gateways.ts';
-import { type ObservabilityProps, createObservability } from './observability.ts';
-import type { NodeQueueKind } from './queues.ts';
+import { type Observability, type ObservabilityProps, createObservability } from './observability.ts';
 import { type Range, checkRanges } from './ranges.ts';
-import { type ProductResources, createResources } from './resources.ts';
+import { type ProductResources, type ResourcesProps, createResources } from './resources.ts';
 import { type ParsedSettings, type SettingProps, parseSettings } from './settings.ts';
 import { type StorageProps, Storage } from './storage.ts';
 import { SweepSchedule } from './timers.ts';
+import { type StartOnOptions, type StartSource, Triggers } from './triggers.ts';
 
 export interface StepwellProps extends SettingProps, ExecutionProps, GatewayProps, ObservabilityProps {
   /**
@@ -24,7 +24,7 @@ export interface StepwellProps extends SettingProps, ExecutionProps, GatewayProp
   /** The tables and the bucket, or their properties to create them in this stack. In a separate stack, they outlive this one. */
   readonly storage?: Storage | StorageProps;
   /** Type of the node queue. `standard` starts nodes sooner; correctness does not depend on the order. Default: `fifo`. */
-  readonly nodeQueue?: NodeQueueKind;
+  readonly nodeQueue?: ResourcesProps['nodeQueue'];
 }
 
 export class Stepwell extends Installation {
@@ -36,12 +36,17 @@ export class Stepwell extends Installation {
   readonly storage: Storage;
   readonly functions: Functions;
   /** undefined if its function is not bundled */
-  readonly httpApi: ReturnType<typeof createGateways>;
+  readonly httpApi: ReturnType<typeof createGateways>['httpApi'];
+  /** undefined if the setting turns it off, or its function is not bundled */
+  readonly startApi: ReturnType<typeof createGateways>['startApi'];
   /** undefined if the setting turns them off */
-  readonly dashboards: ReturnType<typeof createObservability>;
+  readonly dashboards: Observability['dashboards'];
+  private readonly triggers: Triggers;
   private readonly resources: ProductResources;
   /** Base URL of the HTTP API; empty if its function is not bundled. */
   readonly apiUrl: string;
+  /** URL of the start API; empty without it. */
+  readonly startApiUrl: string;
   private readonly encryptionKey: Storage['encryptionKey'];
   private readonly applicationKeys: ApplicationKeys;
   private readonly runEvents: ReturnType<typeof executionSettings>['runEvents'];
@@ -80,12 +85,40 @@ export class Stepwell extends Installation {
     this.startFunctions(settings);
     const { functions } = this;
     const { sockets } = resources;
-    this.httpApi = createGateways(this, { ...props, ...encryption, functions, sockets });
-    this.apiUrl = props.domain === undefined ? (this.httpApi?.restApi.url ?? '') : `https://${props.domain.name}/`;
-    this.functions.get('code')?.setVariable('apiAddress', this.httpApi?.address ?? '');
+    const { httpApi, startApi } = createGateways(this, { ...props, ...encryption, functions, sockets });
+    this.httpApi = httpApi;
+    this.startApi = startApi;
+    this.startApiUrl = startApi?.url ?? '';
+    this.apiUrl = props.domain === undefined ? (httpApi?.restApi.url ?? '') : `https://${props.domain.name}/`;
+    this.functions.get('code')?.setVariable('apiAddress', httpApi?.address ?? '');
     const { traces } = settings;
     if (traces !== undefined) this.runEvents.mustInclude('the setting traces');
-    this.dashboards = createObservability(this, resources, { ...props, functions, httpApi: this.httpApi, metrics, traces });
+    const observability = createObservability(this, resources, { ...props, functions, httpApi, startApi, metrics, traces });
+    this.dashboards = observability.dashboards;
+    this.triggers = new Triggers(this, 'Triggers', {
+      functions,
+      resources,
+      settings,
+      encryptionKey: this.encryptionKey,
+      alarms: observability.alarms,
+      runEvents: this.runEvents,
+    });
+  }
+
+  /**
+   * Starts a run for each message of a queue, for each event that a rule matches, or for each object that is created in a bucket. A
+   * repeated delivery of a message or of an event starts nothing. What can start nothing goes to the dead-letter queue with the reason.
+   * @param id the name of the trigger: runs show it, and it is a part of their idempotency keys
+   * @returns the queue of the messages, and its dead-letter queue
+   * @throws if the options are invalid, or if a queue has no dead-letter queue
+   */
+  startOn(id: string, source: StartSource, options: StartOnOptions): ReturnType<Triggers['add']> {
+    return this.triggers.add(id, source, options);
+  }
+
+  /** The queues of the triggers, by their names. */
+  get triggerQueues(): Triggers['queues'] {
+    return this.triggers.queues;
   }
 
   get queues(): ProductResources['queues'] {

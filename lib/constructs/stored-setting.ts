@@ -7,6 +7,7 @@ import { type StoredSettingName, storedSettingNames } from '../contract/stored-s
 export interface StoredSetting {
   readonly name: StoredSettingName;
   readonly version: string;
+  /** read at the end of the synthesis, because triggers are added until then */
   readonly text: string;
 }
 
@@ -23,11 +24,17 @@ export function storedSettingsOf(
   settings: Readonly<Record<StoredSettingName, unknown>>,
 ): readonly StoredSetting[] {
   return storedSettingNames.map((name) => {
-    const text = JSON.stringify(settings[name]);
+    const textOf = (): string => JSON.stringify(settings[name]);
     const digest = (): string => {
-      const resolvedText = JSON.stringify(Stack.of(scope).resolve(text));
+      const resolvedText = JSON.stringify(Stack.of(scope).resolve(textOf()));
       return createHash('sha256').update(resolvedText).digest('hex').slice(0, versionLength);
     };
-    return { name, text, version: Lazy.uncachedString({ produce: digest }) };
+    return {
+      name,
+      get text() {
+        return textOf();
+      },
+      version: Lazy.uncachedString({ produce: digest }),
+    };
   });
 }

@@ -55,6 +55,8 @@ export const environmentNames = {
   codeVariables: 'STEPWELL_CODE_VARIABLES',
   /** how people sign in to the console */
   console: 'STEPWELL_CONSOLE',
+  /** what starts runs from queues, events and buckets */
+  triggers: 'STEPWELL_TRIGGERS',
   /** what the console shows of the settings */
   deployed: 'STEPWELL_DEPLOYED',
   /** the function that serves the World, for calls of deployed code about other runs; empty: none */
@@ -103,6 +105,7 @@ export const functionNames = [
   'dead-letter',
   'code',
   'webhooks',
+  'starts',
   'world',
   'console',
   'sockets',

@@ -12,6 +12,8 @@ export const dollarsPerMillion = {
   gbSeconds: 13.3334,
   /** REST */
   apiRequests: 3.5,
+  /** HTTP API, up to 512 KB */
+  startApiRequests: 1,
   busEvents: 1,
   schedules: 1,
   objects: 5,

@@ -10,6 +10,7 @@ export const storedSettingNames = [
   'databases',
   'codeVariables',
   'console',
+  'triggers',
   'deployed',
 ] as const;
 export type StoredSettingName = (typeof storedSettingNames)[number];

@@ -23,6 +23,9 @@ export const arns = {
   policy: (name: string): string => `arn:${awsEnvironment.partition}:iam::${awsEnvironment.account}:policy/${name}`,
   secret: (name: string): string => arn('secretsmanager', `secret:${name}-${secretSuffixOf(name)}`),
   eventBus: (name: string): string => arn('events', `event-bus/${name}`),
+  /** The ARN of a rule on the default bus does not name the bus. `bus` is a name or an ARN. */
+  rule: (name: string, bus = 'default'): string =>
+    arn('events', lastPart(bus) === 'default' ? `rule/${name}` : `rule/${lastPart(bus)}/${name}`),
   schedule: (group: string, name: string): string => arn('scheduler', `schedule/${group}/${name}`),
   scheduleGroup: (name: string): string => arn('scheduler', `schedule-group/${name}`),
   logGroup: (name: string): string => arn('logs', `log-group:${name}:*`),

@@ -1,10 +1,10 @@
 /** The embedded cloud runs the resources of the template on this machine until it is stopped. */
 import { join } from 'node:path';
-import { createEventBuses, type BusEvent } from './aws/eventbridge.ts';
+import { createEventBuses, type EventBuses } from './aws/eventbridge.ts';
 import { createPrincipals } from './aws/principals.ts';
 import { cloudServices } from './aws/services.ts';
 import { deployData, startEmulators, type Emulators } from './emulators/emulators.ts';
-import { openApis, openListeners, readApiRoutes } from './http/apis.ts';
+import { type ApiAddresses, openApis, openListeners, readApiRoutes } from './http/apis.ts';
 import { startFunctionHost, type FunctionHost } from './lambda/function-host.ts';
 import { readRoles } from './policy/roles.ts';
 import { type CallDelay, createRecorder, type Recorder } from './recorder.ts';
@@ -24,6 +24,8 @@ export interface CloudSettings {
   readonly accountConcurrency?: number;
   /** How long messages of a throttled invocation stay invisible. Default: the queue's visibility timeout, as in AWS. */
   readonly throttledVisibilityMs?: number;
+  /** Delivers each event of a bus twice to each target, as EventBridge may do. For tests. */
+  readonly deliversEventsTwice?: boolean;
   /** origins of other pages that may use the API and open sockets */
   readonly origins?: readonly string[];
   /** settles while the emulators are starting */
@@ -36,11 +38,7 @@ export interface CloudSettings {
   readonly onEmulatorExit: (reason: string) => void;
 }
 
-export interface Cloud {
-  /** the API's URL; undefined where the template has no API */
-  readonly url: string | undefined;
-  /** the URL of the WebSocket API; undefined where the template has none */
-  readonly socketUrl: string | undefined;
+export interface Cloud extends ApiAddresses {
   readonly template: Template;
   readonly emulators: Emulators;
   readonly functions: FunctionHost['functions'];
@@ -50,7 +48,7 @@ export interface Cloud {
   readonly tables: { readonly url: string; readonly accessKeyId: string; readonly secretAccessKey: string };
   /** The clock was advanced: sets the timers of schedules and of queues again. */
   readonly onClockAdvance: () => void;
-  readonly busEvents: () => readonly BusEvent[];
+  readonly busEvents: EventBuses['recent'];
   /** environment variables of an external worker; undefined where the template has no outputs for one */
   readonly worker: Readonly<Record<string, string>> | undefined;
   /** Takes no more work, waits for running work, and stops everything that was started. */
@@ -110,7 +108,8 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
   const schedules = createSchedules({ ...shared, store, find, queues });
   onStop(() => schedules.stop());
   const secrets = openSecretStore(directory);
-  const eventBuses = createEventBuses({ ...shared, queues });
+  const eventBuses = createEventBuses({ ...shared, queues, deliversTwice: settings.deliversEventsTwice });
+  onStop(() => eventBuses.stop());
   gateway.mount({
     ...shared,
     services: cloudServices({
@@ -120,7 +119,7 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
       find,
       gatewayUrl: gateway.url,
       schedules: schedules.service,
-      events: eventBuses.service,
+      events: eventBuses,
       connections: socketServer.connections,
       socketRoutes: routes.sockets,
     }),
@@ -133,12 +132,11 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
   const apis = await openApis({ ...shared, find, routes, socketServer, port, origins });
   onStop(() => apis.close());
   // Deployed code starts with the first message, and knows the address of the API.
-  if (apis.url !== undefined) late.apiAddress = apis.url;
+  if (apis.addresses.url !== undefined) late.apiAddress = apis.addresses.url;
   host.startPolling({ fauxqs: emulators.fauxqs, throttledVisibilityMs, callDelay });
   const { accessKeyId, secretAccessKey } = principals.createOwnerPrincipal();
   return {
-    url: apis.url,
-    socketUrl: apis.socketUrl,
+    ...apis.addresses,
     template,
     emulators,
     functions,

@@ -27,6 +27,12 @@ export const apiLimits = {
   integrationMs: 29_000,
 } as const;
 
+/** Of an HTTP API, where they differ: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
+export const httpApiLimits = {
+  /** how long an integration may take, at most and where it says nothing */
+  integrationMs: 30_000,
+} as const;
+
 /** API Gateway's own limits of sockets: https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html */
 export const socketLimits = {
   /** one message in either direction, in bytes */

@@ -113,6 +113,7 @@ async function announce(
   writePrivateText(stateFiles.tables, tableVariables(started));
   writePrivateJson(stateFiles.info, {
     url: started.url,
+    startUrl: started.startUrl,
     socketUrl: started.socketUrl,
     // for tools that read the tables directly
     tables: started.tables,

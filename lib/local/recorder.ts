@@ -3,7 +3,7 @@
 export interface RecordedCall {
   /** the calling function; 'pollers' for the polls of event sources; 'schedules' for the scheduler */
   readonly caller: string;
-  /** `dynamodb`, `sqs`, `s3`, `scheduler`, `events`, `lambda`, `apigateway` */
+  /** `dynamodb`, `sqs`, `s3`, `scheduler`, `events`, `lambda`, `apigateway`, `apigatewayv2` (the HTTP API) */
   readonly service: string;
   readonly operation: string;
   /** the parsed request where the service speaks JSON */

@@ -13,6 +13,8 @@ import { type Workflow, type WorkflowFunction, defineWorkflow } from './workflow
 export interface OpenWorkflowOptions {
   /** URL of the installation; default: the environment variable STEPWELL_URL */
   readonly baseUrl?: string;
+  /** URL of its start API; default: none, or the environment variable STEPWELL_START_URL where the URL is from the environment too */
+  readonly startUrl?: string;
   /** default: the environment variable STEPWELL_API_KEY */
   readonly apiKey?: string;
   /** an existing client, in place of the two */
@@ -136,6 +138,8 @@ export class OpenWorkflow {
 
   async #connect(): Promise<StepwellClient> {
     const { client, baseUrl = process.env['STEPWELL_URL'], apiKey = process.env['STEPWELL_API_KEY'] } = this.#options;
+    // The variables describe one installation: the key of another one must not be sent to its address.
+    const { startUrl = this.#options.baseUrl === undefined ? process.env['STEPWELL_START_URL'] : undefined } = this.#options;
     if (client !== undefined) return client;
     if (baseUrl === undefined || apiKey === undefined)
       throw new TypeError(
@@ -143,7 +147,7 @@ export class OpenWorkflow {
       );
     // Imported on first use, so that bundles of workflows do not include it.
     const { StepwellClient: Client } = await import('../client/index.ts');
-    return new Client({ baseUrl, apiKey });
+    return new Client({ baseUrl, startUrl, apiKey });
   }
 }
 

@@ -51,6 +51,7 @@ export class RuntimeStack extends Stack {
       value: this.stepwell.firstKeySecretArn,
       description: 'The secret with the first admin key: stepwell keys bootstrap',
     });
+    this.addTriggerQueues(settings);
     const { dashboards } = this.stepwell;
     if (dashboards !== undefined) {
       new CfnOutput(this, 'DashboardUrl', {
@@ -59,15 +60,34 @@ export class RuntimeStack extends Stack {
       });
     }
     if (settings.codeRunsIn === 'worker' || settings.codeRunsIn === 'both') this.addWorkerPolicy();
-    const { httpApi, socketApi } = this.stepwell;
+    const { httpApi, socketApi, startApi } = this.stepwell;
     if (socketApi !== undefined) {
       new CfnOutput(this, 'SocketUrl', { value: socketApi.url, description: 'WebSocket URL for run updates' });
+    }
+    if (startApi !== undefined) {
+      new CfnOutput(this, 'StartApiUrl', {
+        value: startApi.url,
+        description: 'URL for starts, signals and reads of runs, at a third of the price of a request: STEPWELL_START_URL',
+      });
     }
     if (httpApi === undefined) return;
     new CfnOutput(this, 'ApiUrl', {
       value: domain === undefined ? httpApi.restApi.url : `https://${domain.name}/`,
       description: 'Base URL of the HTTP API',
     });
+  }
+
+  /** Outputs of the queues that the setting `triggers` creates. */
+  private addTriggerQueues({ triggers = {} }: Settings): void {
+    for (const [name, { on }] of Object.entries(triggers)) {
+      const isCreated = on.queue !== undefined && on.queue.arn === undefined;
+      const queues = isCreated ? this.stepwell.triggerQueues.get(name) : undefined;
+      if (queues === undefined) continue;
+      new CfnOutput(this, `Trigger${name.replaceAll('-', '')}QueueUrl`, {
+        value: queues.queue.queueUrl,
+        description: `Messages of this queue start runs: trigger ${name}`,
+      });
+    }
   }
 
   /** For roles and users outside the template: a managed policy, and the function whose variables a worker process needs. */

@@ -1,5 +1,4 @@
 /** The settings of the app, read from the CDK context: `cdk deploy -c stepwell:retentionDays=60`. */
-import { defined } from '../base/defined.ts';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { codeVariables } from '../api/schemas/code-variables.ts';
@@ -12,6 +11,7 @@ import { firstKeySetting, seedKeys } from '../api/schemas/seed-keys.ts';
 import { smallAccount } from '../contract/concurrency.ts';
 import { functionNames } from '../contract/environment.ts';
 import { modelSetting, moderationSetting } from '../models/setting.ts';
+import { triggerSetting } from '../triggers/setting.ts';
 import { webhookProviders } from '../webhooks/provider.ts';
 import { codePermissionSetting } from './code-permissions.ts';
 
@@ -61,6 +61,7 @@ const productSchema = z.object({
   requestBurst: count.exactOptional(),
   setsAccountLogRole: booleanSetting.exactOptional(),
   webAclArn: arn.exactOptional(),
+  startApi: booleanSetting.exactOptional(),
   corsOrigins: orJson(corsOrigins).exactOptional(),
   privateDestinations: orJson(privateDestinations).exactOptional(),
   allowLocalhost: booleanSetting.exactOptional(),
@@ -74,8 +75,15 @@ const productSchema = z.object({
   databases: orJson(databaseSetting).exactOptional(),
   codeVariables: orJson(codeVariables).exactOptional(),
   console: orJson(consoleSetting).exactOptional(),
+  triggers: orJson(triggerSetting).exactOptional(),
   devKitSecretArn: arn.exactOptional(),
   memoryMb: orJson(memoryMb).exactOptional(),
+});
+
+/** Target environment. Without account and region, the stacks are environment-agnostic and the synthesis needs no credentials. */
+const environmentSchema = z.object({
+  account: z.string().exactOptional(),
+  region: z.string().exactOptional(),
 });
 
 const settingsSchema = z.strictObject({
@@ -89,8 +97,7 @@ const settingsSchema = z.strictObject({
     .default('Stepwell'),
   /** Defaults. */
   preset: z.enum(['small']).exactOptional(),
-  account: z.string().exactOptional(),
-  region: z.string().exactOptional(),
+  ...environmentSchema.shape,
   /** `false` uses existing function bundles. */
   buildsFunctions: booleanSetting.default(true),
   retentionDays: count.exactOptional(),
@@ -146,9 +153,4 @@ const presets = { small: smallAccount } as const;
 export const productSettings = ({ preset, ...settings }: Settings): ProductSettings =>
   productSchema.parse({ ...(preset === undefined ? {} : presets[preset]), ...settings });
 
-/** Target environment. Without account and region, the stacks are environment-agnostic and the synthesis needs no credentials. */
-export const environmentOf = ({ account, region }: Settings): { readonly account?: string; readonly region?: string } =>
-  defined({
-    account,
-    region,
-  });
+export const environmentOf = (settings: Settings): z.output<typeof environmentSchema> => environmentSchema.parse(settings);

@@ -54,6 +54,7 @@ const sections: readonly Section[] = [
       page('docs/guides/approvals.md', 'Approvals', 'wait for a person or another system'),
       page('docs/guides/fan-out.md', 'Fan-out', 'work on many items at once, and join the results'),
       page('docs/guides/schedules.md', 'Schedules', 'start runs by cron, by rate, or at one time'),
+      page('docs/guides/triggers.md', 'Triggers', 'start runs from queues, events and buckets'),
       page('docs/guides/lenses.md', 'Lenses', 'call a model with a versioned prompt'),
       page('docs/guides/local-development.md', 'Local development', 'work with the embedded cloud'),
       page('docs/guides/testing.md', 'Testing', 'test a graph or a code workflow'),

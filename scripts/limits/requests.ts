@@ -143,14 +143,16 @@ export const requests: LimitSection = {
       name: 'Requests of the stage',
       value: phrase`${count(defaultConcurrency.requestsPerSecond)} a second`,
       per: 'installation',
-      atLimit: 'the gateway responds with `rate_limited` (429); setting `requestsPerSecond`',
+      atLimit:
+        'the gateway responds with `rate_limited` (429); setting `requestsPerSecond`. The start API has a limit of its own of this size',
       definedIn: ['lib/contract/concurrency.ts'],
     },
     {
       name: 'Requests at the same moment',
       value: count(defaultConcurrency.requestBurst),
       per: 'installation',
-      atLimit: 'the gateway responds with `rate_limited` (429); setting `requestBurst`',
+      atLimit:
+        'the gateway responds with `rate_limited` (429); setting `requestBurst`. The start API has a limit of its own of this size',
       definedIn: ['lib/contract/concurrency.ts'],
     },
   ],

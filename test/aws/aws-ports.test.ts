@@ -36,6 +36,7 @@ const complete: Record<EnvironmentName, string> = {
   databases: '{}',
   moderation: '{"provider":"none"}',
   console: '1',
+  triggers: '1',
   deployed: '1',
   codeVariables: '{}',
   devKitSecretArn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:runs-AbCdEf',

@@ -130,6 +130,56 @@ describe('open', () => {
   });
 });
 
+describe('the address of the start API', () => {
+  const url = 'https://env.example.com';
+  /** The addresses that a start and a list are sent to. */
+  const targets = async (env: Readonly<Record<string, string>>, ...args: readonly string[]) => {
+    const seen: string[] = [];
+    const { type } = createTestCli({
+      env: { HOME: home, STEPWELL_API_KEY: 'sw_key', ...env },
+      cwd,
+      fetch: async (to) => {
+        seen.push(new URL(to).href.replace(/\/v1\/.*/, ''));
+        return Response.json({ code: 'internal', message: 'x', correlationId: 'c' }, { status: 400 });
+      },
+    });
+    await type(...args, 'runs', 'start', 'flow');
+    await type(...args, 'runs', 'list');
+    return [...new Set(seen)];
+  };
+
+  test('comes from STEPWELL_START_URL, beside STEPWELL_URL', async () => {
+    const env = { STEPWELL_URL: url, STEPWELL_START_URL: 'https://start.example.com/' };
+    expect(await targets(env)).toEqual(['https://start.example.com', url]);
+    expect(await targets({ ...env, STEPWELL_START_URL: '' })).toEqual([url]);
+  });
+  test('comes from the profile', async () => {
+    const args = ['--url', 'https://one.example.com', '--start-url', 'https://start.one.example.com/'];
+    expectExit(await cliIn().type('profiles', 'add', 'one', ...args), 0);
+    expect(await targets({}, '--profile', 'one')).toEqual(['https://start.one.example.com', 'https://one.example.com']);
+  });
+  test('comes from the embedded cloud', async () => {
+    mkdirSync(join(cwd, '.stepwell'), { mode: 0o700 });
+    const local = { url: 'http://127.0.0.1:4700', startUrl: 'http://127.0.0.1:4700/start-api', apiKey: 'sw_local_own' };
+    write(join(cwd, '.stepwell', 'local.json'), JSON.stringify(local));
+    expect(await targets({})).toEqual([local.startUrl, local.url]);
+  });
+  test('is never that of another source, which would get the key', async () => {
+    expectExit(await cliIn().type('profiles', 'add', 'two', '--url', 'https://two.example.com'), 0);
+    const env = { STEPWELL_URL: url, STEPWELL_START_URL: 'https://start.example.com' };
+    expect(await targets(env, '--url', 'https://flag.example.com')).toEqual(['https://flag.example.com']);
+    expect(await targets(env, '--profile', 'two')).toEqual(['https://two.example.com']);
+    embedded();
+    expect(await targets({ STEPWELL_START_URL: 'https://start.example.com' })).toEqual(['http://127.0.0.1:4700']);
+  });
+  test('must be an address, and plain http causes a warning', async () => {
+    const cli = (STEPWELL_START_URL: string) =>
+      cliIn({ STEPWELL_API_KEY: 'sw_key', STEPWELL_URL: url, STEPWELL_START_URL }).type('runs', 'list');
+    expect(await cli('start.example.com')).toMatchObject({ exitCode: 3 });
+    expect((await cli('http://start.example.com')).err).toContain('http://start.example.com is not https');
+  });
+});
+
 describe('key protection', () => {
   test('a key file that other users can read causes a warning', async () => {
     embedded();
@@ -157,6 +207,7 @@ describe('profiles', () => {
       z.strictObject({
         name: z.string(),
         url: z.string(),
+        startUrl: z.string().exactOptional(),
         apiKeyEnv: z.string().exactOptional(),
         apiKeyFile: z.string().exactOptional(),
         isInUse: z.boolean(),

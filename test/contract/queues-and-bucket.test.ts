@@ -3,6 +3,7 @@ import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { S3Artifacts } from '../../lib/aws/artifacts.ts';
 import { S3Blobs } from '../../lib/aws/blobs.ts';
+import { SqsDeadLetters } from '../../lib/aws/dead-letters.ts';
 import { S3Uploads } from '../../lib/aws/uploads.ts';
 import { SqsJobs, SqsWatches } from '../../lib/aws/jobs.ts';
 import { SqsWorkQueue } from '../../lib/aws/work-queue.ts';
@@ -14,6 +15,7 @@ import { MemoryClock } from '../../lib/memory/clock.ts';
 import { MemoryIds } from '../../lib/memory/system.ts';
 import { artifactsSuite, artifactNameFor } from './artifacts.suite.ts';
 import { watchesSuite } from './watches.suite.ts';
+import { deadLettersSuite } from './dead-letters.suite.ts';
 import { blobsSuite } from './blobs.suite.ts';
 import { uploadsSuite } from './uploads.suite.ts';
 import { type QueuesAndBucket, startQueuesAndBucket } from './emulators/fauxqs.ts';
@@ -104,6 +106,34 @@ workQueueSuite({
     };
     const advance = (time: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, time));
     return { port: { queue: new SqsWorkQueue({ client: sqs, longPollClient: sqs }, url), send, advance }, close };
+  },
+});
+
+deadLettersSuite({
+  name: 'SQS',
+  open: async () => {
+    const urls = { standard: services.queue('letters'), fifo: services.queue('letters.fifo') };
+    const taken = async (QueueUrl: string) => {
+      const request = {
+        QueueUrl,
+        MaxNumberOfMessages: 10,
+        MessageAttributeNames: ['All'],
+        MessageSystemAttributeNames: ['All' as const],
+      };
+      const { Messages = [] } = await services.sqs.send(new ReceiveMessageCommand(request));
+      for (const { ReceiptHandle } of Messages) await services.sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+      return Messages.map(({ Body = '', MessageAttributes = {}, Attributes }) => ({
+        body: Body,
+        groupId: Attributes?.MessageGroupId,
+        attributes: Object.fromEntries(
+          Object.entries(MessageAttributes).map(([name, { DataType, StringValue, BinaryValue }]) => [
+            name,
+            [DataType, StringValue ?? Buffer.from(BinaryValue ?? []).toString('base64')],
+          ]),
+        ),
+      }));
+    };
+    return { port: { letters: new SqsDeadLetters(services.sqs), urls, taken }, close };
   },
 });
 

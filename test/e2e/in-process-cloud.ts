@@ -35,7 +35,7 @@ export async function startInProcessCloud(
   settings?: Readonly<Record<string, unknown>>,
   changed: (assembly: string) => Promise<string> = async (assembly) => assembly,
   threads = 8,
-  account: Pick<CloudSettings, 'accountConcurrency' | 'throttledVisibilityMs'> = {},
+  account: Pick<CloudSettings, 'accountConcurrency' | 'throttledVisibilityMs' | 'deliversEventsTwice'> = {},
 ): Promise<InProcessCloud> {
   const directory = preparedFolder();
   const complaints: string[] = [];

@@ -50,6 +50,8 @@ const attempts: readonly Attempt[] = [
   attempt('GET', '/v1/runs'),
   attempt('GET', '/v1/keys'),
   attempt('POST', '/v1/runs', { 'content-type': 'application/json', 'idempotency-key': 'k' }, '{"workflowName":"a"}'),
+  attempt('POST', '/start-api/v1/runs', { 'content-type': 'application/json', 'idempotency-key': 'k' }, '{"workflowName":"a"}'),
+  attempt('GET', '/start-api/v1/keys'),
   attempt('POST', '/', { ...awsJson, 'x-amz-target': 'DynamoDB_20120810.ListTables' }, '{}'),
   attempt('POST', '/', { ...awsJson, 'x-amz-target': 'AmazonSQS.ListQueues' }, '{}'),
   attempt('POST', '/', { ...awsJson, 'x-amz-target': 'secretsmanager.ListSecrets' }, '{}'),

@@ -57,6 +57,8 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly isBase64Encoded?: boolean;
+  /** through the start API; default: through the REST API */
+  readonly front?: 'start';
 }
 
 const record = z.record(z.string(), z.custom<JsonObject[string]>());
@@ -155,7 +157,10 @@ export const http = (
     call: async (method, path, options = {}) => {
       const lines: LogLine[] = [];
       const answer = await linesOfCall.run(lines, () =>
-        functions[functionOf(method, path)](eventOf(method, path, options), context),
+        functions[functionOf(method, path)](
+          options.front === 'start' ? startEventOf(method, path, options) : eventOf(method, path, options),
+          context,
+        ),
       );
       const facts = logged.safeParse(lines.find(({ message }) => message === 'request handled')?.facts);
       const parsed: unknown = typeof answer.body === 'string' && answer.body !== '' ? JSON.parse(answer.body) : {};
@@ -276,6 +281,25 @@ export const eventOf = (
     resourcePath: '/{proxy+}',
   },
 });
+
+/**
+ * The same request through the HTTP API, in payload format 1.0:
+ * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
+ */
+const startEventOf = (method: string, path: string, options: CallOptions = {}): APIGatewayProxyEvent => {
+  const event = eventOf(method, path, options);
+  const headers = Object.fromEntries(Object.entries(event.headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const more = { version: '1.0' };
+  return {
+    ...more,
+    ...event,
+    headers,
+    multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? '']])),
+    resource: path,
+    pathParameters: null,
+    requestContext: { ...event.requestContext, apiId: 'start', stage: '$default', resourcePath: path },
+  };
+};
 
 /** Ends in the commit that starts it. */
 export const instantGraph = (status: 'success' | 'error' = 'success') => ({

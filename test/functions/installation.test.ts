@@ -22,6 +22,7 @@ test('names are those of the project and environment of the caller', async () =>
       secrets: ['stripe', 'shared'],
       databases: [],
       webhooks: ['git'],
+      triggers: ['orders'],
     },
   });
   expect((await ask({ project: 'other' }))['names']).toMatchObject({ secrets: ['of-another'], webhooks: [] });

@@ -11,5 +11,6 @@ export const testInstallation = {
     secrets: { acme: { test: ['stripe'], '*': ['shared'], live: ['live-only'] }, other: { test: ['of-another'] } },
     databases: {},
     webhooks: { acme: { test: ['git'] } },
+    triggers: { acme: { test: ['orders'] }, other: { test: ['hidden-trigger'] } },
   }),
 };

@@ -28,7 +28,11 @@ const documented: Readonly<Record<string, Readonly<Record<string, readonly strin
     ConsumedWriteCapacityUnits: ['TableName', 'GlobalSecondaryIndexName'],
   },
   // https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-metrics-and-dimensions.html
-  'AWS/ApiGateway': Object.fromEntries(['Count', '4XXError', '5XXError', 'Latency'].map((name) => [name, ['ApiName']])),
+  // Of an HTTP API: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-metrics.html
+  'AWS/ApiGateway': {
+    ...Object.fromEntries(['4XXError', '5XXError', 'Latency'].map((name) => [name, ['ApiName']])),
+    Count: ['ApiName', 'ApiId'],
+  },
 };
 
 interface Shown {

@@ -56,13 +56,17 @@ describe('two installations', () => {
   });
 
   test('name their APIs after their stacks', () => {
-    for (const type of ['ApiGateway::RestApi', 'ApiGatewayV2::Api']) {
-      expect(ofType(first.runtime, type).map(({ Properties }) => Properties['Name'])).toEqual([
-        expect.stringMatching(/^Stepwell-Runtime-/),
-      ]);
-      expect(ofType(second.runtime, type).map(({ Properties }) => Properties['Name'])).toEqual([
-        expect.stringMatching(/^Second-Runtime-/),
-      ]);
+    // The second type has the WebSocket API and the start API.
+    for (const [type, count] of [
+      ['ApiGateway::RestApi', 1],
+      ['ApiGatewayV2::Api', 2],
+    ] as const) {
+      const namesOf = ({ runtime }: Pick<typeof first, 'runtime'>) =>
+        ofType(runtime, type).map(({ Properties }) => Properties['Name']);
+      const all = (pattern: RegExp) => Array.from({ length: count }, () => expect.stringMatching(pattern));
+      expect(namesOf(first)).toEqual(all(/^Stepwell-Runtime-/));
+      expect(namesOf(second)).toEqual(all(/^Second-Runtime-/));
+      expect(new Set(namesOf(first)).size).toBe(count);
     }
   });
 });

@@ -22,12 +22,12 @@ import {
   widened,
   written,
 } from './privilege.ts';
-import { withTraces } from './synthesized.ts';
+import { withAllFunctions } from './synthesized.ts';
 
 let cloud: Cloud;
 let matrix: Matrix;
 beforeAll(() => {
-  cloud = cloudOf(withTraces);
+  cloud = cloudOf(withAllFunctions);
   matrix = matrixOf(cloud);
 });
 
@@ -123,13 +123,13 @@ describe('in any recorded state', () => {
       watch: ['dead-letter', 'sockets', 'broadcaster'],
       workflow: ['sweep'],
       deployments: ['deployments'],
-      pin: ['api', 'deployments', 'worker', 'collect', 'sweep', 'dead-letter', 'code', 'webhooks', 'world'],
+      pin: ['api', 'deployments', 'worker', 'collect', 'sweep', 'dead-letter', 'code', 'webhooks', 'starts', 'world'],
       deletions: ['api', 'sweep'],
       deletion: ['sweep'],
       schedules: ['library'],
       'schedule-sync': ['library', 'sweep'],
-      signal: ['api', 'test-runs', 'worker', 'collect', 'sweep', 'dead-letter', 'webhooks'],
-      idempotency: ['api', 'test-runs', 'worker', 'webhooks', 'world'],
+      signal: ['api', 'test-runs', 'worker', 'collect', 'sweep', 'dead-letter', 'webhooks', 'starts'],
+      idempotency: ['api', 'test-runs', 'worker', 'webhooks', 'starts', 'world'],
       slots: ['worker'],
       session: ['library'],
       embed: ['library'],
@@ -156,6 +156,7 @@ describe('in any recorded state', () => {
       'sweep',
       'dead-letter',
       'webhooks',
+      'starts',
       'world',
     ]);
   });
@@ -249,7 +250,7 @@ describe('a larger grant is detected', () => {
 test('an event source mapping may receive messages with its function’s role', () => {
   const { template, roles } = cloud;
   const mappings = template.of('AWS::Lambda::EventSourceMapping');
-  expect(mappings.length).toBe(8);
+  expect(mappings.length).toBe(9);
   for (const { properties } of mappings) {
     const fn = template.of('AWS::Lambda::Function').find(({ ref }) => ref === properties['FunctionName']);
     const statements = roles.get(String(fn?.properties['Role'])) ?? [];

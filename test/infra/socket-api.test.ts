@@ -1,15 +1,20 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { written } from './statements.ts';
-import { byId, emptyBundles, ofType, synthesize } from './synthesized.ts';
+import { type Resource, byId, emptyBundles, ofType, synthesize } from './synthesized.ts';
 
 const { runtime, text } = synthesize();
+/** Resources of the WebSocket API, without those of the start API. */
+const ofSockets = (resources: readonly Resource[], type: string): readonly Resource[] =>
+  ofType(resources, `ApiGatewayV2::${type}`).filter(
+    ({ Properties }) => written(Properties['ApiId']) === `<${byId(resources, 'StepwellSocketApi').id}>`,
+  );
 const route = z.object({
   RouteKey: z.string(),
   Target: z.unknown().transform(written),
   RouteResponseSelectionExpression: z.string().optional(),
 });
-const routes = ofType(runtime, 'ApiGatewayV2::Route').map(({ Properties }) => route.parse(Properties));
+const routes = ofSockets(runtime, 'Route').map(({ Properties }) => route.parse(Properties));
 
 test('one function handles connect, disconnect and messages, and only messages get a response', () => {
   expect(routes.map(({ RouteKey, RouteResponseSelectionExpression }) => [RouteKey, RouteResponseSelectionExpression])).toEqual([
@@ -18,7 +23,7 @@ test('one function handles connect, disconnect and messages, and only messages g
     ['$default', '$default'],
   ]);
   const sockets = byId(runtime, 'StepwellFunctionsSocketsFunction').id;
-  const integrations = ofType(runtime, 'ApiGatewayV2::Integration');
+  const integrations = ofSockets(runtime, 'Integration');
   for (const { Target } of routes) {
     const integration = integrations.find(({ id }) => Target === `integrations/<${id}>`);
     expect(integration?.Properties['IntegrationType'], Target).toBe('AWS_PROXY');
@@ -35,7 +40,7 @@ test('the gateway may invoke that function only for routes of this API', () => {
 });
 
 test('the stage has the API’s rate limit and an access log without queries, tickets or messages', () => {
-  const [stage] = ofType(runtime, 'ApiGatewayV2::Stage');
+  const [stage] = ofSockets(runtime, 'Stage');
   expect(stage?.Properties).toMatchObject({
     StageName: 'live',
     AutoDeploy: true,
@@ -45,7 +50,7 @@ test('the stage has the API’s rate limit and an access log without queries, ti
   expect(JSON.parse(Format)).toMatchObject({ requestId: '$context.requestId', connectionId: '$context.connectionId' });
   expect(Format).not.toMatch(/header|query|querystring|body|apiKey|authorizer/i);
   const slower = synthesize({ requestsPerSecond: 7, requestBurst: 9 }).runtime;
-  expect(ofType(slower, 'ApiGatewayV2::Stage')[0]?.Properties).toMatchObject({
+  expect(ofSockets(slower, 'Stage')[0]?.Properties).toMatchObject({
     DefaultRouteSettings: { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 9 },
   });
 });
@@ -53,7 +58,7 @@ test('the stage has the API’s rate limit and an access log without queries, ti
 const dependent = z.looseObject({ DependsOn: z.array(z.string()).default([]) });
 test('the stage depends on the account’s logging role', () => {
   const account = byId(runtime, 'StepwellHttpApiRestApiAccount').id;
-  expect(dependent.parse(ofType(runtime, 'ApiGatewayV2::Stage')[0]).DependsOn).toContain(account);
+  expect(dependent.parse(ofSockets(runtime, 'Stage')[0]).DependsOn).toContain(account);
 });
 
 test('the broadcaster receives the URL, and the URL is an output', () => {
@@ -68,7 +73,8 @@ test('the broadcaster receives the URL, and the URL is an output', () => {
 
 test('without the function there is no WebSocket API and no URL', () => {
   const without = synthesize({}, emptyBundles(['api', 'broadcaster']));
-  expect(ofType(without.runtime, 'ApiGatewayV2::Api')).toEqual([]);
+  const protocols = ofType(without.runtime, 'ApiGatewayV2::Api').map(({ Properties }) => Properties['ProtocolType']);
+  expect(protocols).toEqual(['HTTP']);
   expect(without.text).not.toContain('SocketUrl');
   expect(without.text).not.toContain('execute-api:ManageConnections');
 });

@@ -95,7 +95,7 @@ test('variables that the owner adds count too', () => {
 test('settings that are too large for a custom resource are refused', () => {
   const codeVariables = { A: 'x'.repeat(400_000) };
   expect(() => stacksWith({ codeVariables }).app.synth()).toThrow(
-    /seedKeys, webhooks, .* codeVariables and console together may have at most 400000 bytes as JSON, but have 4\d{5}/,
+    /seedKeys, webhooks, .* codeVariables, console and triggers together may have at most 400000 bytes as JSON, but have 4\d{5}/,
   );
 });
 

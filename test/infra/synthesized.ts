@@ -34,10 +34,11 @@ export const cdkContext = z
 
 export const newFolder = (): string => mkdtempSync(join(tmpdir(), 'stepwell-infra-'));
 
-/** What is deployed without settings: nobody sends traces. */
-export const usualFunctions = functionNames.filter((name) => name !== 'traces');
-/** With which every function is deployed. */
+/** What is deployed without settings: no traces are sent, and no trigger starts runs. */
+export const usualFunctions = functionNames.filter((name) => name !== 'traces' && name !== 'starts');
 export const withTraces = { traces: { endpoint: 'https://collector.example.com/v1/traces' } };
+/** With which every function is deployed. */
+export const withAllFunctions = { ...withTraces, triggers: { orders: { on: { queue: {} }, workflowName: 'ship' } } };
 
 /** A folder of bundles that do nothing: what is tested here is what is around them. */
 export function emptyBundles(names: readonly FunctionName[] = functionNames): string {

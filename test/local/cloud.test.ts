@@ -198,4 +198,31 @@ describe('the embedded cloud', timeoutOptions, () => {
       'Queue visibility timeout: 2 seconds is less than Function timeout: 3 seconds',
     );
   });
+
+  const standardQueue = { Type: 'AWS::SQS::Queue', Properties: { VisibilityTimeout: 30 } };
+  test.each([
+    [{ MaximumBatchingWindowInSeconds: 1 }, undefined, 'Mapping: Batching window is not supported for FIFO queues.'],
+    [{ BatchSize: 11 }, undefined, 'Mapping: The batch size of a FIFO queue is at most 10.'],
+    [{ BatchSize: 11 }, standardQueue, 'Maximum batch window in seconds must be greater than 0 if maximum batch size is greater'],
+    [
+      { MaximumBatchingWindowInSeconds: 1 },
+      standardQueue,
+      'the embedded cloud does not implement MaximumBatchingWindowInSeconds',
+    ],
+    [{ FilterCriteria: { Filters: [] } }, standardQueue, 'the embedded cloud does not implement FilterCriteria'],
+    [
+      { ScalingConfig: { MaximumConcurrency: 1 } },
+      undefined,
+      'Mapping: the event source mapping is not valid, or not implemented',
+    ],
+    [{ ProvisionedPollerConfig: {} }, undefined, 'Unrecognized key: "ProvisionedPollerConfig"'],
+    [
+      { EventSourceArn: 'arn:aws:sqs:eu-west-1:111111111111:orders' },
+      undefined,
+      'the queue arn:aws:sqs:eu-west-1:111111111111:orders is in no stack of the embedded cloud, and App/Mapping refers to it',
+    ],
+  ])('does not start with the mapping %j', async (more, ofQueue, message) => {
+    const Mapping = { ...Resources.Mapping, Properties: { ...Resources.Mapping.Properties, ...more } };
+    await expect(start({ Mapping, Queue: ofQueue ?? Resources.Queue })).rejects.toThrow(message);
+  });
 });

@@ -11,7 +11,7 @@ import {
   ScanCommand,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
-import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
 import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { CreateScheduleCommand, DeleteScheduleCommand, GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
@@ -384,10 +384,58 @@ describe('the gateway, for the scheduler and the bus', () => {
       }),
     );
     expect([answer.FailedEntryCount, answer.Entries?.[1]?.ErrorCode]).toEqual([1, 'MalformedDetail']);
-    expect(buses.recent()).toMatchObject([{ bus: 'bus', source: 'stepwell.runs', detail: { a: 1 } }]);
+    expect(buses.recent()).toMatchObject([
+      { id: answer.Entries?.[0]?.EventId, bus: 'bus', source: 'stepwell.runs', detail: { a: 1 } },
+    ]);
     expect(
       await nameOf(client.send(new PutEventsCommand({ Entries: [{ ...event, EventBusName: 'default', Detail: '{}' }] }))),
     ).toBe('AccessDeniedException');
+  });
+});
+
+describe('PutEvents', () => {
+  const event = { EventBusName: 'bus', Source: 'orders', DetailType: 'Order Placed', Detail: '{}' };
+  const put = (...Entries: readonly PutEventsRequestEntry[]) =>
+    new EventBridgeClient(settings()).send(new PutEventsCommand({ Entries: [...Entries] }));
+
+  test('takes the time and the resources of an entry', async () => {
+    const { Entries } = await put({ ...event, Time: new Date('2026-01-02T03:04:05Z'), Resources: ['arn:aws:x', 'arn:aws:y'] });
+    expect(buses.recent().at(-1)).toEqual({
+      id: Entries?.[0]?.EventId,
+      bus: 'bus',
+      source: 'orders',
+      detailType: 'Order Placed',
+      detail: {},
+      resources: ['arn:aws:x', 'arn:aws:y'],
+      at: new Date('2026-01-02T03:04:05Z'),
+    });
+  });
+
+  test.each([
+    ['without a source', { Source: undefined }, 'InvalidArgument'],
+    ['without a type', { DetailType: '' }, 'InvalidArgument'],
+    ['without a detail', { Detail: undefined }, 'InvalidArgument'],
+    ['with the source of a service of AWS', { Source: 'aws.s3' }, 'NotAuthorizedForSourceException'],
+    ['with a type of 129 characters', { DetailType: 'x'.repeat(129) }, 'InvalidArgument'],
+    ['with a list as detail', { Detail: '[]' }, 'MalformedDetail'],
+    ['with text as detail', { Detail: '"a"' }, 'MalformedDetail'],
+    ['with null as detail', { Detail: 'null' }, 'MalformedDetail'],
+  ])('refuses an entry %s, and accepts the others', async (_what, more, code) => {
+    const before = buses.recent().length;
+    const { FailedEntryCount, Entries } = await put(event, { ...event, ...more }, event);
+    expect(FailedEntryCount).toBe(1);
+    expect(Entries).toEqual([
+      { EventId: expect.any(String) },
+      { ErrorCode: code, ErrorMessage: expect.any(String) },
+      { EventId: expect.any(String) },
+    ]);
+    expect(buses.recent()).toHaveLength(before + 2);
+  });
+
+  test('refuses entries of more than 1 MiB together', async () => {
+    const ofSize = (bytes: number) => ({ ...event, Detail: JSON.stringify('').padEnd(bytes) });
+    const half = 512 * 1024;
+    expect(await nameOf(put(ofSize(half), ofSize(half)))).toBe('ValidationException');
   });
 });
 

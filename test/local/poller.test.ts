@@ -177,6 +177,51 @@ describe('a poller', { timeout: 20_000 }, () => {
     expect(batches).toEqual([['m1', 'm2', 'm3']]);
   });
 
+  describe('after a partial failure of a batch of one group', () => {
+    /** The function reports `m2` as failed on its first `failures` receives. Meanwhile `later` is sent. */
+    const pollFailing = (failures: number, later: () => Promise<void>) => {
+      let left = failures;
+      return poll(async (bodies, ids) => {
+        if (bodies.includes('m1')) await later();
+        const itemIdentifier = ids[bodies.indexOf('m2')];
+        const batchItemFailures = itemIdentifier !== undefined && left-- > 0 ? [{ itemIdentifier }] : [];
+        return { kind: 'returned', payload: JSON.stringify({ batchItemFailures }) };
+      });
+    };
+
+    test('deletes the messages that were not reported, and receives no later message before the failed one', async () => {
+      fauxqs.ensureQueue('q.fifo', { FifoQueue: 'true', VisibilityTimeout: '1', ContentBasedDeduplication: 'true' });
+      await send('g', 'm1', 'm2', 'm3');
+      const { batches, receives } = pollFailing(2, async () => {
+        await send('g', 'm4');
+        await send('other', 'o1');
+      });
+      await isEmpty();
+      // m4 waits while m2 is in flight and follows it in the next batch. Then m4 is deleted, and m2 returns alone.
+      expect(batches).toEqual([['m1', 'm2', 'm3'], ['o1'], ['m2', 'm4'], ['m2']]);
+      expect(receives).toEqual([1, 1, 1, 1, 2, 1, 3]);
+    });
+
+    test('continues with later messages when the failed one goes to the dead-letter queue', async () => {
+      fauxqs.ensureQueue('dead.fifo', { FifoQueue: 'true' });
+      const RedrivePolicy = JSON.stringify({
+        deadLetterTargetArn: 'arn:aws:sqs:us-east-1:000000000000:dead.fifo',
+        maxReceiveCount: 1,
+      });
+      fauxqs.ensureQueue('q.fifo', {
+        FifoQueue: 'true',
+        VisibilityTimeout: '1',
+        ContentBasedDeduplication: 'true',
+        RedrivePolicy,
+      });
+      await send('g', 'm1', 'm2', 'm3');
+      const { batches } = pollFailing(Infinity, () => send('g', 'm4'));
+      await isEmpty();
+      expect(batches).toEqual([['m1', 'm2', 'm3'], ['m4']]);
+      expect(fauxqs.depth('dead.fifo').ready).toBe(1);
+    });
+  });
+
   test.each([
     ['fails', { kind: 'failed', error: { errorType: 'E', errorMessage: 'm' } }],
     ['reports in a wrong shape', { kind: 'returned', payload: '{"batchItemFailures":[{}]}' }],

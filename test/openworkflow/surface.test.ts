@@ -1,5 +1,5 @@
 /** The library's API on the SDK and the client. */
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { StepwellClient } from '../../lib/client/index.ts';
 import { OpenWorkflow, declareWorkflow, defineWorkflow, defineWorkflowSpec } from '../../lib/openworkflow/index.ts';
 import { workflowMark } from '../../lib/sdk/marks.ts';
@@ -210,5 +210,37 @@ describe('what the platform does not need', () => {
   test('without a URL no request is made, and the first call reports it', async () => {
     const nowhere = new OpenWorkflow({ apiKey: 'none' });
     await expect(nowhere.cancelWorkflowRun('wrun_1')).rejects.toThrow('needs both');
+  });
+});
+
+describe('the address of the start API', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    vi.unstubAllGlobals();
+  });
+
+  /** Where a signal is sent. The environment has both addresses. */
+  const targetOf = async (options: ConstructorParameters<typeof OpenWorkflow>[0]): Promise<readonly string[]> => {
+    vi.stubEnv('STEPWELL_URL', 'https://env.example.com');
+    vi.stubEnv('STEPWELL_START_URL', 'https://start.example.com');
+    vi.stubEnv('STEPWELL_API_KEY', 'none');
+    const sent: string[] = [];
+    vi.stubGlobal('fetch', async (url: string) => {
+      sent.push(new URL(url).origin);
+      return Response.json({ code: 'invalid_request', message: 'x', correlationId: 'c' }, { status: 400 });
+    });
+    await expect(new OpenWorkflow(options).sendSignal({ signal: 'paid' })).rejects.toThrow();
+    return sent;
+  };
+
+  test('comes from the environment with the URL, or from the options with it', async () => {
+    expect(await targetOf({})).toEqual(['https://start.example.com']);
+    expect(await targetOf({ baseUrl: 'https://a.example.com', startUrl: 'https://b.example.com' })).toEqual([
+      'https://b.example.com',
+    ]);
+  });
+
+  test('of the environment is not used for a URL of the options, whose key it would get', async () => {
+    expect(await targetOf({ baseUrl: 'https://a.example.com', apiKey: 'other' })).toEqual(['https://a.example.com']);
   });
 });

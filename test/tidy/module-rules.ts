@@ -30,6 +30,8 @@ const moduleRules = {
   artifact: { modules: ['engine', 'ports'], packages: ['tar-stream'], node: ['crypto', 'util', 'zlib'] },
   // Verifies signatures of webhooks: bytes and secrets in, a result out. Parses their configuration.
   webhooks: { modules: ['contract', 'engine'], packages: ['zod'], node: ['crypto'] },
+  // What a trigger makes of a message: a text in, the input of a run out. Parses their configuration.
+  triggers: { modules: ['engine'], packages: ['zod'], node: ['crypto'] },
   // Prompt templates and contracts: a lens and values in, a prompt or findings out. No I/O.
   lens: { modules: ['engine', 'ports'], packages: ['ajv', 're2js'], node: [] },
   // What authors of code workflows import. It is bundled with their code and imports nothing else.
@@ -38,7 +40,7 @@ const moduleRules = {
   program: { modules: ['engine', 'ports', 'sdk'], packages: [], node: ['async_hooks'] },
   // Use cases. They know no adapter, no node type and no HTTP. The codec parses snapshots.
   service: {
-    modules: ['engine', 'ports', 'codec', 'artifact', 'webhooks'],
+    modules: ['engine', 'ports', 'codec', 'artifact', 'triggers', 'webhooks'],
     packages: [],
     node: ['async_hooks', 'crypto', 'zlib'],
   },
@@ -113,11 +115,15 @@ const moduleRules = {
   },
   // Knows a handler's path, not its code. Gateway responses use the catalogue of error codes.
   constructs: {
-    modules: ['contract', 'api', 'models', 'webhooks'],
+    modules: ['contract', 'api', 'models', 'triggers', 'webhooks'],
     packages: [...cdk, 'zod'],
     node: ['crypto', 'fs', 'path', 'url'],
   },
-  stacks: { modules: ['api', 'constructs', 'contract', 'models', 'webhooks'], packages: [...cdk, 'cdk-nag', 'zod'], node: [] },
+  stacks: {
+    modules: ['api', 'constructs', 'contract', 'models', 'triggers', 'webhooks'],
+    packages: [...cdk, 'cdk-nag', 'zod'],
+    node: [],
+  },
   // Parse, call a use case, answer. Only wiring files name adapters (below).
   functions: {
     modules: [
@@ -134,6 +140,7 @@ const moduleRules = {
       'models',
       'oidc',
       'ports',
+      'triggers',
       'webhooks',
       'world',
     ],
@@ -163,6 +170,7 @@ const moduleRules = {
       'ports',
       'program',
       'service',
+      'triggers',
       'webhooks',
     ],
     packages: ['@dagrejs/dagre', 'esbuild', 'zod'],

@@ -12,7 +12,7 @@ export interface InstallationTools extends CommonTools {
 
 export const installationOperations: OperationTable<'getInstallation' | 'getCatalogue', InstallationTools> = {
   async getInstallation({ installation: { region, settings } }, { scope }) {
-    const { version, limits, features, choices, corsOrigins, models, secrets, databases, webhooks } = await settings();
+    const { version, limits, features, choices, corsOrigins, models, secrets, databases, webhooks, triggers } = await settings();
     return {
       status: 200,
       body: {
@@ -27,6 +27,7 @@ export const installationOperations: OperationTable<'getInstallation' | 'getCata
           secrets: ofScope(secrets, scope),
           databases: ofScope(databases, scope),
           webhooks: ofScope(webhooks, scope),
+          triggers: ofScope(triggers, scope),
         },
       },
     };

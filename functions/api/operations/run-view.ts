@@ -5,7 +5,7 @@ import { pricedParts } from '../../../lib/contract/prices.ts';
 import { firstAttempt, topLevel } from '../../../lib/engine/ids.ts';
 import type { Failure } from '../../../lib/engine/log/events.ts';
 import { type Head, type RunStatus, isTestRun } from '../../../lib/engine/log/head.ts';
-import { callerOf, rerunFrom, rerunOf, scheduleOf } from '../../../lib/engine/log/lineage.ts';
+import { callerOf, rerunFrom, rerunOf, scheduleOf, triggerOf } from '../../../lib/engine/log/lineage.ts';
 import { type NodeState, type SignalWait, type WaitingNode, iterationCountsOf } from '../../../lib/engine/log/node-state.ts';
 import { between, iso } from '../../../lib/engine/time.ts';
 import {
@@ -43,6 +43,7 @@ const lineageOf = (head: Head) => {
     rerunFrom: from,
     calledBy: caller === undefined ? undefined : { runId: caller.runId, nodeId: caller.nodeId },
     ...(schedule === undefined ? {} : { scheduleId: schedule.scheduleId, scheduledAt: iso(schedule.scheduledAt) }),
+    startedBy: triggerOf(head),
   });
 };
 

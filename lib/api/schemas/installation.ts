@@ -18,6 +18,7 @@ export const deployedSettings = z.strictObject({
   secrets: namesByProject,
   databases: namesByProject,
   webhooks: namesByProject,
+  triggers: namesByProject,
 });
 export type DeployedSettings = z.output<typeof deployedSettings>;
 
@@ -45,6 +46,7 @@ export const installationResponse = z
         secrets: names,
         databases: names,
         webhooks: names,
+        triggers: names,
       })
       .meta({ description: 'what the settings name for the project and environment of the caller; no value of a secret' }),
   })

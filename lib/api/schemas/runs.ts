@@ -220,6 +220,10 @@ const runFields = {
     .meta({ description: 'the node that called this run as its subflow' }),
   scheduleId: z.string().exactOptional().meta({ description: 'the schedule that started it' }),
   scheduledAt: utcTimestamp.exactOptional().meta({ description: 'the due time of that schedule' }),
+  startedBy: z
+    .strictObject({ trigger: z.string(), messageId: z.string() })
+    .exactOptional()
+    .meta({ description: 'the trigger that started it, and the idempotency key of its message' }),
   specVersion: z.literal(1),
   createdAt: utcTimestamp,
   availableAt: utcTimestamp.exactOptional(),

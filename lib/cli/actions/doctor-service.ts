@@ -32,7 +32,7 @@ export async function checkHealth(
   let response;
   try {
     // Send no key before the service is identified.
-    response = await fetchOnce(context, { url, apiKey: undefined, source: '', warnings: [] }, '/v1/health');
+    response = await fetchOnce(context, { url, startUrl: undefined, apiKey: undefined, source: '', warnings: [] }, '/v1/health');
   } catch (error) {
     context.signal.throwIfAborted();
     return { isReachable: false, checks: [{ name: 'reachable', result: 'fail', message: `no response: ${errorReason(error)}` }] };

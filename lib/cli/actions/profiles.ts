@@ -13,6 +13,7 @@ const profileName = z
 
 const addProfileOptions = z.object({
   url: z.url({ protocol: /^https?$/, error: 'is required and must be an http or https address' }),
+  startUrl: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
   apiKeyEnv: z
     .string()
     .regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable')
@@ -37,12 +38,15 @@ export const listProfiles: Action = async (_commandLine, context) => {
 
 export const addProfile: Action = async (commandLine, context) => {
   const name = parseArgument(commandLine, 0, 'name', profileName);
-  const { url, apiKeyEnv, apiKeyFile, workerSettings: settings } = parseOptions(commandLine, addProfileOptions);
+  const { url, startUrl, apiKeyEnv, apiKeyFile, workerSettings: settings } = parseOptions(commandLine, addProfileOptions);
   if (apiKeyEnv !== undefined && apiKeyFile !== undefined)
     throw usageError('--api-key-env and --api-key-file exclude each other.');
   const keyFile = apiKeyFile === undefined ? undefined : resolve(context.cwd, apiKeyFile);
   const workerSettings = settings === undefined ? undefined : resolve(context.cwd, settings);
-  const profile = { url: url.replace(/\/+$/, ''), ...omitUndefined({ apiKeyEnv, apiKeyFile: keyFile, workerSettings }) };
+  const profile = {
+    url: url.replace(/\/+$/, ''),
+    ...omitUndefined({ startUrl: startUrl?.replace(/\/+$/, ''), apiKeyEnv, apiKeyFile: keyFile, workerSettings }),
+  };
   const file = readProfiles(context.env);
   writeProfiles(context.env, { ...file, profiles: { ...file.profiles, [name]: profile } });
   return { data: { name, ...profile }, text: `The profile ${name} uses ${profile.url}.` };

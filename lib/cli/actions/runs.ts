@@ -186,6 +186,10 @@ function formatRun(context: CommandContext, run: Run, rootCause: RootCause | und
     ['deadline', run.completedAt === undefined ? formatTime(run.deadlineAt, now) : undefined],
     ['rerun of', run.rerunOf],
     ['called by', run.calledBy === undefined ? undefined : `node ${run.calledBy.nodeId} of ${run.calledBy.runId}`],
+    [
+      'started by',
+      run.startedBy === undefined ? undefined : `trigger ${run.startedBy.trigger}, message ${run.startedBy.messageId}`,
+    ],
     ['reason', run.cancelReason],
     ['error', run.error === undefined ? undefined : `${run.error.code}: ${run.error.message}`],
     ['cause', rootCause === undefined ? undefined : formatRootCause(rootCause)],

@@ -45,6 +45,7 @@ export const registerProfiles: Register = (program, createHandler) => {
   profiles
     .command('add <name>')
     .description('add or replace a profile; requires --url')
+    .option('--start-url <url>', 'the URL of its start API: the output StartApiUrl')
     .option('--api-key-env <variable>', 'the environment variable that contains the key')
     .option('--api-key-file <file>', 'a file that contains only the key')
     .option('--worker-settings <file>', 'a file with the tables and queues for worker start')

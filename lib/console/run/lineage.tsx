@@ -34,6 +34,14 @@ export const Lineage = ({ run }: { readonly run: Run }): ReactNode => {
           </dd>
         </div>
       )}
+      {run.startedBy === undefined ? null : (
+        <div>
+          <dt>Started by</dt>
+          <dd>
+            trigger {run.startedBy.trigger}, message <code>{run.startedBy.messageId}</code>
+          </dd>
+        </div>
+      )}
       {children.length === 0 ? null : (
         <div>
           <dt>Called</dt>

@@ -1,4 +1,4 @@
-/** The run, node or schedule that created a run. The first commit records it, so the head alone suffices to read it. */
+/** The run, node, schedule or trigger that created a run. The first commit records it, so the head alone suffices to read it. */
 import {
   type Attempt,
   type IterationKey,
@@ -89,6 +89,24 @@ export function scheduleOf(
   const at = systemText(run, scheduledAtKey);
   if (id === undefined || at === undefined || !scheduleIdPattern.test(id) || !/^\d{1,15}$/.test(at)) return undefined;
   return { scheduleId: scheduleId(id), scheduledAt: instant(Number(at)) };
+}
+
+const triggerKey = '__trigger';
+const triggerMessageKey = '__triggerMessage';
+
+/** @param messageId the idempotency key of the message: by default its id, or the id of the event */
+export const triggerSystemValues = (trigger: string, messageId: string): Readonly<Record<string, JsonValue>> => ({
+  [triggerKey]: trigger,
+  [triggerMessageKey]: messageId,
+});
+
+/** The trigger that started this run, and its message; undefined if no trigger did. */
+export function triggerOf(
+  run: Pick<RunCreation, 'commit'>,
+): { readonly trigger: string; readonly messageId: string } | undefined {
+  const trigger = systemText(run, triggerKey);
+  const messageId = systemText(run, triggerMessageKey);
+  return trigger === undefined || messageId === undefined ? undefined : { trigger, messageId };
 }
 
 function systemText(run: Pick<RunCreation, 'commit'>, key: string): string | undefined {

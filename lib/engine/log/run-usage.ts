@@ -6,7 +6,7 @@ import type { Commit } from './commit.ts';
 import type { RunEvent } from './events.ts';
 import { isPublished, type RunEvents } from '../run-events.ts';
 import { type Head, type TerminalStatus, isTestRun } from './head.ts';
-import { callerOf, scheduleOf } from './lineage.ts';
+import { callerOf, scheduleOf, triggerOf } from './lineage.ts';
 
 /** In the units of the price table. */
 export interface RunUsage {
@@ -27,8 +27,8 @@ const batchSize = 10;
 
 const unitsOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / writeUnitBytes));
 
-/** The start: the entry of the list, the due entry of the sweep; of a request also its idempotency record and its audit entry. */
-const startWrites = { ofEveryRun: 2, ofRequest: 2 } as const;
+/** The start: the entry of the list, the due entry of the sweep; of a request also its idempotency record and its audit entry; of a trigger its idempotency record. */
+const startWrites = { ofEveryRun: 2, ofRequest: 2, ofTrigger: 1 } as const;
 /** A worker that begins a run reads its head, its log and its definition; a later message reads the log. */
 const firstReads = 3;
 /** A message is sent in a batch, received and deleted. */
@@ -75,22 +75,27 @@ export class UsageCounter {
   }
 
   get usage(): RunUsage {
-    const isRequested = callerOf(this.#head) === undefined && scheduleOf(this.#head) === undefined && !isTestRun(this.#head);
-    const isCode = this.#head.kind === 'code';
+    const head = this.#head;
+    const isTriggered = triggerOf(head) !== undefined;
+    const isRequested = callerOf(head) === undefined && scheduleOf(head) === undefined && !isTriggered && !isTestRun(head);
+    const isCode = head.kind === 'code';
     const requests = isRequested ? 1 : 0;
+    // Ten messages may share an invocation and their requests to the queue. This counts one message alone.
+    const triggers = isTriggered ? 1 : 0;
     return {
       // The code of a run reads its deployment four times, and pins it with two writes.
       writeUnits:
         this.#writeUnits +
         startWrites.ofEveryRun +
         requests * startWrites.ofRequest +
+        triggers * startWrites.ofTrigger +
         (this.#end === undefined ? 0 : 1) +
         (isCode ? 2 : 0),
       readUnits: firstReads + Math.max(0, this.#messages - 1) + (isCode ? 3 : 0),
-      queueRequests: this.#sends + this.#messages * requestsPerMessage + this.#results + this.#batches * requestsPerMessage,
-      invocations: requests + this.#messages + this.#batches,
+      queueRequests: this.#sends + this.#results + (this.#messages + this.#batches + triggers) * requestsPerMessage,
+      invocations: requests + triggers + this.#messages + this.#batches,
       apiRequests: requests,
-      busEvents: this.#end !== undefined && isPublished(this.#runEvents, this.#head, this.#end) ? 1 : 0,
+      busEvents: this.#end !== undefined && isPublished(this.#runEvents, head, this.#end) ? 1 : 0,
       schedules: this.#schedules,
       objects: this.#objects.size,
     };

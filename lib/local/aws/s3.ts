@@ -1,4 +1,7 @@
-/** S3: finds the bucket and object of a request. Checks conditional puts itself, because the emulator ignores the condition. */
+/**
+ * S3: finds the bucket and object of a request. Checks conditional puts itself, because the emulator ignores the condition. Sends the
+ * events of buckets with notifications.
+ */
 import { createHash } from 'node:crypto';
 import { arns } from '../aws-environment.ts';
 import type { RequiredPermission } from '../policy/evaluate.ts';
@@ -29,9 +32,14 @@ function objectOperation({ method, query }: WireRequest): ObjectOperation | unde
   return undefined;
 }
 
+/** The decoded names of the bucket and of the object. */
+function objectOf({ path }: WireRequest): { readonly bucket: string; readonly key: string } {
+  const [, bucket = '', ...rest] = decodeURIComponent(path).split('/');
+  return { bucket, key: rest.join('/') };
+}
+
 function parse(request: WireRequest): Operation | ServiceError {
-  const [, bucket = '', ...rest] = decodeURIComponent(request.path).split('/');
-  const key = rest.join('/');
+  const { bucket, key } = objectOf(request);
   const operation = (named: ObjectOperation, resource: string): Operation => {
     const tagging =
       named.permission === 'PutObject' && request.headers['x-amz-tagging'] !== undefined ? ['PutObjectTagging'] : [];
@@ -89,7 +97,59 @@ function withVerifiedDigest(request: WireRequest): WireRequest | undefined {
   return isChunked ? { ...request, headers: { ...headers, 'x-amz-checksum-sha256': declaredDigest } } : request;
 }
 
-export function s3(forward: (request: WireRequest) => Promise<WireResponse>): Service {
+interface ObjectChange {
+  readonly bucket: string;
+  /** decoded */
+  readonly key: string;
+  /** the operation that changed the object */
+  readonly reason: 'PutObject' | 'CopyObject' | 'CompleteMultipartUpload' | 'DeleteObject';
+  /** undefined for a deletion */
+  readonly size?: number | undefined;
+  readonly etag?: string | undefined;
+}
+
+export interface ObjectEvents {
+  /** Whether S3 sends events of this bucket. */
+  readonly notifies: (bucket: string) => boolean;
+  /** Settles when the event is in the queues of the matching rules. */
+  readonly send: (change: ObjectChange) => Promise<void>;
+}
+
+type Forward = (request: WireRequest) => Promise<WireResponse>;
+
+const headOf = ({ path }: WireRequest, headers: WireRequest['headers'] = {}): WireRequest => ({
+  method: 'HEAD',
+  path,
+  url: path,
+  query: new URLSearchParams(),
+  headers,
+  body: Buffer.alloc(0),
+});
+
+/** The change that a successful request made to its object; undefined: it made none that S3 sends an event for. */
+async function changeBy(
+  request: WireRequest,
+  name: string,
+  response: WireResponse,
+  forward: Forward,
+): Promise<ObjectChange | undefined> {
+  const object = objectOf(request);
+  const etagIn = ({ headers }: WireResponse): string | undefined => headers['etag']?.replaceAll('"', '');
+  if (name === 'DeleteObject') return { ...object, reason: name };
+  if (name === 'PutObject' && request.headers['x-amz-copy-source'] === undefined) {
+    const size = Number(request.headers['x-amz-decoded-content-length'] ?? request.body.length);
+    return { ...object, reason: name, size, etag: etagIn(response) };
+  }
+  if (name !== 'PutObject' && name !== 'CompleteMultipartUpload') return undefined;
+  // These responses do not contain the size.
+  const head = await forward(headOf(request));
+  const reason = name === 'PutObject' ? 'CopyObject' : name;
+  // Another request has deleted the object since.
+  if (head.status !== 200) return { ...object, reason };
+  return { ...object, reason, size: Number(head.headers['content-length']), etag: etagIn(head) };
+}
+
+export function s3(forward: Forward, events?: ObjectEvents): Service {
   /** conditional puts, by object. They run one after the other, because the check and the put are two requests here. */
   const pendingPuts = new Map<string, Promise<unknown>>();
 
@@ -97,7 +157,7 @@ export function s3(forward: (request: WireRequest) => Promise<WireResponse>): Se
     const previousPut = pendingPuts.get(request.path) ?? Promise.resolve();
     const currentPut = previousPut.then(async () => {
       const { 'content-length': _, ...headers } = request.headers;
-      const existing = await forward({ ...request, method: 'HEAD', url: request.path, headers, body: Buffer.alloc(0) });
+      const existing = await forward(headOf(request, headers));
       return existing.status === 200 ? toErrorResponse(preconditionFailed) : forward(request);
     });
     const settled = currentPut
@@ -107,14 +167,22 @@ export function s3(forward: (request: WireRequest) => Promise<WireResponse>): Se
     return currentPut;
   }
 
+  async function execute(request: WireRequest, name: string): Promise<WireResponse> {
+    if (name !== 'PutObject') return forward(request);
+    const put = withVerifiedDigest(request);
+    if (put === undefined) return toErrorResponse(badDigest);
+    return put.headers['if-none-match'] === '*' ? putIfAbsent(put) : forward(put);
+  }
+
   return {
     name: 's3',
     parse,
     async handle(request, { name }) {
-      if (name !== 'PutObject') return forward(request);
-      const put = withVerifiedDigest(request);
-      if (put === undefined) return toErrorResponse(badDigest);
-      return put.headers['if-none-match'] === '*' ? putIfAbsent(put) : forward(put);
+      const response = await execute(request, name);
+      if (events === undefined || response.status >= 300 || !events.notifies(objectOf(request).bucket)) return response;
+      const change = await changeBy(request, name, response, forward);
+      if (change !== undefined) await events.send(change);
+      return response;
     },
     toErrorResponse,
   };

@@ -9,7 +9,7 @@ import { dynamodb } from './dynamodb.ts';
 import { executeApi } from './execute-api.ts';
 import { lambda, type FindFunction } from './lambda.ts';
 import type { Principals } from './principals.ts';
-import { s3 } from './s3.ts';
+import { type ObjectEvents, s3 } from './s3.ts';
 import { secretsManager } from './secrets.ts';
 import { sqs } from './sqs.ts';
 import { sts } from './sts.ts';
@@ -23,7 +23,7 @@ export interface ServiceParts {
   readonly find: FindFunction;
   readonly gatewayUrl: string;
   readonly schedules: Service;
-  readonly events: Service;
+  readonly events: { readonly service: Service; readonly objects: ObjectEvents };
   readonly connections: Connections;
   /** undefined where the template has no WebSocket API */
   readonly socketRoutes: SocketRoutes | undefined;
@@ -33,9 +33,9 @@ export interface ServiceParts {
 export const cloudServices = ({ template, principals, emulators, find, warn, ...parts }: ServiceParts): readonly Service[] => [
   dynamodb(emulators.dynamodb.forward),
   sqs(emulators.fauxqs.queues, parts.gatewayUrl),
-  s3(emulators.fauxqs.bucket),
+  s3(emulators.fauxqs.bucket, parts.events.objects),
   parts.schedules,
-  parts.events,
+  parts.events.service,
   secretsManager(parts.secrets, new Set(template.of('AWS::SecretsManager::Secret').map(({ ref }) => ref))),
   lambda(find, warn),
   sts(principals, readTrust(template)),

@@ -12,7 +12,7 @@ import type { LambdaFunction } from '../lambda/function.ts';
 import { lambdaLimits } from '../limits.ts';
 import { awsEnvironment } from '../aws-environment.ts';
 import { readPrivateJson, writePrivateJson } from '../instance-folder.ts';
-import { isCustom } from '../template/resource-types.ts';
+import { bucketNotificationsType, isCustom } from '../template/resource-types.ts';
 import { TemplateError } from '../template/template-error.ts';
 import type { Resource, Template } from '../template/template.ts';
 
@@ -37,7 +37,7 @@ export interface CustomResourceParts {
 }
 
 export async function deployCustomResources({ template, directory, find }: CustomResourceParts): Promise<void> {
-  const resources = template.all.filter(({ type }) => isCustom(type));
+  const resources = template.all.filter(({ type }) => isCustom(type) && type !== bucketNotificationsType);
   const file = join(directory, 'state', 'custom-resources.json');
   const previous = storedShape.catch({}).parse(readPrivateJson(file));
   const next: DeployedResources = {};

@@ -1,4 +1,4 @@
-/** The listeners of the cloud: the gateway to AWS's services, the REST API and the WebSocket API of the template. */
+/** The listeners of the cloud: the gateway to AWS's services, and the REST API, the HTTP API and the WebSocket API of the template. */
 import * as z from 'zod';
 import { environmentNames } from '../../contract/environment.ts';
 import { type Gateway, openGateway } from '../aws/gateway.ts';
@@ -8,7 +8,10 @@ import { readSocketRoutes, type SocketRoutes } from '../sockets/socket-routes.ts
 import { openSocketServer, type SocketServer } from '../sockets/socket-server.ts';
 import type { Template } from '../template/template.ts';
 import { readGatewayResponses } from './gateway-responses.ts';
-import { openRestApi } from './rest-api.ts';
+import { openApiServer } from './api-server.ts';
+import { httpApiListener, startApiPath } from './http-api.ts';
+import { type HttpRoutes, readHttpRoutes } from './http-routes.ts';
+import { restApiListener } from './rest-api.ts';
 import { readRoutes, type Routes } from './routes.ts';
 
 /** The origins of the setting `corsOrigins`, read from the functions' variables in the template. */
@@ -41,6 +44,8 @@ export async function openListeners(port: number, onOpened: (close: () => Promis
 export interface ApiRoutes {
   /** undefined where the template has no REST API */
   readonly rest: Routes | undefined;
+  /** undefined where the template has no HTTP API */
+  readonly http: HttpRoutes | undefined;
   /** undefined where the template has no WebSocket API */
   readonly sockets: SocketRoutes | undefined;
 }
@@ -48,6 +53,7 @@ export interface ApiRoutes {
 export const readApiRoutes = (template: Template): ApiRoutes => ({
   sockets: readSocketRoutes(template),
   rest: readRoutes(template),
+  http: readHttpRoutes(template),
 });
 
 interface ApiParts {
@@ -63,28 +69,40 @@ interface ApiParts {
   readonly warn: (line: string) => void;
 }
 
-export interface Apis {
+export interface ApiAddresses {
+  /** of the REST API; undefined where the template has none */
   readonly url: string | undefined;
+  /** of the HTTP API, for starts; undefined where the template has none */
+  readonly startUrl: string | undefined;
+  /** of the WebSocket API; undefined where the template has none */
   readonly socketUrl: string | undefined;
+}
+
+interface Apis {
+  readonly addresses: ApiAddresses;
   close(): Promise<void>;
 }
 
 export async function openApis({ template, find, routes, socketServer, ...parts }: ApiParts): Promise<Apis> {
   const { recorder, port, warn } = parts;
-  const { rest, sockets } = routes;
+  const { rest, http, sockets } = routes;
   const configuredOrigins = [...parts.origins, ...corsOriginsOf(template)];
-  const guard = { origins: () => ({ ports: [], configuredOrigins }) };
   const responses = readGatewayResponses(template);
-  const api =
-    rest === undefined
-      ? undefined
-      : await openRestApi({ routes: rest, responses, functionOf: find, recorder, guard, warn }, port);
+  const shared = { functionOf: find, recorder, warn };
+  const listeners = {
+    rest: rest === undefined ? undefined : restApiListener({ ...shared, routes: rest, responses }),
+    http: http === undefined ? undefined : httpApiListener({ ...shared, routes: http }),
+  };
+  const api = await openApiServer(listeners, configuredOrigins, port);
   // A page's origin has the API's port; the socket server serves no pages.
   const pages = { ports: api === undefined ? [] : [api.port], configuredOrigins };
   if (sockets !== undefined) socketServer.mount({ routes: sockets, find, origins: pages, warn });
   return {
-    url: api?.url,
-    socketUrl: sockets === undefined ? undefined : `${socketServer.url}/${sockets.stage}`,
+    addresses: {
+      url: rest === undefined ? undefined : api?.url,
+      startUrl: http === undefined || api === undefined ? undefined : `${api.url}${startApiPath}`,
+      socketUrl: sockets === undefined ? undefined : `${socketServer.url}/${sockets.stage}`,
+    },
     close: async () => api?.close(1_000),
   };
 }

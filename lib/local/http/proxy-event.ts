@@ -1,7 +1,8 @@
-/** An HTTP request as the event of a Lambda proxy integration of a REST API (payload version 1.0). */
+/** An HTTP request as the event of a Lambda proxy integration: of a REST API, or of an HTTP API with payload format 1.0. */
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { awsEnvironment } from '../aws-environment.ts';
+import type { HttpRoute, HttpRoutes } from './http-routes.ts';
 import type { Route, Routes } from './routes.ts';
 
 export interface ReceivedRequest {
@@ -50,32 +51,91 @@ const requestTime = (at: Date): string => {
   return `${day}/${month}/${year}:${time} +0000`;
 };
 
+/** The parts that differ between the two kinds of API. */
+interface EventParts {
+  readonly apiId: string;
+  readonly stage: string;
+  readonly resource: string;
+  readonly resourceId: string;
+  readonly pathParameters: Readonly<Record<string, string>>;
+  /** path of the request context */
+  readonly contextPath: string;
+  readonly isBase64Encoded: boolean;
+  readonly headers: Record<string, string[]>;
+}
+
 export function proxyEvent(received: ReceivedRequest, route: Route, routes: Routes): APIGatewayProxyEvent {
+  const { request, url, body } = received;
+  return eventOf(received, {
+    apiId: routes.apiId,
+    stage: routes.stage,
+    resource: route.resource,
+    resourceId: route.resourceId,
+    pathParameters: route.pathParameters,
+    contextPath: `/${routes.stage}${url.pathname}`,
+    isBase64Encoded: body.length > 0 && isBinary(request.headers['content-type'] ?? '', routes.binaryMediaTypes),
+    headers: headersOf(request),
+  });
+}
+
+/** An HTTP API decides by the content type: https://aws.amazon.com/blogs/compute/handling-binary-data-using-amazon-api-gateway-http-apis/ */
+const textTypes = /^(?:text\/.*|application\/(?:json|javascript|xml|.*\+json|.*\+xml))$/;
+const isText = (contentType: string): boolean => textTypes.test(contentType.split(';')[0]?.trim().toLowerCase() ?? '');
+
+/**
+ * Payload format 1.0: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
+ * The stage is `$default`, so it is not a part of the path.
+ */
+export function httpApiEvent(received: ReceivedRequest, route: HttpRoute, routes: HttpRoutes) {
+  const { request, url, body } = received;
+  const event = eventOf(received, {
+    apiId: routes.apiId,
+    stage: routes.stage,
+    resource: route.resource,
+    resourceId: '',
+    pathParameters: route.pathParameters,
+    contextPath: url.pathname,
+    isBase64Encoded: body.length > 0 && !isText(request.headers['content-type'] ?? ''),
+    headers: headersOf(request),
+  });
+  return {
+    version: '1.0',
+    ...event,
+    headers: lowerCase(event.headers),
+    multiValueHeaders: lowerCase(event.multiValueHeaders),
+    requestContext: { ...event.requestContext, resourceId: null },
+  };
+}
+
+const lowerCase = <Value>(headers: Readonly<Record<string, Value>>): Record<string, Value> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+function eventOf(received: ReceivedRequest, parts: EventParts): APIGatewayProxyEvent {
   const { request, url, body, requestId, receivedAt } = received;
+  const { apiId, stage, resource, resourceId, isBase64Encoded } = parts;
   const sourceIp = (request.socket.remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
   const multiValueHeaders = {
     // A caller's own values of these headers are discarded, in any spelling.
-    ...Object.fromEntries(Object.entries(headersOf(request)).filter(([name]) => !/^x-forwarded-(for|proto|port)$/i.test(name))),
+    ...Object.fromEntries(Object.entries(parts.headers).filter(([name]) => !/^x-forwarded-(for|proto|port)$/i.test(name))),
     'X-Forwarded-For': [sourceIp],
     'X-Forwarded-Proto': ['http'],
     'X-Forwarded-Port': [String(request.socket.localPort ?? '')],
   };
   const multiValueQuery = grouped(url.searchParams);
-  const isBase64Encoded = body.length > 0 && isBinary(request.headers['content-type'] ?? '', routes.binaryMediaTypes);
   const httpMethod = request.method ?? 'GET';
   return {
-    resource: route.resource,
+    resource,
     path: url.pathname,
     httpMethod,
     headers: lastOfEach(multiValueHeaders),
     multiValueHeaders,
     queryStringParameters: orNull(lastOfEach(multiValueQuery)),
     multiValueQueryStringParameters: orNull(multiValueQuery),
-    pathParameters: orNull(route.pathParameters),
+    pathParameters: orNull(parts.pathParameters),
     stageVariables: null,
     requestContext: {
       accountId: awsEnvironment.account,
-      apiId: routes.apiId,
+      apiId,
       authorizer: null,
       domainName: url.host,
       httpMethod,
@@ -96,15 +156,15 @@ export function proxyEvent(received: ReceivedRequest, route: Route, routes: Rout
         userAgent: request.headers['user-agent'] ?? null,
         userArn: null,
       },
-      path: `/${routes.stage}${url.pathname}`,
+      path: parts.contextPath,
       protocol: `HTTP/${request.httpVersion}`,
       requestId,
       extendedRequestId: requestId,
       requestTime: requestTime(receivedAt),
       requestTimeEpoch: receivedAt.getTime(),
-      resourceId: route.resourceId,
-      resourcePath: route.resource,
-      stage: routes.stage,
+      resourceId,
+      resourcePath: resource,
+      stage,
     },
     body: body.length === 0 ? null : body.toString(isBase64Encoded ? 'base64' : 'utf8'),
     isBase64Encoded,

@@ -51,8 +51,9 @@ export function parseResult(payload: string): { readonly head: ResponseHead; rea
   return { head: result, body: Buffer.from(result.body ?? '', result.isBase64Encoded === true ? 'base64' : 'utf8') };
 }
 
-export function writeHead(response: ServerResponse, head: ResponseHead, requestId: string): void {
-  const headers: Record<string, string | string[]> = { 'x-amzn-requestid': requestId };
+/** @param ofGateway the header with which the gateway names the request */
+export function writeHead(response: ServerResponse, head: ResponseHead, ofGateway: Readonly<Record<string, string>>): void {
+  const headers: Record<string, string | string[]> = { ...ofGateway };
   for (const [name, value] of [...Object.entries(head.headers ?? {}), ...Object.entries(head.multiValueHeaders ?? {})]) {
     const clientName = clientHeaderName(name);
     if (clientName !== undefined) headers[clientName] = value;
@@ -61,6 +62,8 @@ export function writeHead(response: ServerResponse, head: ResponseHead, requestI
   headers['content-type'] ??= 'application/json';
   response.writeHead(head.statusCode, headers);
 }
+
+export const restRequestId = (requestId: string): Readonly<Record<string, string>> => ({ 'x-amzn-requestid': requestId });
 
 /** API Gateway's limit for the prelude, in bytes. */
 const maxPreludeBytes = 16 * 1024;
@@ -100,7 +103,7 @@ export function streamTo(response: ServerResponse, requestId: string): StreamedR
         return;
       }
       isStarted = true;
-      writeHead(response, head, requestId);
+      writeHead(response, head, restRequestId(requestId));
       response.flushHeaders();
       await writeChunk(buffered.subarray(end + preludeEnd.length));
     },

@@ -1,16 +1,15 @@
 /** API Gateway's REST API: routes a request to a function, returns its response, and sends the gateway's own errors. */
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LambdaFunction, Refused } from '../lambda/function.ts';
 import type { InvokeOutcome } from '../lambda/thread.ts';
 import type { Recorder } from '../recorder.ts';
-import { type Guard, guardedServer } from './guarded-server.ts';
 import type { GatewayResponses, GatewayResponseType } from './gateway-responses.ts';
 import { apiLimits } from '../limits.ts';
-import { requestUrl, listen, readBody, type Listening } from './listen.ts';
+import { requestUrl, readBody } from './listen.ts';
 import { proxyEvent, type ReceivedRequest } from './proxy-event.ts';
-import { parseResult, streamTo, writeHead } from './proxy-result.ts';
+import { parseResult, restRequestId, streamTo, writeHead } from './proxy-result.ts';
 import type { Route, Routes } from './routes.ts';
 
 export interface RestApiParts {
@@ -19,22 +18,20 @@ export interface RestApiParts {
   /** returns the function of an ARN */
   readonly functionOf: (arn: string) => LambdaFunction | undefined;
   readonly recorder: Recorder;
-  readonly guard: Guard;
   readonly warn: (line: string) => void;
 }
 
 type SentResponse = { readonly status: number; readonly bytes: number };
 
-export async function openRestApi(parts: RestApiParts, firstPort: number): Promise<Listening> {
-  const server = guardedServer((request, response) => {
+export const restApiListener =
+  (parts: RestApiParts): RequestListener =>
+  (request, response) => {
     serve(parts, request, response).catch((error: unknown) => {
       parts.warn(`the API failed: ${error instanceof Error ? error.message : String(error)}`);
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
-  }, parts.guard);
-  return listen(server, firstPort);
-}
+  };
 
 async function serve(parts: RestApiParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const startedAt = performance.now();
@@ -131,7 +128,7 @@ function respond(
   // A streaming method whose function did not stream, or sent no complete prelude, fails on AWS too.
   const result = outcome.kind === 'returned' && !isStreaming ? parseResult(outcome.payload) : undefined;
   if (result === undefined) return refuse('DEFAULT_5XX');
-  writeHead(response, result.head, requestId);
+  writeHead(response, result.head, restRequestId(requestId));
   response.end(result.body);
   return { status: result.head.statusCode, bytes: result.body.length };
 }

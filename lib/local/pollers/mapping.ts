@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { lastPart } from '../aws-environment.ts';
 import type { LambdaFunction } from '../lambda/function.ts';
-import type { Template } from '../template/template.ts';
+import { inNoStack, type Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
 import type { FindFunction } from '../aws/lambda.ts';
 import type { Principals } from '../aws/principals.ts';
@@ -23,16 +23,37 @@ export interface Mapping {
   readonly reportsFailures: boolean;
 }
 
+/** Lambda's limits for queues: https://docs.aws.amazon.com/lambda/latest/api/API_CreateEventSourceMapping.html */
+const maxBatchSize = 10_000;
+/** of a FIFO queue, and of a standard queue without a batching window */
+const maxUnwindowedBatchSize = 10;
+
 const shape = z.strictObject({
   EventSourceArn: z.string(),
   FunctionName: z.string(),
-  BatchSize: z.number().default(10),
+  BatchSize: z.number().int().min(1).max(maxBatchSize).default(10),
   Enabled: z.boolean().default(true),
   FunctionResponseTypes: z.array(z.literal('ReportBatchItemFailures')).default([]),
-  MaximumBatchingWindowInSeconds: z.literal(0).optional(),
-  ScalingConfig: z.object({ MaximumConcurrency: z.number().min(2) }).optional(),
+  MaximumBatchingWindowInSeconds: z.number().int().min(0).max(300).default(0),
+  FilterCriteria: z.unknown().optional(),
+  ScalingConfig: z.object({ MaximumConcurrency: z.number().min(2).max(1_000) }).optional(),
   Tags: z.unknown().optional(),
 });
+
+/** Why Lambda or the embedded cloud refuses the mapping of this queue. */
+function refusalOf(
+  { BatchSize, MaximumBatchingWindowInSeconds, FilterCriteria }: z.output<typeof shape>,
+  isFifo: boolean,
+): string | undefined {
+  if (isFifo && MaximumBatchingWindowInSeconds > 0) return 'Batching window is not supported for FIFO queues.';
+  if (isFifo && BatchSize > maxUnwindowedBatchSize) return `The batch size of a FIFO queue is at most ${maxUnwindowedBatchSize}.`;
+  if (BatchSize > maxUnwindowedBatchSize && MaximumBatchingWindowInSeconds === 0)
+    return 'Maximum batch window in seconds must be greater than 0 if maximum batch size is greater than 10';
+  if (MaximumBatchingWindowInSeconds > 0)
+    return 'the embedded cloud does not implement MaximumBatchingWindowInSeconds; set it to 0';
+  if (FilterCriteria !== undefined) return 'the embedded cloud does not implement FilterCriteria; filter in the function';
+  return undefined;
+}
 
 const redriveShape = z.looseObject({ maxReceiveCount: z.coerce.number() }).optional();
 
@@ -40,15 +61,20 @@ const redriveShape = z.looseObject({ maxReceiveCount: z.coerce.number() }).optio
 const mappingActions = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'] as const;
 
 function readMappings(template: Template, functionOf: (nameOrArn: string) => LambdaFunction | undefined): readonly Mapping[] {
-  return template.of('AWS::Lambda::EventSourceMapping').flatMap(({ logicalId, properties }) => {
+  return template.of('AWS::Lambda::EventSourceMapping').flatMap((resource) => {
+    const { logicalId, properties } = resource;
     const parsed = shape.safeParse(properties);
     if (!parsed.success)
-      throw new TemplateError(`${logicalId}: the event source mapping is not valid: ${z.prettifyError(parsed.error)}`);
+      throw new TemplateError(
+        `${logicalId}: the event source mapping is not valid, or not implemented by the embedded cloud: ${z.prettifyError(parsed.error)}`,
+      );
     const { EventSourceArn, FunctionName, BatchSize, FunctionResponseTypes, ScalingConfig, Enabled } = parsed.data;
     const queue = template.of('AWS::SQS::Queue').find(({ arn }) => arn === EventSourceArn);
     const target = functionOf(lastPart(FunctionName));
-    if (queue === undefined || target === undefined)
-      throw new TemplateError(`${logicalId}: ${EventSourceArn} or ${FunctionName} is in no stack`);
+    if (queue === undefined) throw inNoStack(resource, 'the queue', EventSourceArn);
+    if (target === undefined) throw inNoStack(resource, 'the function', FunctionName);
+    const refusal = refusalOf(parsed.data, queue.properties['FifoQueue'] === true);
+    if (refusal !== undefined) throw new TemplateError(`${logicalId}: ${refusal}`);
     const visibilityMs = Number(queue.properties['VisibilityTimeout'] ?? 30) * 1_000;
     if (visibilityMs < target.timeoutMs) {
       throw new TemplateError(

@@ -27,7 +27,8 @@ export interface QueueClient {
   delete(queueUrl: string, messages: readonly Message[]): Promise<void>;
   /** Makes the message visible at once. Its receive count stays, so repeated calls make it a dead letter. */
   makeVisible(queueUrl: string, message: Message): Promise<void>;
-  send(queueUrl: string, body: string, groupId: string | undefined): Promise<void>;
+  /** @param attributes text attributes of the message */
+  send(queueUrl: string, body: string, groupId: string | undefined, attributes?: Readonly<Record<string, string>>): Promise<void>;
 }
 
 export function createQueueClient(forward: Forward, recorder: Recorder, caller: string, callDelay?: CallDelay): QueueClient {
@@ -73,8 +74,12 @@ export function createQueueClient(forward: Forward, recorder: Recorder, caller: 
     async makeVisible(QueueUrl, { ReceiptHandle }) {
       await callSqs('ChangeMessageVisibility', { QueueUrl, ReceiptHandle, VisibilityTimeout: 0 });
     },
-    async send(QueueUrl, MessageBody, MessageGroupId) {
-      await callSqs('SendMessage', defined({ QueueUrl, MessageBody, MessageGroupId }));
+    async send(QueueUrl, MessageBody, MessageGroupId, attributes) {
+      const textAttributes = Object.entries(attributes ?? {}).map(
+        ([name, StringValue]) => [name, { DataType: 'String', StringValue }] as const,
+      );
+      const MessageAttributes = attributes === undefined ? undefined : Object.fromEntries(textAttributes);
+      await callSqs('SendMessage', defined({ QueueUrl, MessageBody, MessageGroupId, MessageAttributes }));
     },
   };
 }

@@ -1,5 +1,6 @@
 /** The template's WebSocket API: which function handles each route, and whether its response is sent to the client. */
 import * as z from 'zod';
+import { apisOf, parseProperties, resourcesOf } from '../template/parse-properties.ts';
 import type { Template } from '../template/template.ts';
 import { TemplateError } from '../template/template-error.ts';
 
@@ -28,28 +29,24 @@ const route = z.looseObject({
 });
 const api = z.looseObject({ ProtocolType: z.literal('WEBSOCKET'), RouteSelectionExpression: z.literal('$request.body.action') });
 
-const parseOrThrow = <Output>(what: string, schema: z.ZodType<Output>, value: unknown): Output => {
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) throw new TemplateError(`${what} is not valid: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
-};
-
 /** Undefined where the template has no WebSocket API. */
 export function readSocketRoutes(template: Template): SocketRoutes | undefined {
-  const [socketApi, ...otherApis] = template.of('AWS::ApiGatewayV2::Api');
+  const [socketApi, ...otherApis] = apisOf('WEBSOCKET', template.of('AWS::ApiGatewayV2::Api'));
   if (socketApi === undefined) return undefined;
   if (otherApis.length > 0) throw new TemplateError('the embedded cloud serves one WebSocket API, and the template has more');
-  parseOrThrow(socketApi.logicalId, api, socketApi.properties);
-  const [stage] = template.of('AWS::ApiGatewayV2::Stage');
+  parseProperties(socketApi, api);
+  const ofApi = (type: string) => resourcesOf(socketApi.ref, template.of(type));
+  const [stage] = ofApi('AWS::ApiGatewayV2::Stage');
   if (stage === undefined) throw new TemplateError(`${socketApi.logicalId} has no stage`);
   const functions = new Map(
-    template
-      .of('AWS::ApiGatewayV2::Integration')
-      .map(({ ref, logicalId, properties }) => [ref, parseOrThrow(logicalId, integration, properties).IntegrationUri]),
+    ofApi('AWS::ApiGatewayV2::Integration').map((resource) => [
+      resource.ref,
+      parseProperties(resource, integration).IntegrationUri,
+    ]),
   );
   const routes = new Map(
-    template.of('AWS::ApiGatewayV2::Route').map(({ logicalId, properties }) => {
-      const { RouteKey, Target, RouteResponseSelectionExpression } = parseOrThrow(logicalId, route, properties);
+    ofApi('AWS::ApiGatewayV2::Route').map((resource) => {
+      const { RouteKey, Target, RouteResponseSelectionExpression } = parseProperties(resource, route);
       const functionArn = functions.get(Target.slice('integrations/'.length)) ?? '';
       return [RouteKey, { functionArn, sendsResponse: RouteResponseSelectionExpression !== undefined }] as const;
     }),

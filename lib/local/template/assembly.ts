@@ -22,6 +22,7 @@ const resourceShape = z.looseObject({
   Type: z.string(),
   Properties: z.record(z.string(), z.unknown()).default({}),
   Condition: z.string().optional(),
+  Metadata: z.looseObject({ 'aws:cdk:path': z.string().optional() }).optional(),
 });
 
 const templateShape = z.looseObject({

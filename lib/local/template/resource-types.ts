@@ -2,7 +2,7 @@
  * The values of `Ref` and `Fn::GetAtt` for each resource type, and the property that contains its name.
  * A type that is not listed stops the start: implement it, or list it in `withoutLocalBehaviour`.
  */
-import { arn, arns, queueUrl } from '../aws-environment.ts';
+import { arn, arns, awsEnvironment, queueUrl } from '../aws-environment.ts';
 
 export interface Naming {
   /** unique over all stacks, like the names that CloudFormation generates */
@@ -71,7 +71,10 @@ const knownTypes: Readonly<Record<string, ResourceType>> = {
     ...named('Name', arns.eventBus),
     attributes: { Arn: ({ name }) => arns.eventBus(name), Name: byName },
   },
-  'AWS::Events::Rule': named('Name', (name) => arn('events', `rule/${name}`)),
+  'AWS::Events::Rule': {
+    ...named('Name', arns.rule),
+    attributes: { Arn: ({ name, property }) => arns.rule(name, textOr(property('EventBusName'), 'default')) },
+  },
   'AWS::SecretsManager::Secret': { nameProperty: 'Name', ref: ({ name }) => arns.secret(name), attributes: {} },
   'AWS::Scheduler::ScheduleGroup': named('Name', arns.scheduleGroup),
   'AWS::Scheduler::Schedule': {
@@ -90,7 +93,14 @@ const knownTypes: Readonly<Record<string, ResourceType>> = {
   'AWS::ApiGateway::Stage': { nameProperty: 'StageName', ref: byName, attributes: {} },
   'AWS::ApiGatewayV2::Api': {
     ...byId,
-    attributes: { ApiEndpoint: ({ sockets }) => sockets, ApiId: ({ generated }) => generated },
+    attributes: {
+      // Functions post to sockets at this address. Programs find the HTTP API by `local.json`.
+      ApiEndpoint: ({ sockets, generated, property }) =>
+        property('ProtocolType') === 'HTTP'
+          ? `https://${generated.toLowerCase()}.execute-api.${awsEnvironment.region}.${awsEnvironment.urlSuffix}`
+          : sockets,
+      ApiId: ({ generated }) => generated,
+    },
   },
   'AWS::ApiGatewayV2::Integration': byId,
   'AWS::ApiGatewayV2::Route': byId,
@@ -101,6 +111,12 @@ const knownTypes: Readonly<Record<string, ResourceType>> = {
 const customResource: ResourceType = { ref: ({ generated }) => generated, attributes: {} };
 
 export const isCustom = (type: string): boolean => type.startsWith('Custom::') || type === 'AWS::CloudFormation::CustomResource';
+
+/**
+ * The CDK's custom resource for the notifications of a bucket. Its function is written in Python, so the embedded cloud reads the
+ * notifications from the properties and does not run it.
+ */
+export const bucketNotificationsType = 'Custom::S3BucketNotifications';
 
 /** The definition of a type; undefined where it is unknown. */
 export const findType = (type: string): ResourceType | undefined =>

@@ -1,12 +1,14 @@
 /** All stacks as one set of resources with every intrinsic resolved. */
 import type { Assembly, RawResource, Stack } from './assembly.ts';
 import { resolveValue, type TemplateScope } from './intrinsics.ts';
-import { hasNoBehaviour, findType, type Naming, type ResourceType } from './resource-types.ts';
+import { bucketNotificationsType, hasNoBehaviour, findType, type Naming, type ResourceType } from './resource-types.ts';
 import { TemplateError } from './template-error.ts';
 
 export interface Resource {
   readonly stack: string;
   readonly logicalId: string;
+  /** the path of its construct in the CDK app; undefined where the template does not contain it */
+  readonly path?: string | undefined;
   readonly type: string;
   /** its own name, such as the table's or the queue's */
   readonly name: string;
@@ -40,6 +42,14 @@ function rejectDuplicateArns(resources: readonly Resource[]): void {
       throw new TemplateError(`both ${duplicate.stack}/${duplicate.logicalId} and ${stack}/${logicalId} have the name '${name}'`);
     if (arn !== undefined) byArn.set(arn, resource);
   }
+}
+
+/** The resources without the functions that only write the notifications of buckets. */
+function withoutNotificationFunctions(resources: readonly Resource[]): readonly Resource[] {
+  const writers = new Set(
+    resources.filter(({ type }) => type === bucketNotificationsType).map(({ properties }) => properties['ServiceToken']),
+  );
+  return resources.filter(({ type, arn }) => type !== 'AWS::Lambda::Function' || !writers.has(arn));
 }
 
 /** Where the template's URLs lead: the gateway, and the WebSocket API. */
@@ -101,6 +111,7 @@ class Resolver {
     return {
       stack: stack.name,
       logicalId,
+      path: raw.Metadata?.['aws:cdk:path']?.replace(/\/Resource$/, ''),
       type: raw.Type,
       name: naming.name,
       ref: type.ref(naming),
@@ -161,8 +172,15 @@ export function readTemplate({ stacks }: Pick<Assembly, 'stacks'>, endpoint: str
     throw new TemplateError(`the embedded cloud does not implement these resource types: ${[...unknownTypes].join(', ')}`);
   }
   rejectDuplicateArns(all);
-  return { all, of: (...types) => all.filter((resource) => types.includes(resource.type)), outputs, ignored };
+  const run = withoutNotificationFunctions(all);
+  return { all: run, of: (...types) => run.filter((resource) => types.includes(resource.type)), outputs, ignored };
 }
+
+/** The error of a resource that refers to something outside of the stacks, such as a queue that exists only in an account. */
+export const inNoStack = ({ stack, logicalId, path }: Resource, what: string, name: string): TemplateError =>
+  new TemplateError(
+    `${what} ${name} is in no stack of the embedded cloud, and ${path ?? `${stack}/${logicalId}`} refers to it: pass the setting that names it (such as stepwell:triggers) to cdk deploy with -c instead of in cdk.json, or define the resource in the same CDK app`,
+  );
 
 /** The URL of a queue by its ARN; undefined: it is in no stack. */
 export const queueUrlsOf =

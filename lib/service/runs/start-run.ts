@@ -30,6 +30,8 @@ export interface StartRequest extends Omit<BeginRequest, 'endpoint' | 'resolvesB
   readonly deploymentId?: DeploymentId;
   /** a version of the published graph, and no deployment; absent: the latest one */
   readonly version?: number;
+  /** system values for the first commit of the run: what started it, if no request did */
+  readonly system?: Resolved['system'];
 }
 
 /** The fields that determine what a start runs. */
@@ -61,11 +63,13 @@ const startEndpoint = 'POST /v1/runs';
 
 export const startRun = (decider: Decider, request: StartRequest): Promise<StartResult> =>
   beginRun(decider, { endpoint: startEndpoint, resolvesBesideKey: true, ...request }, async (now) => {
-    const { deadlineAt, version } = request;
+    const { deadlineAt, version, system } = request;
     if (deadlineAt !== undefined && deadlineAt <= now) return { kind: 'deadline_passed' as const };
-    return version === undefined
-      ? resolveStart(decider, { ...request, namesInactive: true })
-      : resolvePinned(decider, { ...request, version });
+    const resolved =
+      version === undefined
+        ? await resolveStart(decider, { ...request, namesInactive: true })
+        : await resolvePinned(decider, { ...request, version });
+    return resolved.kind === 'found' && system !== undefined ? { ...resolved, system } : resolved;
   });
 
 /** Finds a version of a published graph that accepts runs. */
