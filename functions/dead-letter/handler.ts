@@ -25,10 +25,9 @@ export const handler = (event: SQSEvent, context: Context): Promise<SQSBatchResp
     const watch = parseWatch(record.body);
     if (watch !== undefined) {
       logger.warn('dead letter received', { ...deadLetter, runId: watch.run.runId });
-      return replaceBroadcaster(
-        { ...decider.deps, sockets: createSockets(), watches: hopLimiter.watches(createWatches()) },
-        watch,
-      );
+      // Named one by one: a copy of all ports would create each of them.
+      const { clock, ids } = decider.deps;
+      return replaceBroadcaster({ clock, ids, sockets: createSockets(), watches: hopLimiter.watches(createWatches()) }, watch);
     }
     const together = parseTogether(record.body);
     if (together !== undefined) {
