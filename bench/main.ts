@@ -2,7 +2,8 @@
  * `npm run bench`: prints the bill of a run and the latencies on this machine. `-- --write-golden` counts the bills again and
  * writes the golden files. `-- --long` runs a loop of the maximum length. `-- --peers` compares with similar engines, and with
  * `--long` also runs 25,000 steps. `-- --devkit` times steps of the Workflow DevKit.
- * `-- --latency` times the paths that runs wait for, with the delays of AWS. docs/BENCH.md explains each figure.
+ * `-- --processor` prints the processor time of a start and of a step, by thread. `-- --latency` times the paths that runs wait
+ * for, with the delays of AWS. docs/BENCH.md explains each figure.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -24,6 +25,7 @@ import { goldenOf, writeGolden } from './golden.ts';
 import { measureAnswered, measureChain } from './latency.ts';
 import { measureLatency } from './latency-report.ts';
 import { countLoops } from './loop-commits.ts';
+import { measureProcessorTime, processorTable } from './processor-time.ts';
 import { quantilesOf } from './quantiles.ts';
 import {
   type Scenario,
@@ -257,6 +259,11 @@ try {
       bench.stopRecording();
       const missed = await measureStepTimes(bench, directory, printSection, warn);
       if (missed.length > 0) throw new Error(missed.join('\n'));
+    });
+  else if (process.argv.includes('--processor'))
+    await withBench(startBenchCloud(directory, warn), async (bench) => {
+      bench.stopRecording();
+      for (const measured of await measureProcessorTime(bench, directory)) printSection(measured.what, processorTable(measured));
     });
   else if (process.argv.includes('--latency')) await measureLatency(directory, printSection, warn);
   else if (isLong) {

@@ -46,7 +46,7 @@ export interface Cloud extends ApiAddresses {
   readonly secrets: SecretStore;
   /** the endpoint and key by which the owner of the machine reads the tables */
   readonly tables: { readonly url: string; readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** The clock was advanced: sets the timers of schedules again. */
+  /** The clock was advanced: sets the timers of schedules and of queues again. */
   readonly onClockAdvance: () => void;
   readonly busEvents: EventBuses['recent'];
   /** environment variables of an external worker; undefined where the template has no outputs for one */
@@ -78,6 +78,11 @@ const stopWhenStarted = (starting: Promise<Emulators>): Promise<void> =>
     () => undefined,
   );
 
+function setTimersAgain(schedules: { readonly rearm: () => void }, { fauxqs }: Emulators): void {
+  schedules.rearm();
+  fauxqs.onClockAdvance();
+}
+
 async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void): Promise<Omit<Cloud, 'stop'>> {
   const { directory, port, throttledVisibilityMs, origins = [], warn, callDelay } = settings;
   const emulatorsStarting = startEmulators(directory, settings.onEmulatorExit);
@@ -93,7 +98,7 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
   const recorder = createRecorder();
   const principals = createPrincipals(readRoles(template));
   const late: { apiAddress?: string } = {};
-  const shared = { template, principals, recorder, warn, late, callDelay };
+  const shared = { template, principals, recorder, warn, late, callDelay, openGatewayPort: gateway.openPort };
   const host = await startFunctionHost({ ...settings, ...shared, assembly, endpoint: gateway.url, routes: routes.rest, onStop });
   const { functions, find } = host;
 
@@ -138,7 +143,7 @@ async function start(settings: CloudSettings, onStop: (cleanup: Cleanup) => void
     recorder,
     secrets,
     tables: { url: gateway.url, accessKeyId, secretAccessKey },
-    onClockAdvance: () => schedules.rearm(),
+    onClockAdvance: () => setTimersAgain(schedules, emulators),
     busEvents: eventBuses.recent,
     worker: workerVariables(template, principals, gateway.url),
   };

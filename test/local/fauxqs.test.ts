@@ -1,5 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
+import { loadFauxqsClasses } from '../../lib/local/emulators/fauxqs-patch.ts';
 import { startFauxqs, type Fauxqs } from '../../lib/local/emulators/fauxqs.ts';
 import { freshFolder } from './stacks.ts';
 
@@ -187,5 +189,66 @@ describe('the queues', { timeout: 20_000 }, () => {
     expect(await receive(after, 'q.fifo')).toEqual([]);
     after.releaseInFlight();
     expect(bodies(await receive(after, 'q.fifo'))).toEqual(['m1', 'm2']);
+  });
+
+  describe('while a receive waits', () => {
+    const waitFor = (fauxqs: Fauxqs) => receive(fauxqs, 'q', { WaitTimeSeconds: 20 });
+    const sendTo = (fauxqs: Fauxqs, more: object = {}) =>
+      call(fauxqs, 'SendMessage', { QueueUrl: url('q'), MessageBody: 'm', ...more });
+    const queueWith = async (attributes: Readonly<Record<string, string>> = {}): Promise<Fauxqs> => {
+      const fauxqs = await start();
+      fauxqs.ensureQueue('q', { VisibilityTimeout: '30', ...attributes });
+      return fauxqs;
+    };
+
+    test('are not checked again and again', async () => {
+      const { SqsQueue } = await loadFauxqsClasses();
+      const fauxqs = await queueWith();
+      const waiting = waitFor(fauxqs);
+      const checks = vi.spyOn(SqsQueue.prototype, 'processTimers');
+      await wait(200);
+      expect(checks).toHaveBeenCalledTimes(0);
+      checks.mockRestore();
+      await sendTo(fauxqs);
+      expect(bodies(await waiting)).toEqual(['m']);
+    });
+
+    test('deliver a message when its delay ends', async () => {
+      const fauxqs = await queueWith();
+      const waiting = waitFor(fauxqs);
+      const startedAt = performance.now();
+      await sendTo(fauxqs, { DelaySeconds: 3 });
+      await sendTo(fauxqs, { DelaySeconds: 1 });
+      expect(await waiting).toHaveLength(1);
+      expect(performance.now() - startedAt).toBeLessThan(2_500);
+    });
+
+    test('deliver a message again when its visibility timeout ends', async () => {
+      const fauxqs = await queueWith({ VisibilityTimeout: '1' });
+      await sendTo(fauxqs);
+      await receive(fauxqs, 'q');
+      expect(await waitFor(fauxqs)).toHaveLength(1);
+    });
+
+    test('deliver a message at the end of a visibility timeout that was shortened', async () => {
+      const fauxqs = await queueWith();
+      await sendTo(fauxqs);
+      const [message] = await receive(fauxqs, 'q');
+      const waiting = waitFor(fauxqs);
+      const { ReceiptHandle } = message ?? {};
+      await call(fauxqs, 'ChangeMessageVisibility', { QueueUrl: url('q'), ReceiptHandle, VisibilityTimeout: 1 });
+      expect(await waiting).toHaveLength(1);
+    });
+
+    test('deliver what an advance of the clock makes visible', async () => {
+      const fauxqs = await queueWith();
+      await sendTo(fauxqs, { DelaySeconds: 600 });
+      const waiting = waitFor(fauxqs);
+      const now = Date.now.bind(Date);
+      const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 700_000);
+      fauxqs.onClockAdvance();
+      expect(await waiting).toHaveLength(1);
+      clock.mockRestore();
+    });
   });
 });

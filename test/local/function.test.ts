@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
+import { createGatewayPorts } from '../../lib/local/aws/gateway-ports.ts';
 import { createFunction, type FunctionSettings, type LambdaFunction } from '../../lib/local/lambda/function.ts';
 import { freshFolder } from './stacks.ts';
 
@@ -75,6 +76,24 @@ describe('a function', { timeout: 20_000 }, () => {
       name: 'fn',
       hasTime: true,
     });
+  });
+
+  test('reaches the gateway over a port, and is answered also after many requests at once', async () => {
+    const ports = createGatewayPorts(
+      async ({ url, body }) => ({ status: 200, headers: {}, body: Buffer.from(`${url} ${body.toString()}`) }),
+      () => {},
+    );
+    const source = `export const handler = async ({ count }) => {
+      const transport = globalThis[Symbol.for('stepwell:call-transport')];
+      const headers = ['host', '127.0.0.1:1'];
+      const send = async (body) => (await transport.send({ method: 'POST', url: '/?a=1', headers, body })).body;
+      const answers = await Promise.all(Array.from({ length: count }, (_one, number) => send('ü' + number)));
+      return answers.map((bytes) => new TextDecoder().decode(bytes));
+    }`;
+    const { fn } = make(source, { openGatewayPort: () => ports.open() });
+    const expected = Array.from({ length: 50 }, (_one, number) => `/?a=1 ü${number}`);
+    expect(payloadOf(await fn.invoke('{"count":50}'))).toEqual(expected);
+    expect(payloadOf(await fn.invoke('{"count":1}'))).toEqual(expected.slice(0, 1));
   });
 
   test('is loaded once per thread, and threads are reused', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type AccessDecision, evaluate, parsePolicy } from '../../lib/local/policy/evaluate.ts';
+import { defined } from '../../lib/base/defined.ts';
+import { type AccessDecision, createEvaluator, parsePolicy } from '../../lib/local/policy/evaluate.ts';
 import { readRoles } from '../../lib/local/policy/roles.ts';
 import { templateOf } from './stacks.ts';
 
@@ -185,7 +186,31 @@ const cases: readonly Case[] = [
 describe('identity policies', () => {
   test.each(cases)('$name: $verdict', ({ statements, action, resource, context, verdict }) => {
     const parsed = parsePolicy({ Statement: statements }, 'a test');
-    expect(evaluate(parsed, { action, resource, ...(context === undefined ? {} : { context }) })).toBe(verdict);
+    const evaluate = createEvaluator(parsed);
+    const permission = defined({ action, resource, context });
+    expect(evaluate(permission)).toBe(verdict);
+    // The second time, the matching statements are remembered.
+    expect(evaluate(permission)).toBe(verdict);
+  });
+
+  test('one role is asked about many requests: each verdict is about its own action, resource and context', () => {
+    const ifMine = { Condition: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['mine#*'] } } };
+    const statements = [
+      grant('dynamodb:GetItem', runs, ifMine),
+      grant('s3:GetObject', 'arn:aws:s3:::files/open/*'),
+      { Effect: 'Deny', Action: 's3:*', Resource: 'arn:aws:s3:::files/open/secret' },
+    ];
+    const evaluate = createEvaluator(parsePolicy({ Statement: statements }, 'a test'));
+    const keyed = (key: string) => ({ action: 'dynamodb:GetItem', resource: runs, context: { 'dynamodb:leadingkeys': [key] } });
+    const object = (name: string) => ({ action: 's3:GetObject', resource: `arn:aws:s3:::files/${name}` });
+    for (let round = 0; round < 2; round += 1) {
+      expect(evaluate(keyed('mine#1'))).toBe('allowed');
+      expect(evaluate(keyed('yours#1'))).toBe('implicit_deny');
+      expect(evaluate({ ...keyed('mine#1'), action: 'dynamodb:PutItem' })).toBe('implicit_deny');
+      for (let number = 0; number < 1_500; number += 1) expect(evaluate(object(`open/${number}`))).toBe('allowed');
+      expect(evaluate(object('open/secret'))).toBe('explicit_deny');
+      expect(evaluate(object('closed'))).toBe('implicit_deny');
+    }
   });
 
   test('an unknown operator is named in the error', () => {

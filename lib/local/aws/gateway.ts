@@ -4,11 +4,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { MessagePort } from 'node:worker_threads';
 import { noOrigins } from '../http/caller-guard.ts';
 import { guardedServer } from '../http/guarded-server.ts';
 import { requestUrl, listen, readBody, type Listening } from '../http/listen.ts';
 import { maxUploadBytes } from '../limits.ts';
 import type { CallDelay, Recorder } from '../recorder.ts';
+import { createGatewayPorts } from './gateway-ports.ts';
 import { hasValidExpiry, isExpired, isPresigned, isSignatureValid, missingSignedHeaders, readCredential } from './signature.ts';
 import type { Principals } from './principals.ts';
 import { isServiceError, jsonResponse, type Service, type ServiceError, type WireRequest, type WireResponse } from './wire.ts';
@@ -96,6 +98,22 @@ async function handleRequest(parts: GatewayParts, request: WireRequest): Promise
   return response;
 }
 
+/** The response of a request, with the headers that every service adds. */
+async function answer(parts: GatewayParts, request: WireRequest): Promise<WireResponse> {
+  const { status, headers, body } = await handleRequest(parts, request);
+  return {
+    status,
+    headers: {
+      'x-amzn-requestid': randomUUID(),
+      // Node's own header has the machine's time, and clients of AWS correct their clock by it.
+      date: new Date().toUTCString(),
+      ...headers,
+      ...(request.method === 'HEAD' ? {} : { 'content-length': String(body.length) }),
+    },
+    body: request.method === 'HEAD' ? Buffer.alloc(0) : body,
+  };
+}
+
 async function serve(parts: GatewayParts, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const body = await readBody(incoming, maxUploadBytes);
   if (body === 'too large') {
@@ -115,42 +133,51 @@ async function serve(parts: GatewayParts, incoming: IncomingMessage, outgoing: S
     headers,
     body,
   };
-  const response = await handleRequest(parts, request);
-  outgoing.writeHead(response.status, {
-    'x-amzn-requestid': randomUUID(),
-    // Node's own header has the machine's time, and clients of AWS correct their clock by it.
-    date: new Date().toUTCString(),
-    ...response.headers,
-    ...(request.method === 'HEAD' ? {} : { 'content-length': String(response.body.length) }),
-  });
+  const response = await answer(parts, request);
+  outgoing.writeHead(response.status, response.headers);
   outgoing.end(request.method === 'HEAD' ? undefined : response.body);
 }
 
 export interface Gateway extends Listening {
   /** for another server whose address also serves AWS requests (the socket server) */
   readonly listener: RequestListener;
+  /** A port for the thread of a function. Its requests pass the same checks as those over HTTP. */
+  readonly openPort: () => MessagePort;
   mount(parts: GatewayParts): void;
 }
+
+/** An unavailable AWS service appears to a client as a broken connection, or as this status. */
+const unavailable: WireResponse = { status: 503, headers: {}, body: Buffer.alloc(0) };
 
 /** The server listens before the template is read, because queue URLs contain its port. `parts` are given afterwards. */
 export async function openGateway(): Promise<Gateway> {
   let mounted: GatewayParts | undefined;
+  const onError = (error: unknown): void =>
+    mounted?.warn(`the AWS gateway failed: ${error instanceof Error ? error.message : String(error)}`);
   const listener: RequestListener = (incoming, outgoing) => {
     if (mounted === undefined) {
-      outgoing.writeHead(503).end();
+      outgoing.writeHead(unavailable.status).end();
       return;
     }
-    const { warn } = mounted;
     serve(mounted, incoming, outgoing).catch((error: unknown) => {
-      warn(`the AWS gateway failed: ${error instanceof Error ? error.message : String(error)}`);
-      // An unavailable AWS service appears to a client as a broken connection.
+      onError(error);
       if (!outgoing.headersSent) outgoing.writeHead(500);
       outgoing.end();
     });
   };
+  const ports = createGatewayPorts(
+    (request) => (mounted === undefined ? Promise.resolve(unavailable) : answer(mounted, request)),
+    onError,
+  );
+  const listening = await listen(guardedServer(listener, { origins: () => noOrigins }), 0);
   return {
-    ...(await listen(guardedServer(listener, { origins: () => noOrigins }), 0)),
+    ...listening,
     listener,
+    openPort: () => ports.open(),
     mount: (parts) => void (mounted = parts),
+    async close(graceMs) {
+      ports.close();
+      await listening.close(graceMs);
+    },
   };
 }

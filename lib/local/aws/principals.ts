@@ -2,7 +2,7 @@
 import { defined } from '../../base/defined.ts';
 import { randomBytes } from 'node:crypto';
 import { arn, lastPart, awsEnvironment } from '../aws-environment.ts';
-import { type RequestContext, type RequiredPermission, denialMessage, evaluate } from '../policy/evaluate.ts';
+import { type RequestContext, type RequiredPermission, denialMessage, createEvaluator } from '../policy/evaluate.ts';
 import type { Roles } from '../policy/roles.ts';
 
 export interface Principal {
@@ -53,6 +53,12 @@ export function createPrincipals(roles: Roles): Principals {
     byKey.set(principal.accessKeyId, defined({ principal, expiresAt }));
     return principal;
   };
+  const evaluators = new Map<string, ReturnType<typeof createEvaluator>>();
+  const evaluatorOf = (roleArn: string): ReturnType<typeof createEvaluator> => {
+    const evaluator = evaluators.get(roleArn) ?? createEvaluator(roles.get(roleArn) ?? []);
+    evaluators.set(roleArn, evaluator);
+    return evaluator;
+  };
   const isExpired = ({ expiresAt }: { readonly expiresAt?: Date }): boolean =>
     expiresAt !== undefined && expiresAt.getTime() <= Date.now();
   return {
@@ -79,9 +85,9 @@ export function createPrincipals(roles: Roles): Principals {
     },
     findDenial(principal, permissions) {
       if (principal.isOwner === true) return undefined;
-      const statements = roles.get(principal.roleArn) ?? [];
+      const evaluate = evaluatorOf(principal.roleArn);
       for (const permission of permissions) {
-        const decision = evaluate(statements, { ...permission, context: { ...permission.context, ...principal.context } });
+        const decision = evaluate({ ...permission, context: { ...permission.context, ...principal.context } });
         if (decision !== 'allowed') return denialMessage(principal.arn, permission, decision);
       }
       return undefined;

@@ -65,10 +65,21 @@ export const unknownOperation = (name: string): ServiceError => ({
 /** The operation's name in `X-Amz-Target: DynamoDB_20120810.PutItem`. */
 export const targetOperation = (request: WireRequest): string => request.headers['x-amz-target']?.split('.').at(-1) ?? '';
 
-/** The body as JSON; undefined where it is not JSON. */
+/** The body of each request as JSON: a service reads it for permissions, and the emulator for the operation. */
+const parsedBodies = new WeakMap<WireRequest, { readonly value: unknown }>();
+
+/** The body as JSON; undefined where it is not JSON. Callers share the value and must not change it. */
 export function jsonBody(request: WireRequest): unknown {
+  const known = parsedBodies.get(request);
+  if (known !== undefined) return known.value;
+  const parsed = { value: parse(request.body.toString('utf8')) };
+  parsedBodies.set(request, parsed);
+  return parsed.value;
+}
+
+function parse(text: string): unknown {
   try {
-    return JSON.parse(request.body.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -6,10 +6,12 @@
  * 3. ChangeMessageVisibility(0) throws with persistence on, after the message has been removed from memory.
  * 4. `DeduplicationScope: messageGroup` deduplicates over the whole queue.
  * 5. A dead letter does not name its source queue.
+ * 6. A queue with a waiting receive is checked every 20 ms (`fauxqs-timers.ts`).
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { buildApp as build } from 'fauxqs';
 import { loadEmulatorModule } from './emulator-modules.ts';
+import { replacePollTimer } from './fauxqs-timers.ts';
 
 const patched = new WeakSet<object>();
 
@@ -91,6 +93,8 @@ export function patchFauxqs({ SqsQueue, PersistenceManager }: FauxqsClasses): vo
       .prepare('UPDATE sqs_messages SET receipt_handle = NULL, visibility_deadline = NULL WHERE message_id = ?')
       .run(messageId);
   };
+
+  replacePollTimer(SqsQueue);
 }
 
 /**
@@ -130,7 +134,15 @@ const hasClasses = (found: Loaded): found is Loaded & FauxqsClasses =>
   isClass(found['SqsStore'], 'createQueue', 'getQueueByName', 'shutdown') &&
   isClass(found['SnsStore']) &&
   isClass(found['S3Store'], 'createBucket', 'hasBucket') &&
-  isClass(found['SqsQueue'], 'dequeue', 'enqueue', 'processTimers', 'changeVisibility') &&
+  isClass(
+    found['SqsQueue'],
+    'dequeue',
+    'enqueue',
+    'processTimers',
+    'changeVisibility',
+    'startPollTimerIfNeeded',
+    'stopPollTimerIfEmpty',
+  ) &&
   isClass(found['PersistenceManager'], 'updateMessageReady', 'load', 'close');
 
 const isAction = (value: unknown): value is QueueAction => typeof value === 'function';

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { arns, awsEnvironment, queueUrl } from '../aws-environment.ts';
 import { maxUploadBytes } from '../limits.ts';
 import { loadFauxqsClasses, patchFauxqs } from './fauxqs-patch.ts';
+import { checkQueue } from './fauxqs-timers.ts';
 import { openQueues } from './fauxqs-queues.ts';
 import type { Forward } from './forward.ts';
 import { defined } from '../../base/defined.ts';
@@ -16,6 +17,8 @@ export interface Fauxqs {
   ensureBucket(name: string): void;
   /** Makes every in-flight message visible again: its receiver ended with the last start. */
   releaseInFlight(): void;
+  /** The clock was advanced: messages may be visible earlier than planned. */
+  onClockAdvance(): void;
   /** Ends all long polls without messages. */
   endLongPolls(): void;
   /** The number of messages of a queue by state, for tests and for diagnostics. */
@@ -56,6 +59,9 @@ export async function startFauxqs(directory: string): Promise<Fauxqs> {
       for (const queue of sqsStore.allQueues()) {
         for (const handle of queue.inflightMessages.keys()) queue.changeVisibility(handle, 0);
       }
+    },
+    onClockAdvance() {
+      for (const queue of sqsStore.allQueues()) checkQueue(queue);
     },
     endLongPolls: () => sqsStore.shutdown(),
     depth(name) {

@@ -42,8 +42,16 @@ export function guardedServer(listener: RequestListener, guard: Guard): Server {
   return server;
 }
 
+interface RawHeaders {
+  /** names and values in turn */
+  readonly rawHeaders: readonly string[];
+}
+
 /** Why the request is refused, from its head alone; undefined: accepted. Also for upgrades. */
-export function checkRequestHead({ url = '', headers, rawHeaders, method = '' }: IncomingMessage, guard: Guard) {
+export function checkRequestHead(
+  { url = '', headers, rawHeaders, method = '' }: Pick<IncomingMessage, 'url' | 'headers' | 'method'> & RawHeaders,
+  guard: Guard,
+) {
   const rejection = checkCaller(headers, guard.origins());
   if (rejection !== undefined) return refusedRequests[rejection];
   const lineBytes = Buffer.byteLength(method) + Buffer.byteLength(url) + ' HTTP/1.1'.length + 1;
@@ -100,7 +108,7 @@ const refusedRequests = {
 } as const satisfies Record<string, RefusedRequest>;
 
 /** Headers and body of the response. */
-function refusalResponse({ code, message }: RefusedRequest): {
+export function refusalResponse({ code, message }: RefusedRequest): {
   readonly headers: Record<string, string>;
   readonly body: string;
 } {

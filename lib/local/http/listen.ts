@@ -61,7 +61,7 @@ export async function readBody(incoming: IncomingMessage, maxBytes: number): Pro
 }
 
 /** Anything before the path is ignored: an absolute-form request target names a host again, and the guard has checked `Host`. */
-export function requestUrl({ url = '/', headers }: IncomingMessage): URL {
+export function requestUrl({ url = '/', headers }: Pick<IncomingMessage, 'url' | 'headers'>): URL {
   const target = url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
   return new URL(`http://${headers.host}${target.startsWith('/') ? '' : '/'}${target}`);
 }

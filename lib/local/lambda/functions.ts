@@ -3,6 +3,7 @@ import { type WriteStream, createWriteStream, existsSync, mkdirSync, renameSync,
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
+import { defined } from '../../base/defined.ts';
 import { environmentNames } from '../../contract/environment.ts';
 import type { Principals } from '../aws/principals.ts';
 import { awsEnvironment } from '../aws-environment.ts';
@@ -46,6 +47,8 @@ export interface FunctionParts {
   /** the account's quota of concurrent executions. Default: 1,000 */
   readonly accountConcurrency?: number;
   readonly callDelay?: CallDelay | undefined;
+  /** opens a port to the gateway for a thread; undefined: requests of functions use HTTP */
+  readonly openGatewayPort?: FunctionSettings['openGatewayPort'];
   readonly warn: (line: string) => void;
 }
 
@@ -139,7 +142,7 @@ function createFromResource(
         ? { [environmentNames.apiAddress]: parts.late.apiAddress }
         : {},
     timeoutMs: Timeout * 1_000,
-    ...(parts.ephemeral === undefined ? {} : { ephemeral: parts.ephemeral }),
+    ...defined({ ephemeral: parts.ephemeral, openGatewayPort: parts.openGatewayPort }),
     concurrency: ReservedConcurrentExecutions ?? (parts.streaming?.has(arn) === true ? maxStreamThreads : parts.threads),
     isReserved: ReservedConcurrentExecutions !== undefined,
     account: parts.account,

@@ -1,4 +1,5 @@
 /** The messages between the cloud and the thread of a function. */
+import type { MessagePort } from 'node:worker_threads';
 
 export interface Invocation {
   readonly kind: 'invoke';
@@ -45,6 +46,8 @@ export interface ThreadData {
   readonly logGroup: string;
   /** where Node stores its compile cache; undefined: nowhere */
   readonly cache?: string;
+  /** for requests to the gateway; undefined: they use HTTP */
+  readonly gateway?: MessagePort;
 }
 
 /** Describes what a handler threw. A handler can throw any value, also one that has no text, and this function must not throw. */

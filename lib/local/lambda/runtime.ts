@@ -6,6 +6,8 @@ import { followClock } from '../clock/shifted-clock.ts';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Context } from 'aws-lambda';
+import { offerTransport } from '../../contract/call-transport.ts';
+import { gatewayTransport } from './gateway-transport.ts';
 import {
   type FromThread,
   type FunctionError,
@@ -78,6 +80,7 @@ async function run(handler: Handler & StreamHandler, invocation: Invocation): Pr
 
 async function load(): Promise<void> {
   followClock();
+  if (data.gateway !== undefined) offerTransport(gatewayTransport(data.gateway));
   if (data.cache !== undefined) enableCompileCache(data.cache);
   const module: Record<string, unknown> = await import(data.module);
   const handler = module[data.handler];

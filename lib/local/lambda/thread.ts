@@ -1,7 +1,7 @@
 /** One execution environment of a function: a worker thread that runs one invocation at a time. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { type MessagePort, Worker } from 'node:worker_threads';
 import {
   type FromThread,
   type FunctionError,
@@ -10,6 +10,7 @@ import {
   type ToThread,
   describeThrown,
 } from './protocol.ts';
+import { defined } from '../../base/defined.ts';
 import { lambdaLimits } from '../limits.ts';
 
 export interface ThreadSettings {
@@ -20,6 +21,8 @@ export interface ThreadSettings {
   readonly timeoutMs: number;
   /** Default: Lambda's. */
   readonly loadTimeoutMs?: number;
+  /** opens a port to the gateway for each thread; undefined: its requests use HTTP */
+  readonly openGatewayPort?: () => MessagePort;
   /** parent folder of each thread's temporary folder, which is deleted with the thread; undefined: the machine's */
   readonly ephemeral?: string;
   /** what the function prints */
@@ -70,9 +73,11 @@ class WorkerThread implements Thread {
     const { data, print } = settings;
     const folder = temporaryFolder(settings);
     this.#settings = settings;
+    const gateway = settings.openGatewayPort?.();
     this.#loadEndsAt = performance.now() + (settings.loadTimeoutMs ?? lambdaLoadTimeoutMs);
     this.#worker = new Worker(runtime, {
-      workerData: data,
+      workerData: defined({ ...data, gateway }),
+      transferList: gateway === undefined ? [] : [gateway],
       env: { ...settings.environment, ...settings.lateVariables?.(), ...(folder === undefined ? {} : { TMPDIR: folder }) },
       stdout: true,
       stderr: true,

@@ -12,16 +12,43 @@ export interface RequiredPermission {
 
 export type AccessDecision = 'allowed' | 'explicit_deny' | 'implicit_deny';
 
-/** A Deny wins over every Allow, and without an Allow the request is denied. */
-export function evaluate(statements: readonly Statement[], permission: RequiredPermission): AccessDecision {
+const matchingStatements = (
+  statements: readonly Statement[],
+  { action, resource }: Pick<RequiredPermission, 'action' | 'resource'>,
+): readonly Statement[] => statements.filter((one) => one.matchesAction(action) && one.matchesResource(resource));
+
+/** A Deny wins over every Allow, and without an Allow the request is denied. @param matching those that match action and resource */
+function decide(matching: readonly Statement[], context: RequestContext): AccessDecision {
   let decision: AccessDecision = 'implicit_deny';
-  for (const statement of statements) {
-    if (!statement.matchesAction(permission.action) || !statement.matchesResource(permission.resource)) continue;
-    if (!statement.conditions(permission.context ?? {})) continue;
-    if (statement.effect === 'Deny') return 'explicit_deny';
+  for (const { conditions, effect } of matching) {
+    if (!conditions(context)) continue;
+    if (effect === 'Deny') return 'explicit_deny';
     decision = 'allowed';
   }
   return decision;
+}
+
+export const evaluate = (statements: readonly Statement[], permission: RequiredPermission): AccessDecision =>
+  decide(matchingStatements(statements, permission), permission.context ?? {});
+
+/** of each action; objects of the bucket are resources too, so their number has no bound */
+const maxRemembered = 1_000;
+
+/**
+ * Evaluates the statements of one role. It remembers which statements match an action on a resource, by both exactly. Conditions depend
+ * on the request, so it evaluates them each time.
+ */
+export function createEvaluator(statements: readonly Statement[]): (permission: RequiredPermission) => AccessDecision {
+  const remembered = new Map<string, Map<string, readonly Statement[]>>();
+  return (permission) => {
+    const { action, resource, context = {} } = permission;
+    const ofAction = remembered.get(action) ?? new Map<string, readonly Statement[]>();
+    const matching = ofAction.get(resource) ?? matchingStatements(statements, permission);
+    if (ofAction.size >= maxRemembered) ofAction.clear();
+    ofAction.set(resource, matching);
+    remembered.set(action, ofAction);
+    return decide(matching, context);
+  };
 }
 
 /** The message of AWS. */
