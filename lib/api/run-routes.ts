@@ -68,7 +68,7 @@ export const runRoutes = [
     scope: 'runs:read',
     query: runs.listRunsQuery,
     idempotencyKey: 'none',
-    payloads: ['/data/*/error', '/data/*/waits/*/correlation'],
+    payloads: ['/data/*/error', '/data/*/waits/*/correlation', '/data/*/startedBy/messageId'],
     responses: { 200: ok('A page of runs', runs.runList) },
     errors: ['cursor_invalid'],
   },
@@ -87,6 +87,8 @@ export const runRoutes = [
       '/input',
       '/output',
       '/error',
+      // Its author may derive the key from the message.
+      '/startedBy/messageId',
       '/rootCause/error',
       '/cancelReason',
       '/nodes/*/output',

@@ -42,7 +42,7 @@ const names = new Set(
   `runId workflowName version deploymentId rerunOf rerunFrom nodeId scheduleId correlationId createdAt
    availableAt deadlineAt deadlineLimitAt completedAt startedAt scheduledAt timestamp queuedAt endedAt retryAt
    idempotencyKey wakeAt until since leaseUntil updatedAt origin expiresAt type label iteration childRunId signal skipReason id
-   cursor workflowId traceId signalId ticket nodes rows woken workflowRunIds`.split(/\s+/),
+   cursor workflowId traceId signalId ticket trigger nodes rows woken workflowRunIds`.split(/\s+/),
 );
 
 /** Of deployed code, which reads and writes every run that it executes; of an administrator; of everyone. */

@@ -96,7 +96,7 @@ const queueUrl = (trigger: string, of: 'Queue' | 'DeadLetters' = 'Queue'): strin
 const runShape = z.looseObject({
   runId: z.string(),
   status: z.string(),
-  startedBy: z.object({ trigger: z.string(), messageId: z.string() }).optional(),
+  startedBy: z.object({ trigger: z.string(), messageId: z.string().optional() }).optional(),
 });
 
 const runsOf = async (workflow: string, trigger: string) => {

@@ -221,9 +221,12 @@ const runFields = {
   scheduleId: z.string().exactOptional().meta({ description: 'the schedule that started it' }),
   scheduledAt: utcTimestamp.exactOptional().meta({ description: 'the due time of that schedule' }),
   startedBy: z
-    .strictObject({ trigger: z.string(), messageId: z.string() })
+    .strictObject({
+      trigger: z.string(),
+      messageId: z.string().exactOptional().meta({ description: 'the idempotency key of its message; absent: hidden' }),
+    })
     .exactOptional()
-    .meta({ description: 'the trigger that started it, and the idempotency key of its message' }),
+    .meta({ description: 'the trigger that started it' }),
   specVersion: z.literal(1),
   createdAt: utcTimestamp,
   availableAt: utcTimestamp.exactOptional(),

@@ -186,10 +186,7 @@ function formatRun(context: CommandContext, run: Run, rootCause: RootCause | und
     ['deadline', run.completedAt === undefined ? formatTime(run.deadlineAt, now) : undefined],
     ['rerun of', run.rerunOf],
     ['called by', run.calledBy === undefined ? undefined : `node ${run.calledBy.nodeId} of ${run.calledBy.runId}`],
-    [
-      'started by',
-      run.startedBy === undefined ? undefined : `trigger ${run.startedBy.trigger}, message ${run.startedBy.messageId}`,
-    ],
+    ['started by', run.startedBy === undefined ? undefined : formatTrigger(run.startedBy)],
     ['reason', run.cancelReason],
     ['error', run.error === undefined ? undefined : `${run.error.code}: ${run.error.message}`],
     ['cause', rootCause === undefined ? undefined : formatRootCause(rootCause)],
@@ -216,6 +213,9 @@ function formatRun(context: CommandContext, run: Run, rootCause: RootCause | und
 }
 
 /** The dollars of one run are millionths. */
+const formatTrigger = ({ trigger, messageId }: NonNullable<Run['startedBy']>): string =>
+  `trigger ${trigger}${messageId === undefined ? '' : `, message ${messageId}`}`;
+
 const formatCost = ({ dollars, parts }: NonNullable<Run['estimate']>): string =>
   `about $${dollars.toFixed(6)}: ${parts.map(({ kind, count }) => `${count} ${kind}`).join(', ')}`;
 

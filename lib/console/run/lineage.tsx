@@ -38,7 +38,12 @@ export const Lineage = ({ run }: { readonly run: Run }): ReactNode => {
         <div>
           <dt>Started by</dt>
           <dd>
-            trigger {run.startedBy.trigger}, message <code>{run.startedBy.messageId}</code>
+            trigger {run.startedBy.trigger}
+            {run.startedBy.messageId === undefined ? null : (
+              <>
+                , message <code>{run.startedBy.messageId}</code>
+              </>
+            )}
           </dd>
         </div>
       )}
