@@ -30,7 +30,7 @@ const json = z.custom<JsonValue>((value) => value !== undefined && findBodyError
 
 /** Enough for a template, and for a prefix before it. */
 const maxKeyTemplateLength = 1_000;
-/** Each batch of a FIFO queue or of a standard queue takes one. SQS's least is 2. */
+/** Invocations at once. Lambda allows 2 to 1,000 for the event source mapping of a queue. */
 const triggerConcurrency = { min: 2, standard: 10, max: 1_000 } as const;
 
 const workflowName = z

@@ -11,7 +11,7 @@ import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { functionNames } from '../../lib/contract/environment.ts';
+import { usualFunctions } from '../infra/synthesized.ts';
 import { environmentNames } from '../../lib/contract/environment.ts';
 import { codeWorkerEnvironment } from '../../lib/contract/worker-program.ts';
 import { rotatingItem } from '../tier.ts';
@@ -277,8 +277,7 @@ app.synth();
     await infrastructure.run('node', [file, outdir], { nodeFolder, env });
     const { Resources } = templateShape.parse(readJson(join(infrastructure.folder, outdir, 'Mine.template.json')));
     const functions = Object.values(Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
-    // Without settings nothing sends traces.
-    expect(functions, `on Node ${major}`).toHaveLength(functionNames.length - 1);
+    expect(functions, `on Node ${major}`).toHaveLength(usualFunctions.length);
   }
 });
 
