@@ -1,7 +1,8 @@
+import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 import LongFilesFirst from './test/long-files-first.ts';
-import { inBothTiers, tier, tierVariable } from './test/tier.ts';
+import { inBothTiers, leftOut, tier, tierVariable } from './test/tier.ts';
 
 const deepFiles = '**/*.deep.test.ts';
 
@@ -41,6 +42,8 @@ const onTheProduct = [
   'test/bench/{estimate,peers}.deep.test.ts',
 ];
 const withoutThose = { exclude: onTheProduct };
+/** They take most of the time of the deep tier. */
+const ofDeepProduct = tier === 'deep' ? globSync('test/{e2e,devkit,browser}/**/*.deep.test.ts').toSorted() : [];
 
 /** The projects with the files of both tiers: a run takes those of its own. Each test file belongs to one project. */
 export const projects: readonly Project[] = [
@@ -65,6 +68,7 @@ export const projects: readonly Project[] = [
     'e2e',
     ['test/e2e/**/*.test.ts', 'test/devkit/**/*.test.ts', 'test/browser/**/*.test.ts', ...onTheProduct],
     {
+      exclude: leftOut(ofDeepProduct),
       globalSetup: './test/e2e/synthesize-once.ts',
       testTimeout: 300_000,
       hookTimeout: 120_000,

@@ -69,7 +69,8 @@ export function firstRotatingSeed(count: number): number {
 
 /**
  * Whether the deep tier runs whole. `.ci/run` sets `STEPWELL_TEST_SHARE=rotating`: of the searches that repeat one thing with many seeds,
- * rounds or versions, it then runs a share, another one on each day (UTC) and for each commit.
+ * rounds or versions, it then runs a share, another one on each day (UTC) and for each commit. Of the files that run the whole product it
+ * runs a half (`leftOut`).
  */
 const isWhole = process.env['STEPWELL_TEST_SHARE'] !== 'rotating';
 
@@ -89,6 +90,10 @@ export function rotatingPart(total: number, parts: number): { readonly from: num
 /** All items, or one of them. */
 export const rotatingItem = <Item>(items: readonly Item[]): readonly Item[] =>
   isWhole && chosenPart === undefined ? items : items.slice(partOf(items.length)).slice(0, 1);
+
+/** The files that a share leaves out: every second one, others on each day and for each commit. None where the tier runs whole. */
+export const leftOut = (files: readonly string[]): readonly string[] =>
+  isWhole && chosenPart === undefined ? [] : files.filter((_file, index) => index % 2 !== partOf(2));
 
 /** A number of the day and the commit. */
 function turn(): number {
