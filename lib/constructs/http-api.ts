@@ -9,6 +9,7 @@ import * as route53 from 'aws-cdk-lib/aws-route53';
 import * as targets from 'aws-cdk-lib/aws-route53-targets';
 import * as wafv2 from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
+import { accessLogFormat } from './access-log.ts';
 import type { FunctionName } from '../contract/environment.ts';
 import { addGatewayResponses } from './gateway-responses.ts';
 import { installationName } from './installation-name.ts';
@@ -109,7 +110,7 @@ export class HttpApi extends Construct {
       deployOptions: {
         stageName,
         accessLogDestination: new apigateway.LogGroupLogDestination(accessLogs),
-        accessLogFormat: accessLogFormat(),
+        accessLogFormat: apiLogFormat(),
         loggingLevel: apigateway.MethodLoggingLevel.ERROR,
         // Execution logs would contain request bodies, which are users' data.
         dataTraceEnabled: false,
@@ -228,21 +229,15 @@ export class HttpApi extends Construct {
 }
 
 /** Access log fields. The path is left out because it can contain a token; `resourcePath` names the route. */
-function accessLogFormat(): apigateway.AccessLogFormat {
+const apiLogFormat = (): apigateway.AccessLogFormat => {
   const { AccessLogField: field } = apigateway;
-  return apigateway.AccessLogFormat.custom(
-    JSON.stringify({
-      requestId: field.contextRequestId(),
-      at: field.contextRequestTimeEpoch(),
-      ip: field.contextIdentitySourceIp(),
-      userAgent: field.contextIdentityUserAgent(),
-      method: field.contextHttpMethod(),
-      resourcePath: field.contextResourcePath(),
-      status: field.contextStatus(),
-      bytes: field.contextResponseLength(),
-      latencyMs: field.contextResponseLatency(),
-      integrationLatencyMs: field.contextIntegrationLatency(),
-      gatewayResponseType: field.contextErrorResponseType(),
-    }),
-  );
-}
+  return accessLogFormat({
+    method: field.contextHttpMethod(),
+    resourcePath: field.contextResourcePath(),
+    status: field.contextStatus(),
+    bytes: field.contextResponseLength(),
+    latencyMs: field.contextResponseLatency(),
+    integrationLatencyMs: field.contextIntegrationLatency(),
+    gatewayResponseType: field.contextErrorResponseType(),
+  });
+};

@@ -8,6 +8,7 @@ import type * as kms from 'aws-cdk-lib/aws-kms';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct, type IDependable } from 'constructs';
+import { accessLogFormat } from './access-log.ts';
 import { installationName } from './installation-name.ts';
 
 export interface SocketStageProps {
@@ -69,7 +70,7 @@ export class SocketApi extends Construct {
       stageName,
       autoDeploy: true,
       throttle: { rateLimit: props.requestsPerSecond, burstLimit: props.requestBurst },
-      accessLogSettings: { destination: new apigatewayv2.LogGroupLogDestination(accessLogs), format: logFormat() },
+      accessLogSettings: { destination: new apigatewayv2.LogGroupLogDestination(accessLogs), format: apiLogFormat() },
     });
     if (props.dependsOn !== undefined) stage.node.addDependency(props.dependsOn);
     Validations.of(this.api).acknowledge({
@@ -80,19 +81,13 @@ export class SocketApi extends Construct {
 }
 
 /** Without the query, which can contain a ticket, and without message bodies. */
-function logFormat(): apigateway.AccessLogFormat {
+const apiLogFormat = (): apigateway.AccessLogFormat => {
   const { AccessLogField: field } = apigateway;
-  return apigateway.AccessLogFormat.custom(
-    JSON.stringify({
-      requestId: field.contextRequestId(),
-      at: field.contextRequestTimeEpoch(),
-      ip: field.contextIdentitySourceIp(),
-      userAgent: field.contextIdentityUserAgent(),
-      connectionId: '$context.connectionId',
-      eventType: '$context.eventType',
-      route: '$context.routeKey',
-      status: field.contextStatus(),
-      integrationLatencyMs: field.contextIntegrationLatency(),
-    }),
-  );
-}
+  return accessLogFormat({
+    connectionId: '$context.connectionId',
+    eventType: '$context.eventType',
+    route: '$context.routeKey',
+    status: field.contextStatus(),
+    integrationLatencyMs: field.contextIntegrationLatency(),
+  });
+};

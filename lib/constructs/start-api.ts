@@ -9,6 +9,7 @@ import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { startApiRoutes } from '../api/start-api.ts';
 import { defined } from '../base/defined.ts';
+import { accessLogFormat } from './access-log.ts';
 import { installationName } from './installation-name.ts';
 
 export interface StartApiProps {
@@ -52,7 +53,7 @@ export class StartApi extends Construct {
       stageName: '$default',
       autoDeploy: true,
       throttle: { rateLimit: props.requestsPerSecond, burstLimit: props.requestBurst },
-      accessLogSettings: { destination: new apigatewayv2.LogGroupLogDestination(accessLogs), format: logFormat() },
+      accessLogSettings: { destination: new apigatewayv2.LogGroupLogDestination(accessLogs), format: apiLogFormat() },
     });
     Validations.of(this.httpApi).acknowledge({
       id: 'AwsSolutions-APIG4',
@@ -72,21 +73,15 @@ function methodsByPath(): ReadonlyMap<string, ReadonlySet<apigatewayv2.HttpMetho
 }
 
 /** Without the path, the query, headers and bodies, like the access log of the REST API. `route` names the route. */
-function logFormat(): apigateway.AccessLogFormat {
+const apiLogFormat = (): apigateway.AccessLogFormat => {
   const { AccessLogField: field } = apigateway;
-  return apigateway.AccessLogFormat.custom(
-    JSON.stringify({
-      requestId: field.contextRequestId(),
-      at: field.contextRequestTimeEpoch(),
-      ip: field.contextIdentitySourceIp(),
-      userAgent: field.contextIdentityUserAgent(),
-      method: field.contextHttpMethod(),
-      route: '$context.routeKey',
-      status: field.contextStatus(),
-      bytes: field.contextResponseLength(),
-      latencyMs: field.contextResponseLatency(),
-      integrationLatencyMs: field.contextIntegrationLatency(),
-      gatewayError: '$context.error.responseType',
-    }),
-  );
-}
+  return accessLogFormat({
+    method: field.contextHttpMethod(),
+    route: '$context.routeKey',
+    status: field.contextStatus(),
+    bytes: field.contextResponseLength(),
+    latencyMs: field.contextResponseLatency(),
+    integrationLatencyMs: field.contextIntegrationLatency(),
+    gatewayError: '$context.error.responseType',
+  });
+};
