@@ -6,8 +6,7 @@ import { asText, lookUp, pathsOf, resolveTemplate } from '../engine/graph/templa
 import { NodeWork, WorkLimitExceeded } from '../engine/graph/work-limits.ts';
 import { type JsonObject, type JsonValue, isJsonArray, isJsonObject } from '../engine/json.ts';
 import { jsonPointer } from '../engine/graph/findings.ts';
-import type { Instant } from '../engine/time.ts';
-import { iso } from '../engine/time.ts';
+import { type Instant, iso } from '../engine/time.ts';
 import { findBodyError } from '../engine/validate-json.ts';
 import type { StoredTrigger, TriggerKind } from './setting.ts';
 

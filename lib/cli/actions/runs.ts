@@ -212,10 +212,10 @@ function formatRun(context: CommandContext, run: Run, rootCause: RootCause | und
   ].join('\n');
 }
 
-/** The dollars of one run are millionths. */
 const formatTrigger = ({ trigger, messageId }: NonNullable<Run['startedBy']>): string =>
   `trigger ${trigger}${messageId === undefined ? '' : `, message ${messageId}`}`;
 
+/** The dollars of one run are millionths. */
 const formatCost = ({ dollars, parts }: NonNullable<Run['estimate']>): string =>
   `about $${dollars.toFixed(6)}: ${parts.map(({ kind, count }) => `${count} ${kind}`).join(', ')}`;
 

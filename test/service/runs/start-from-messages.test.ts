@@ -1,4 +1,4 @@
-/** Starts from the messages of a trigger: one run for each message, however often and in whatever order the queue delivers it. */
+/** Starts from the messages of a trigger: one run for each message, with repeated deliveries and in any order. */
 import { describe, expect, it } from 'vitest';
 import { workflowName } from '../../../lib/engine/ids.ts';
 import { triggerOf } from '../../../lib/engine/log/lineage.ts';
