@@ -91,7 +91,10 @@ export function rotatingPart(total: number, parts: number): { readonly from: num
 export const rotatingItem = <Item>(items: readonly Item[]): readonly Item[] =>
   isWhole && chosenPart === undefined ? items : items.slice(partOf(items.length)).slice(0, 1);
 
-/** The files that a share leaves out: two of three, others on each day and for each commit. None where the tier runs whole. */
+/**
+ * The files that a share leaves out: two of three, others on each day and for each commit. None where the tier runs whole.
+ * @param files the longest first, so that the shares take about as long
+ */
 export const leftOut = (files: readonly string[]): readonly string[] =>
   isWhole && chosenPart === undefined ? [] : files.filter((_file, index) => index % 3 !== partOf(3));
 
