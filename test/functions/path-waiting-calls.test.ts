@@ -8,10 +8,15 @@ import { after, days, minutes } from '../../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
 import { handleJob } from '../../lib/service/execution/handle-job.ts';
+import type { Clock } from '../../lib/ports/clock.ts';
+import type { Programs } from '../../lib/ports/programs.ts';
+import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import { type ScriptStage, ScriptedPrograms, type StepFunction, functionCommand } from '../service/scripted-programs.ts';
 import { finished } from '../service/test-env.ts';
+import { shippedCode } from './code-api.ts';
 import { textIn } from './http.ts';
 import { type CountedHttp, countedHttp } from './waiting-calls.ts';
 
@@ -38,6 +43,10 @@ async function warmPaths(): Promise<Paths> {
   const awaited = new Map<string, () => void>();
   const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
   const world = counted.world();
+  const began = (id: string): void => {
+    begun.push({ node: id, unit: counted.units() });
+    awaited.get(id)?.();
+  };
   counted.deliverTo(async (job) => {
     const mustEndAt = after(world.clock.now(), minutes(15));
     const worker = {
@@ -48,18 +57,37 @@ async function warmPaths(): Promise<Paths> {
       by: 'worker',
       foldCache: new FoldCache(),
       runAttempt: async ({ id }: { readonly id: string }) => {
-        begun.push({ node: id, unit: counted.units() });
-        awaited.get(id)?.();
+        began(id);
         return { outcome: finished(id), printed: [] };
       },
     };
-    await handleJob(worker, job, { isRedelivered: false, mustEndAt });
+    const delivery = { isRedelivered: false, mustEndAt };
+    if (job.kind === 'workflow_task')
+      await runWorkflowTask({ ...worker, by: 'code', programs: programsOf(world.clock, began) }, job, delivery);
+    else await handleJob(worker, job, delivery);
   });
-  const key = await counted.api.key(['admin']);
+  const [, key] = await shippedCode([{ name: 'parent' }, { name: 'child' }], counted.api);
   for (const body of [chainOfEffects(2), effectChild, effectCaller, effectWaiter])
     await counted.api.call('POST', '/v1/workflows', { key, body });
   const begins = (node: string) => new Promise<void>((resolve) => void awaited.set(node, resolve));
   return { counted, key, begun, begins };
+}
+
+/** The code of two workflows: `parent` takes a step, calls `child`, which takes a step, and takes another step. */
+function programsOf(clock: Clock, began: (step: string) => void): Programs {
+  const step: StepFunction = (key) => (began(key), `${key} done`);
+  const call: ScriptStage = [{ kind: 'workflow', key: 'call', workflowName: 'child', input: {} }];
+  const parent = [[functionCommand('first')], call, [functionCommand('last')]];
+  const scripted = (stages: readonly ScriptStage[]) => new ScriptedPrograms(() => clock, stages, step);
+  return {
+    start: (scope, manifest, task, host) =>
+      scripted(task.run.workflowName === 'parent' ? parent : [[functionCommand('of the child')]]).start(
+        scope,
+        manifest,
+        task,
+        host,
+      ),
+  };
 }
 
 const turns = async (): Promise<void> => {
@@ -110,11 +138,15 @@ test('the calls that wait for each other on the measured paths are the golden on
   await start(paths, effectCaller.name, 'warm caller');
   await turns();
   const called = await path(paths, () => start(paths, effectCaller.name, 'caller'), 'after', 'before');
-  const counts: Readonly<Partial<Record<PathName, unknown>>> = {
+  await start(paths, 'parent', 'warm code');
+  await turns();
+  const ofCode = await path(paths, () => start(paths, 'parent', 'code'), 'last', 'first');
+  const counts: Readonly<Record<PathName, unknown>> = {
     'trigger → first node': chained,
     'node → node, with side effects': between,
     'signal → wake': woken,
     'child → parent, graph': called,
+    'child → parent, code': ofCode,
   };
   const file = new URL('../../bench/golden/path-waiting-calls.json', import.meta.url);
   if (process.env['STEPWELL_WRITE_GOLDEN'] === '1') writeFileSync(file, `${JSON.stringify(counts, null, 2)}\n`);

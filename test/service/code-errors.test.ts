@@ -35,7 +35,7 @@ const workflowTaskJob = (run: RunAddress, facts: Partial<WorkflowTaskJob> = {}):
   iteration: topLevel,
   attempt: firstAttempt,
   resend: 0,
-  creation: codeCreation(run),
+  creation: codeCreation(run, { deploymentId: codeManifest('v1').deploymentId }),
   ...facts,
 });
 

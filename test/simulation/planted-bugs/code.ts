@@ -219,9 +219,9 @@ export const codeBugs: readonly PlantedBug[] = [
   {
     name: 'a run continues on the active deployment instead of its pinned one',
     file: 'lib/service/kinds/code/run-workflow-task.ts',
-    find: 'await deps.deployments.deployment(head.address, head.deploymentId);',
+    find: 'deps.deployments.deployment(job.run, job.creation.deploymentId);',
     replace:
-      'await deps.deployments.deployment(head.address, (await deps.deployments.pointer(head.address))?.apps[0]?.history[0].deploymentId ?? head.deploymentId);',
+      'deps.deployments.pointer(job.run).then((found) => deps.deployments.deployment(job.run, found?.apps[0]?.history[0].deploymentId ?? job.creation.deploymentId));',
     within: 60,
     options,
   },

@@ -14,7 +14,7 @@ import { type CodeHead, latestDeadlineOf } from '../../../engine/log/head.ts';
 import type { OpenNode } from '../../../engine/log/node-state.ts';
 import { dueWorkflowTasksBeside, openNodeAt } from '../../../engine/log/open-nodes.ts';
 import { type Instant, between, durationMs, instant, seconds } from '../../../engine/time.ts';
-import type { Manifest } from '../../../ports/deployments.ts';
+import type { Deployment, Manifest } from '../../../ports/deployments.ts';
 import type { WorkflowTaskJob } from '../../../ports/jobs.ts';
 import type { WorkflowTaskEnd, WorkflowTask } from '../../../ports/programs.ts';
 import { enforceDeadline } from '../../commit/deadline.ts';
@@ -36,7 +36,9 @@ const maxEarlyWaitMs = seconds(5);
 
 export async function runWorkflowTask(worker: WorkflowTaskWorker, job: WorkflowTaskJob, delivery: Delivery): Promise<void> {
   const { deps } = worker;
-  const fold = await readRunFold(deps, job.run, job.commit);
+  // The message names the deployment, so it is read beside the log. An error of it counts only if the task begins.
+  const reading = deps.deployments.deployment(job.run, job.creation.deploymentId);
+  const [fold] = await Promise.all([readRunFold(deps, job.run, job.commit), Promise.allSettled([reading])]);
   if (fold === undefined) return;
   const { head } = fold;
   invariant(head.kind === 'code', `${head.address.runId} received a workflow task, but it is a ${head.kind} run, not a code run`);
@@ -66,7 +68,7 @@ export async function runWorkflowTask(worker: WorkflowTaskWorker, job: WorkflowT
     if (delivery.isRedelivered) await recheckNow(worker, fold);
     // A worker, or the thread of the code, may have crashed before.
     const isFirstTry = !delivery.isRedelivered && job.resend === 0 && !wasDeferred(openNode);
-    await runTask(worker, { fold, head, open: openNode, deliveries, isFirstTry }, delivery);
+    await runTask(worker, { fold, head, open: openNode, deliveries, isFirstTry, reading }, delivery);
   };
   await recordingAttemptErrors(worker, fold, openNode, act, deliveries);
 }
@@ -82,13 +84,15 @@ interface TaskContext {
   readonly deliveries: Deliveries | undefined;
   /** no earlier try of the task may have crashed */
   readonly isFirstTry: boolean;
+  /** the deployment that the run is pinned to */
+  readonly reading: Promise<Deployment | undefined>;
 }
 
 async function runTask(worker: WorkflowTaskWorker, context: TaskContext, delivery: Delivery): Promise<void> {
   const { deps } = worker;
   const { fold, head, open } = context;
   const log = new WorkflowTaskLog(worker, fold, open);
-  const deployment = await deps.deployments.deployment(head.address, head.deploymentId);
+  const deployment = await context.reading;
   const end: WorkflowTaskEnd =
     deployment === undefined
       ? { kind: 'unloadable', message: `deployment ${head.deploymentId} does not exist any more` }
