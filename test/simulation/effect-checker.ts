@@ -17,6 +17,8 @@ interface Attempt {
   readonly by: Set<Process>;
   /** it was executed before its commit, so a dropped pack explains another execution */
   wasPacked: boolean;
+  /** it was executed before its run existed, so the head that another process wrote explains another execution */
+  wasUnwritten: boolean;
 }
 
 type Event = Commit['events'][number];
@@ -53,6 +55,7 @@ export class EffectChecker {
   readonly #mayShare = new Map<string, boolean>();
   /** by run: commits that may have dropped the pack of another writer */
   readonly #commits = new Map<string, number>();
+  readonly #existing = new Set<string>();
   executions = 0;
   /** executions of idempotent nodes before the commit that dispatched them */
   packed = 0;
@@ -70,6 +73,7 @@ export class EffectChecker {
   }
 
   committed({ runId }: RunAddress, { number, events, by }: Commit, now: number): void {
+    this.#existing.add(runId);
     // Where nothing goes wrong, no other worker commits beside a pack.
     if (number > firstCommit && (!this.#isPlain || by !== 'worker'))
       this.#commits.set(runId, (this.#commits.get(runId) ?? 0) + 1);
@@ -161,7 +165,13 @@ export class EffectChecker {
     this.executions += 1;
     // What may be done twice is begun before its turn is committed, and again when the turn is not.
     if (mayOverlap) return;
-    const attempt = this.#attempts.get(name) ?? { runId, begun: 0, by: new Set<Process>(), wasPacked: false };
+    const attempt = this.#attempts.get(name) ?? {
+      runId,
+      begun: 0,
+      by: new Set<Process>(),
+      wasPacked: false,
+      wasUnwritten: false,
+    };
     this.#attempts.set(name, attempt);
     runInvariant(12, attempt.wasPacked || !attempt.by.has(by), `${name} was executed twice by one process`);
     // The message with the result of an ended attempt may be so late that its job is sent again.
@@ -170,6 +180,7 @@ export class EffectChecker {
     if (attempt.begun > 0) this.repeated += 1;
     attempt.begun += 1;
     attempt.wasPacked ||= isPacked;
+    attempt.wasUnwritten ||= isPacked && !this.#existing.has(runId);
     attempt.by.add(by);
   }
 
@@ -227,8 +238,8 @@ export class EffectChecker {
   }
 
   check(): void {
-    for (const [name, { runId, begun, wasPacked }] of this.#attempts) {
-      const droppedPacks = wasPacked ? (this.#commits.get(runId) ?? 0) : 0;
+    for (const [name, { runId, begun, wasPacked, wasUnwritten }] of this.#attempts) {
+      const droppedPacks = (wasPacked ? (this.#commits.get(runId) ?? 0) : 0) + (wasUnwritten ? 1 : 0);
       const reasons = (this.#givenAgain.get(runId) ?? 0) + droppedPacks;
       runInvariant(
         12,
