@@ -281,6 +281,7 @@ export class Functions implements MessageHandlers {
     const delivery = { isRedelivered: false, mustEndAt: after(this.#around.time.now, timeoutMs.worker) };
     let end: RunEnd | undefined;
     this.#effects.delivered(call.job);
+    if (call.isUnwritten === true) this.#effects.calledUnwritten(call.job.run);
     this.invoke(
       'worker',
       async (invocation) => {

@@ -53,10 +53,10 @@ export const unwrittenRunBugs: readonly PlantedBug[] = [
     options: { ...chains, withoutSweep: true },
   },
   {
-    name: 'the results of a run are in its head and in a commit of their own',
+    name: 'a commit of results repeats the creation that the head contains',
     file: writeNewRun,
-    find: 'whole === undefined || isApart ? prepared : whole;',
-    replace: 'whole === undefined ? prepared : whole;',
+    find: 'whole.commit.events.slice(commit.events.length);',
+    replace: 'whole.commit.events;',
     within: 60,
     faultProfile: 'none',
     options: chains,

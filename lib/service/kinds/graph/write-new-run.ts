@@ -37,6 +37,8 @@ export async function writeNewRun(
   first: Fact | undefined,
   drafted: () => Commit['events'] | undefined,
 ): Promise<DraftCommitted> {
+  // An earlier call has written or found the head, and could not dispatch its effects.
+  if (fold.state.asOf !== 0) return { appended: { kind: 'nothing' }, isWhole: false };
   const prepared = fold.head;
   const whole = await withDrafted(decider, prepared, drafted());
   const ended = whole === undefined ? undefined : endOf(decider, whole);
