@@ -22,7 +22,7 @@ import { type DraftCommitted, commitDrafted } from './decide-run.ts';
  * In bytes, of the compressed events of a head whose run goes on. Each later update of the head is billed by its size, so larger results
  * have a commit of their own.
  */
-export const maxEventsInOpenHead = 500;
+const maxEventsInOpenHead = 500;
 
 /**
  * Creates the run with the drafted events, or as its start has prepared it. It dispatches the effects of what it writes.
