@@ -47,6 +47,16 @@ test('a node job calls the worker with the job, and an answer says that it has e
   expect(parseJobCall(event)).toEqual({ job, run: creation });
 });
 
+test('a call says whether the run is written, and an unwritten run has its creation', async () => {
+  const { functions, sent } = functionsThat(async () => ({}));
+  await functions.call({ job, run: creation, isUnwritten: true }, new AbortController().signal);
+  const event: unknown = JSON.parse(Buffer.from(sent[0]?.Payload ?? []).toString('utf8'));
+  expect(parseJobCall(event)).toEqual({ job, run: creation, isUnwritten: true });
+  await functions.call({ job, isUnwritten: true }, new AbortController().signal);
+  const without: unknown = JSON.parse(Buffer.from(sent[1]?.Payload ?? []).toString('utf8'));
+  expect(() => parseJobCall(without)).toThrow('an unwritten run without its creation');
+});
+
 test('a job that no function executes is refused without a call', async () => {
   const { functions, sent } = functionsThat(async () => ({}));
   const task = { ...job, kind: 'workflow_task', creation: Object.create(null) } as const;
