@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
-import LongFilesFirst from './test/long-files-first.ts';
+import LongFilesFirst, { longestFirst } from './test/long-files-first.ts';
 import { inBothTiers, leftOut, tier, tierVariable } from './test/tier.ts';
 
 const deepFiles = '**/*.deep.test.ts';
@@ -43,7 +43,10 @@ const onTheProduct = [
 ];
 const withoutThose = { exclude: onTheProduct };
 /** They take most of the time of the deep tier. */
-const ofDeepProduct = tier === 'deep' ? globSync('test/{e2e,devkit,browser}/**/*.deep.test.ts').toSorted() : [];
+const ofDeepProduct =
+  tier === 'deep'
+    ? longestFirst(globSync(['test/{e2e,devkit,browser}/**/*.deep.test.ts', 'test/bench/{golden-*,estimate,peers}.deep.test.ts']))
+    : [];
 
 /** The projects with the files of both tiers: a run takes those of its own. Each test file belongs to one project. */
 export const projects: readonly Project[] = [

@@ -15,9 +15,16 @@ export const longFiles: readonly string[] = [
   'test/scripts/build-packages.deep.test.ts',
   'test/devkit/first-app.deep.test.ts',
   'test/devkit/kills.deep.test.ts',
+  'test/devkit/next.deep.test.ts',
+  'test/devkit/large-values.deep.test.ts',
+  'test/devkit/web.deep.test.ts',
+  'test/browser/resilience.deep.test.ts',
+  'test/devkit/inspect.deep.test.ts',
+  'test/browser/editor-work.deep.test.ts',
+  'test/browser/secrets.deep.test.ts',
   'test/devkit/artifacts.deep.test.ts',
   'test/devkit/webhooks.deep.test.ts',
-  'test/devkit/inspect.deep.test.ts',
+  'test/browser/speed.deep.test.ts',
   'test/scripts/trial.deep.test.ts',
   'test/e2e/kills.deep.test.ts',
   'test/bench/golden-counts.deep.test.ts',
@@ -41,6 +48,10 @@ export const longFiles: readonly string[] = [
   'test/cli/project.test.ts',
   'test/bundles/local-bundles.test.ts',
 ];
+
+/** Files in the order in which they take the most time. */
+export const longestFirst = (files: readonly string[]): readonly string[] =>
+  files.toSorted((one, other) => placeIn(longFiles, one) - placeIn(longFiles, other) || (one < other ? -1 : 1));
 
 /** The place in a list; what is not in it comes last. */
 const placeIn = (list: readonly string[], item: string): number => {

@@ -70,7 +70,7 @@ export function firstRotatingSeed(count: number): number {
 /**
  * Whether the deep tier runs whole. `.ci/run` sets `STEPWELL_TEST_SHARE=rotating`: of the searches that repeat one thing with many seeds,
  * rounds or versions, it then runs a share, another one on each day (UTC) and for each commit. Of the files that run the whole product it
- * runs a half (`leftOut`).
+ * runs a third (`leftOut`).
  */
 const isWhole = process.env['STEPWELL_TEST_SHARE'] !== 'rotating';
 
@@ -91,9 +91,12 @@ export function rotatingPart(total: number, parts: number): { readonly from: num
 export const rotatingItem = <Item>(items: readonly Item[]): readonly Item[] =>
   isWhole && chosenPart === undefined ? items : items.slice(partOf(items.length)).slice(0, 1);
 
-/** The files that a share leaves out: every second one, others on each day and for each commit. None where the tier runs whole. */
+/**
+ * The files that a share leaves out: two of three, others on each day and for each commit. None where the tier runs whole.
+ * @param files the longest first, so that the shares take about as long
+ */
 export const leftOut = (files: readonly string[]): readonly string[] =>
-  isWhole && chosenPart === undefined ? [] : files.filter((_file, index) => index % 2 !== partOf(2));
+  isWhole && chosenPart === undefined ? [] : files.filter((_file, index) => index % 3 !== partOf(3));
 
 /** A number of the day and the commit. */
 function turn(): number {

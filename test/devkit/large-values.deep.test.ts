@@ -76,5 +76,5 @@ describe.each(rotatingItem(sdkVersions))('an app of workflow %s', (sdkVersion) =
     const env = { STEPWELL_URL: served.url, STEPWELL_API_KEY: served.apiKey };
     const printed = await app.run('node', ['large.mjs', `large-${sdkVersion}`], env);
     expect(JSON.parse(printed)).toEqual({ sum: size * 3, bytes: size, made: size, all: true, chunk: size });
-  }, 240_000);
+  }, 600_000);
 });

@@ -12,6 +12,7 @@ import { cli } from '../e2e/code-projects.ts';
 import { type InProcessCloud, startInProcessCloud } from '../e2e/in-process-cloud.ts';
 import { freePort } from '../e2e/listening.ts';
 import { type BuiltApp, installedSdk, sdkVersions } from './built-app.ts';
+import { rotatingItem } from '../tier.ts';
 import { ordersApp } from './orders-app.ts';
 
 let served: InProcessCloud;
@@ -28,7 +29,7 @@ const streamOf = (runId: string): string => `strm_${runId.slice('wrun_'.length)}
 /** What the step `report` of the example writes. */
 const chunk = 'charged receipt-';
 
-describe.each(sdkVersions)('workflow %s', (sdkVersion) => {
+describe.each(rotatingItem(sdkVersions))('workflow %s', (sdkVersion) => {
   const item = `tea-${sdkVersion}`;
   let app: BuiltApp;
   let program: string;
