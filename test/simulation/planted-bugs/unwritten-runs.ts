@@ -73,7 +73,7 @@ export const unwrittenRunBugs: readonly PlantedBug[] = [
     name: 'a worker answers the end of a run whose head it has not written',
     file: 'lib/service/kinds/graph/run-node.ts',
     find: 'if (fold.state.asOf !== 0) worker.foldCache.put(fold);',
-    replace: 'worker.foldCache.put(pack.draft);',
+    replace: 'worker.foldCache.put(commit === undefined ? pack.draft : fold);',
     within: 60,
     options: chains,
   },
