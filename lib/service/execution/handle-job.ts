@@ -1,5 +1,5 @@
 /** Passes a job to the use case of its kind. */
-import { unreachable } from '../../engine/invariant.ts';
+import { invariant, unreachable } from '../../engine/invariant.ts';
 import type { RunEnd } from '../../engine/log/fold.ts';
 import { firstProjection } from '../../engine/log/head.ts';
 import type { Job, JobCall } from '../../ports/jobs.ts';
@@ -24,13 +24,14 @@ export async function handleCalledJob(
   delivery: Delivery,
 ): Promise<RunEnd | undefined> {
   if (run !== undefined) worker.deps.log.recognize(run);
-  if (run !== undefined && isUnwritten === true && job.kind === 'node') {
+  if (isUnwritten === true) {
+    invariant(run !== undefined && job.kind === 'node', 'a call with an unwritten run has its creation and a node job');
     const fold = unwrittenFold({ ...run, projection: firstProjection });
     await withCallsInPlace(worker, job, delivery, (handler) => handler.executions.graph.begin(handler, fold, job, delivery));
-    return worker.foldCache.endOf(job.run);
+  } else {
+    if (run !== undefined) worker.foldCache.put(fromFirstCommit({ ...run, projection: firstProjection }));
+    await handleJob(worker, job, delivery);
   }
-  if (run !== undefined) worker.foldCache.put(fromFirstCommit({ ...run, projection: firstProjection }));
-  await handleJob(worker, job, delivery);
   return worker.foldCache.endOf(job.run);
 }
 

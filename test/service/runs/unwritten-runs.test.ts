@@ -120,6 +120,9 @@ async function sweepLater(env: TestEnv): Promise<void> {
   }
 }
 
+/** It does not compress. */
+const randomText = (seed: string): string => createHash('sha256').update(seed).digest('base64url');
+
 describe('a start that waits for scripts in a row', () => {
   it('is one write of the log: the head has the results and the end', async () => {
     const house = await housing(chain);
@@ -186,8 +189,7 @@ describe('a start that waits for scripts in a row', () => {
   });
 
   it('gives results that are large a commit of their own if the run goes on', async () => {
-    // It does not compress.
-    const text = Array.from({ length: 20 }, (_, index) => createHash('sha256').update(`${index}`).digest('base64url')).join('');
+    const text = Array.from({ length: 20 }, (_, index) => randomText(`${index}`)).join('');
     const house = await housing(flow('a>b b>s1 s1>m', ['a', 'b', 'm'], { s1: { name: 'paid', correlation: 'o7' } }), {
       answer: (node) => finished(`${node}${text}`),
     });
@@ -195,6 +197,16 @@ describe('a start that waits for scripts in a row', () => {
     expect(house.writes).toEqual(['create', 'put 2']);
     expect(house.env.attempts).toEqual(['a#1', 'b#1']);
     expect(result.progress.status).toBe('running');
+  });
+
+  it('gives results that are larger than a read unit a commit of their own, although the run has ended', async () => {
+    const large = (node: string) => Array.from({ length: 60 }, (_, index) => randomText(`${node}${index}`)).join('');
+    const house = await housing(chain, { answer: (node) => finished(large(node)) });
+    const result = startedBy(await ask(house));
+    expect(result.progress.status).toBe('completed');
+    expect(house.writes).toEqual(['create', 'put 2', 'project']);
+    expect((await headOf(house.env, runOf(result)))?.projection.status).toBe('completed');
+    expect(house.env.attempts).toEqual(['a#1', 'b#1', 'm#1', 'x#1']);
   });
 });
 

@@ -23,6 +23,8 @@ import { type DraftCommitted, commitDrafted } from './decide-run.ts';
  * have a commit of their own.
  */
 const maxEventsInOpenHead = 500;
+/** The same of a head that nothing updates. Lists read heads: below 4 KB, each is one read unit. */
+const maxEventsInEndedHead = 3_500;
 
 /**
  * Creates the run with the drafted events, or as its start has prepared it. It dispatches the effects of what it writes.
@@ -42,15 +44,17 @@ export async function writeNewRun(
   const prepared = fold.head;
   const whole = await withDrafted(decider, prepared, drafted());
   const ended = whole === undefined ? undefined : endOf(decider, whole);
-  const isApart = first !== undefined && whole !== undefined && ended === undefined && isLarge(whole.commit.events);
+  const maxEvents = ended === undefined ? maxEventsInOpenHead : maxEventsInEndedHead;
+  const isApart = first !== undefined && whole !== undefined && compressedSizeOf(whole.commit.events) > maxEvents;
   const head = whole === undefined || isApart ? prepared : whole;
-  const result = await putUntilOutcomeKnown(decider.deps, () => decider.deps.log.create(head, ended));
+  const projection = isApart ? undefined : ended;
+  const result = await putUntilOutcomeKnown(decider.deps, () => decider.deps.log.create(head, projection));
   if (result.kind === 'occupied') {
     if (isWon(result, prepared.commit)) await followWritten(decider, fold);
     return { appended: { kind: 'nothing' }, isWhole: false };
   }
   const { commit } = head;
-  fold.head = ended === undefined ? head : { ...head, projection: ended };
+  fold.head = projection === undefined ? head : { ...head, projection };
   advanceFold(fold, commit);
   measureCommit(decider.deps, fold, commit, (id) => plan.nodes.get(id)?.type);
   await dispatchEffects(decider, fold, commit);
@@ -85,8 +89,7 @@ function endOf({ deps }: Decider, head: Head): ReturnType<typeof endRecordedByHe
   return endRecordedByHead(deps, fold);
 }
 
-const isLarge = (events: Commit['events']): boolean =>
-  gzipSync(JSON.stringify(events), { level: 1 }).length > maxEventsInOpenHead;
+const compressedSizeOf = (events: Commit['events']): number => gzipSync(JSON.stringify(events), { level: 1 }).length;
 
 /**
  * Another process has created the run, or an earlier try of this put whose answer was lost. Which one is not known, so this worker runs
