@@ -14,7 +14,6 @@ import {
   firstProjection,
   maxDeadline,
 } from '../../engine/log/head.ts';
-import { applyCommit, emptyState } from '../../engine/log/fold.ts';
 import { type Commit, isTombstone } from '../../engine/log/commit.ts';
 import { type DurationMs, type Instant, after, days, durationMs, instant, minutes, seconds } from '../../engine/time.ts';
 import type { Trace } from '../../engine/trace.ts';
@@ -26,6 +25,7 @@ import { dispatchEffects } from '../commit/dispatch-effects.ts';
 import { markRunDue } from '../commit/mark-due.ts';
 import { measureCommit } from '../commit/append-facts.ts';
 import { isWon, putUntilOutcomeKnown } from '../run-log/append.ts';
+import { advanceFold, fromFirstCommit } from '../run-log/read-run-fold.ts';
 import { prepareCommits } from '../run-log/prepare-commits.ts';
 import { offloadEvents } from '../run-log/payloads.ts';
 import { type FirstJob, type NotPrepared, type PrepareTerms, type PreparedRun, type Resolved, isTest } from '../new-run.ts';
@@ -137,7 +137,7 @@ async function writeHead(
   if (written === undefined) return { run: creation, isStored };
   // Another attempt of this start may have written a head with other nodes.
   const { nodeTypeOf: _nodeTypeOf, ...ofAnyHead } = first;
-  const sending = sendFirstJobs(decider, written, copied, isStored ? first : ofAnyHead);
+  const sending = sendFirstJobs(decider, written, copied, isStored ? first : ofAnyHead, isStored);
   if (alongside === undefined) await sending;
   else alongside(sending);
   return { run: written, isStored };
@@ -265,23 +265,22 @@ function declaredDeadlineOf(resolved: Resolved): DurationMs | undefined {
 
 const headOf = (creation: RunCreation): Head => ({ ...creation, projection: firstProjection });
 
+/** @param isOwn this request has written the head, so no other process has sent the jobs before */
 async function sendFirstJobs(
   decider: Decider,
   creation: RunCreation,
   copied: readonly Commit[],
   { nodeTypeOf, firstJobs }: Pick<PreparedRun, 'nodeTypeOf' | 'firstJobs'>,
+  isOwn: boolean,
 ): Promise<void> {
-  const state = emptyState();
-  applyCommit(state, creation.commit);
-  const head = headOf(creation);
+  const fold = fromFirstCommit(headOf(creation));
   try {
-    const fold = { head, state, snapshotAt: 0 };
     measureCommit(decider.deps, fold, creation.commit, nodeTypeOf);
-    await dispatchEffects(decider, fold, creation.commit);
+    await dispatchEffects(decider, fold, creation.commit, isOwn && copied.length === 0);
     const jobs = firstJobs?.(creation) ?? [];
     if (jobs.length > 0) await decider.deps.jobs.send(jobs);
     for (const commit of copied) {
-      applyCommit(state, commit);
+      advanceFold(fold, commit);
       await dispatchEffects(decider, fold, commit);
     }
   } catch (error) {

@@ -82,7 +82,7 @@ export const startBugs: readonly PlantedBug[] = [
   {
     name: 'the first jobs of a run are not sent',
     file: createRun,
-    find: 'await dispatchEffects(decider, fold, creation.commit);',
+    find: 'await dispatchEffects(decider, fold, creation.commit, isOwn && copied.length === 0);',
     replace: 'void dispatchEffects;',
     within: 10,
     faultProfile: 'none',

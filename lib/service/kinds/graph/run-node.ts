@@ -35,9 +35,7 @@ const reserveMs = durationMs(5_000);
 export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery): Promise<void> {
   const isSlow = job.slowLane !== undefined;
   const usesProjectGroup = isSlow || worker.deps.settings.shares?.regular !== undefined;
-  // A job in the slow lane may have waited long. A run that has ended since must not use its project's share.
-  const mustBeFresh = delivery.isRedelivered || isSlow;
-  const fold = await worker.foldCache.take(worker.deps, job.run, { minCommit: job.commit, mustBeFresh });
+  const fold = await worker.foldCache.takeFor(worker.deps, job, delivery);
   if (fold === undefined) return;
   if (openNodeOf(fold, job) !== undefined && (await hasEndedAtDeadline(worker, fold, job))) return worker.foldCache.put(fold);
   const found = openNodeOf(fold, job);
