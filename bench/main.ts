@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as z from 'zod';
+import { allocatorVariables } from '../lib/cli/project/cloud-process.ts';
 import { measureBarePuts } from './bare-put.ts';
 import type { Bill } from './bill.ts';
 import { type BenchCloud, startBenchCloud } from './bench-cloud.ts';
@@ -220,7 +221,9 @@ function countsOf(bills: readonly NamedBill[]): CountedBills {
 /** In a process of its own: the recorded calls of this one would count as memory of the cloud. */
 async function measureUnderLoad(directory: string): Promise<UnderLoad> {
   const script = fileURLToPath(new URL('under-load.ts', import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, [script, join(directory, 'under-load')]);
+  // With the allocator of `npm start`.
+  const env = { ...allocatorVariables, ...process.env };
+  const { stdout } = await promisify(execFile)(process.execPath, [script, join(directory, 'under-load')], { env });
   return underLoadShape.parse(JSON.parse(stdout));
 }
 

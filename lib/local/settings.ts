@@ -32,7 +32,7 @@ const parseNumber = (name: string, text: string | undefined, defaultValue: numbe
   return value;
 };
 
-/** Threads mostly wait for the emulators. More threads compete for the same processors, and each takes 60 MB. */
+/** Threads mostly wait for the emulators. More threads compete for the same processors, and each takes 50 MB. */
 const defaultThreads = (): number => Math.min(8, Math.max(4, availableParallelism()));
 
 const parseOrigins = (text: string | undefined): readonly string[] =>

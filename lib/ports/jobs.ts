@@ -210,16 +210,18 @@ export interface Jobs {
 }
 
 /** A job that a function is called with, in place of a message. */
-export interface JobCall {
-  readonly job: Job;
+export interface JobCall<Called extends Job = Job> {
+  readonly job: Called;
   /** the run of a node job, as it was created: the function need not read it */
   readonly run?: GraphCreation;
+  /** the start has not written the head of the run: the function writes it, with what it has executed by then */
+  readonly isUnwritten?: true;
 }
 
 /**
  * What became of a job that a function was called with:
- * - `ended`: the function has handled it, and commits nothing more for it. With `end`, its run has ended so, as the log tells; a function
- *   that executes deployed code says nothing about the end, because the code could say it;
+ * - `ended`: the function has handled it, and commits nothing more for it. With `end`, its run has ended so, as the log tells, and the
+ *   head exists; a function that executes deployed code says nothing about the end, because the code could say it;
  * - `refused`: it did not begin, so the job can have a queue;
  * - `unknown`: it may have begun and may still run. The sweep finds the run if it does not.
  */
@@ -229,10 +231,9 @@ export type JobCallResult = { readonly kind: 'ended'; readonly end?: RunEnd } | 
 export interface JobCalls {
   /**
    * Never rejects.
-   * @param run of a node job, as it was created: the function need not read it
    * @param signal ends the wait, and not the function
    */
-  call(job: WorkJob, run: GraphCreation | undefined, signal: AbortSignal): Promise<JobCallResult>;
+  call(call: JobCall<WorkJob>, signal: AbortSignal): Promise<JobCallResult>;
 }
 
 /** The maximum delay of a message (SQS's limit). A longer wait needs a timer. */

@@ -38,7 +38,7 @@ const cloud = (answer: (event: Event) => Promise<unknown>, directory = folder())
     concurrency: 1,
     timeoutMs: 3_000,
     asyncInvoke: defaultAsyncInvokeConfig,
-    warm: () => undefined,
+    keepLoaded: () => undefined,
     recursionError: () => undefined,
     stop: async () => undefined,
     invoke: async (text) => {

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createGatewayPorts } from '../../lib/local/aws/gateway-ports.ts';
@@ -12,7 +13,13 @@ afterEach(async () => {
 });
 
 /** A function with this module, and its output. */
-function make(source: string, more: Partial<FunctionSettings> = {}) {
+function make(
+  source: string,
+  {
+    data: moreData,
+    ...more
+  }: Partial<Omit<FunctionSettings, 'data'>> & { readonly data?: Partial<FunctionSettings['data']> } = {},
+) {
   const folder = freshFolder();
   mkdirSync(folder, { recursive: true });
   const module = join(folder, 'index.mjs');
@@ -26,6 +33,7 @@ function make(source: string, more: Partial<FunctionSettings> = {}) {
     functionArn: 'arn:fn',
     memoryMb: 256,
     logGroup: '/fn',
+    ...moreData,
   };
   const fn = createFunction({
     name: 'fn',
@@ -114,6 +122,38 @@ describe('a function', { timeout: 20_000 }, () => {
     expect(readdirSync(ephemeral)).toHaveLength(1);
     await fn.stop(0);
     expect(readdirSync(ephemeral)).toEqual([]);
+  });
+
+  /** One temporary folder for each thread. */
+  const threadCount = (ephemeral: string): number => readdirSync(ephemeral).length;
+  const idleSource = 'export const handler = async () => {};';
+
+  test('ends each thread that is idle, and starts one for the next invocation', async () => {
+    const ephemeral = join(freshFolder(), 'ephemeral');
+    const { fn } = make(idleSource, { ephemeral, idleTimes: { threadMs: 50, keptMs: 50 } });
+    await Promise.all([fn.invoke('{}'), fn.invoke('{}'), fn.invoke('{}')]);
+    await expect.poll(() => threadCount(ephemeral), { timeout: 10_000 }).toBe(0);
+    expect(payloadOf(await fn.invoke('{}'))).toBeNull();
+  });
+
+  test('that people wait for keeps its last thread for longer, once it has answered', async () => {
+    const ephemeral = join(freshFolder(), 'ephemeral');
+    const { fn } = make(idleSource, { ephemeral, idleTimes: { threadMs: 50, keptMs: 1_000_000 } });
+    fn.keepLoaded();
+    expect(threadCount(ephemeral)).toBe(1);
+    await expect.poll(() => threadCount(ephemeral), { timeout: 10_000 }).toBe(0);
+    await Promise.all([fn.invoke('{}'), fn.invoke('{}'), fn.invoke('{}')]);
+    await expect.poll(() => threadCount(ephemeral), { timeout: 10_000 }).toBe(1);
+    await wait(200);
+    expect(threadCount(ephemeral)).toBe(1);
+  });
+
+  test('collects the garbage of a thread that pauses', async () => {
+    const source = `const freed = []; const registry = new FinalizationRegistry((name) => freed.push(name));
+      export const handler = async ({ name }) => { if (name) registry.register({}, name); return freed; };`;
+    const { fn } = make(source, { data: { idlePauseMs: 100 } });
+    await fn.invoke('{"name":"garbage"}');
+    await expect.poll(async () => payloadOf(await fn.invoke('{}')), { interval: 400, timeout: 10_000 }).toEqual(['garbage']);
   });
 
   test('that throws is reported with the error’s name, and its thread stays usable', async () => {

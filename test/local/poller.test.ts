@@ -61,7 +61,7 @@ function poll(
     concurrency: 4,
     timeoutMs: 1_000,
     asyncInvoke: defaultAsyncInvokeConfig,
-    warm: () => {},
+    keepLoaded: () => {},
     recursionError: () => undefined,
     async invoke(event) {
       const { Records } = eventShape.parse(JSON.parse(event));

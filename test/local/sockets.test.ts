@@ -179,7 +179,7 @@ describe('the gateway', () => {
     concurrency: 1,
     timeoutMs: 1_000,
     asyncInvoke: defaultAsyncInvokeConfig,
-    warm: () => undefined,
+    keepLoaded: () => undefined,
     stop: async () => undefined,
     recursionError: () => undefined,
     invoke: async (event) => ({ kind: 'returned', payload: JSON.stringify(answer(JSON.parse(event))) }),

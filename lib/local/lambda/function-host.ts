@@ -8,6 +8,7 @@ import { lastPart } from '../aws-environment.ts';
 import { deployCustomResources } from '../deploy/custom-resources.ts';
 import { type MappingParts, startMappings } from '../pollers/mapping.ts';
 import type { Routes } from '../http/routes.ts';
+import { startIdleCollection } from '../idle-collection.ts';
 import type { LambdaFunction } from './function.ts';
 import { createFunctions, type FunctionParts, openLogs } from './functions.ts';
 
@@ -59,9 +60,13 @@ export async function startFunctionHost({
   );
   // Waits for running invocations, for at most the grace period, and ends all threads.
   onStop(async () => void (await Promise.all([...functions.values()].map((one) => one.stop(graceMs)))));
+  // The work of this thread follows from invocations.
+  const collection = startIdleCollection();
+  onStop(async () => collection.stop());
+  parts.recorder.listen(({ service }) => void (service === 'lambda' && collection.onWork()));
   const find = (nameOrArn: string): LambdaFunction | undefined => functions.get(lastPart(nameOrArn));
-  // Loading a module takes longest, so the functions of the API load while the emulators start.
-  for (const arn of routes?.bufferedFunctions ?? []) find(arn)?.warm();
+  // Loading a module takes longest, so the functions of the API load while the emulators start. Their callers are people who wait.
+  for (const arn of routes?.bufferedFunctions ?? []) find(arn)?.keepLoaded();
   let pollers: ReturnType<typeof startMappings> = [];
   return {
     functions,

@@ -25,6 +25,8 @@ export interface FunctionSettings extends ThreadSettings {
   readonly onThrottled?: (requestBytes: number) => void;
   /** whether Lambda ends recursive loops of the function; by default it does */
   readonly recursiveLoop: 'Allow' | 'Terminate';
+  /** Default: about a minute, and ten for what people wait for. */
+  readonly idleTimes?: IdleTimes;
   /** Default: Lambda's behaviour without an EventInvokeConfig. */
   readonly asyncInvoke?: AsyncInvokeConfig;
   readonly callDelay?: CallDelay | undefined;
@@ -54,8 +56,8 @@ export interface LambdaFunction {
   readonly timeoutMs: number;
   /** how its asynchronous events are retried */
   readonly asyncInvoke: AsyncInvokeConfig;
-  /** Starts a thread that loads the module, so that the first invocation does not wait for it. */
-  warm(): void;
+  /** Starts a thread that loads the module, so that its first caller does not wait for it. Its last thread then stays for longer. */
+  keepLoaded(): void;
   /** Why Lambda would refuse an invocation with this trace header; undefined: it would not. */
   recursionError(traceHeader: string | undefined): string | undefined;
   /** `event` is JSON text. */
@@ -64,19 +66,36 @@ export interface LambdaFunction {
   stop(graceMs: number): Promise<void>;
 }
 
-/** A thread takes 60 MB, and a new one needs 200 ms. */
-const idleThreadTtlMs = 60_000;
+/** How long a thread waits for its next invocation before it ends. A thread takes 50 MB, and a new one needs 200 ms. */
+interface IdleTimes {
+  readonly threadMs: number;
+  /** of the last thread of a function that people wait for, once it has answered */
+  readonly keptMs: number;
+}
+
+/** Longer than a minute, so that the sweep of each minute keeps its thread. */
+const defaultIdleTimes: IdleTimes = { threadMs: 65_000, keptMs: 600_000 };
+
+interface IdleThread {
+  readonly thread: Thread;
+  /** by `performance.now()` */
+  readonly since: number;
+  readonly hasAnswered: boolean;
+}
 
 /** The threads of a function. The most recently used one that lives runs the next invocation. */
 class ThreadPool {
-  readonly #settings: ThreadSettings;
+  readonly #settings: FunctionSettings;
+  readonly #idleTimes: IdleTimes;
   /** the most recently used last */
-  readonly #idle: { readonly thread: Thread; readonly since: number }[] = [];
+  readonly #idle: IdleThread[] = [];
   readonly #threads = new Set<Thread>();
-  readonly #idleTimer = setInterval(() => this.#stopIdle(), idleThreadTtlMs / 2).unref();
+  #keepsLast = false;
+  #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor(settings: ThreadSettings) {
+  constructor(settings: FunctionSettings) {
     this.#settings = settings;
+    this.#idleTimes = settings.idleTimes ?? defaultIdleTimes;
   }
 
   acquire(): Thread {
@@ -90,25 +109,41 @@ class ThreadPool {
   }
 
   release(thread: Thread): void {
-    if (thread.isAlive()) this.#idle.push({ thread, since: performance.now() });
+    if (thread.isAlive()) this.#addIdle(thread, true);
     else this.#threads.delete(thread);
   }
 
+  keepLoaded(): void {
+    this.#keepsLast = true;
+    this.#addIdle(this.acquire(), false);
+  }
+
   stopTimer(): void {
-    clearInterval(this.#idleTimer);
+    clearTimeout(this.#idleTimer);
   }
 
   async stop(): Promise<void> {
     await Promise.all([...this.#threads].map((thread) => thread.stop()));
   }
 
-  /** Ends threads that have been idle for a while, except for the most recently used. */
-  #stopIdle(): void {
-    while (this.#idle.length > 1 && performance.now() - (this.#idle[0]?.since ?? 0) > idleThreadTtlMs) {
-      const thread = this.#idle.shift()?.thread;
-      if (thread === undefined) return;
-      this.#threads.delete(thread);
-      void thread.stop();
+  #addIdle(thread: Thread, hasAnswered: boolean): void {
+    this.#idle.push({ thread, since: performance.now(), hasAnswered });
+    this.#endIdle();
+  }
+
+  /** Ends the threads that have been idle for too long, the longest first, and does it again when the next one has. */
+  #endIdle(): void {
+    clearTimeout(this.#idleTimer);
+    for (let longest = this.#idle[0]; longest !== undefined; longest = this.#idle[0]) {
+      const isKept = this.#keepsLast && this.#idle.length === 1 && longest.hasAnswered;
+      const remainingMs = longest.since + (isKept ? this.#idleTimes.keptMs : this.#idleTimes.threadMs) - performance.now();
+      if (remainingMs > 0) {
+        this.#idleTimer = setTimeout(() => this.#endIdle(), Math.ceil(remainingMs)).unref();
+        return;
+      }
+      this.#idle.shift();
+      this.#threads.delete(longest.thread);
+      void longest.thread.stop();
     }
   }
 }
@@ -249,7 +284,7 @@ export function createFunction(settings: FunctionSettings): LambdaFunction {
     concurrency: settings.concurrency,
     timeoutMs: settings.timeoutMs,
     asyncInvoke: settings.asyncInvoke ?? defaultAsyncInvokeConfig,
-    warm: () => pool.release(pool.acquire()),
+    keepLoaded: () => pool.keepLoaded(),
     recursionError,
     async invoke(event, { onChunk, traceHeaders = [] } = {}) {
       const refusal = refusalOf(event, traceHeaders);

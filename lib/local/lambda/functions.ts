@@ -52,7 +52,7 @@ export interface FunctionParts {
   readonly warn: (line: string) => void;
 }
 
-/** More streams than one developer opens; a thread takes 60 MB once it is used. */
+/** More streams than one developer opens; a thread takes 50 MB once it is used. */
 const maxStreamThreads = 64;
 
 /**

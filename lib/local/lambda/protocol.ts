@@ -46,6 +46,8 @@ export interface ThreadData {
   readonly logGroup: string;
   /** where Node stores its compile cache; undefined: nowhere */
   readonly cache?: string;
+  /** pause after which an idle thread collects its garbage, in milliseconds. Default: five seconds */
+  readonly idlePauseMs?: number;
   /** for requests to the gateway; undefined: they use HTTP */
   readonly gateway?: MessagePort;
 }

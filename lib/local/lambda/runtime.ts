@@ -3,10 +3,12 @@
  * It loads the module once and then runs one invocation at a time.
  */
 import { followClock } from '../clock/shifted-clock.ts';
+import { defined } from '../../base/defined.ts';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Context } from 'aws-lambda';
 import { offerTransport } from '../../contract/call-transport.ts';
+import { startIdleCollection } from '../idle-collection.ts';
 import { gatewayTransport } from './gateway-transport.ts';
 import {
   type FromThread,
@@ -91,7 +93,9 @@ async function load(): Promise<void> {
     });
     return;
   }
+  const collection = startIdleCollection(defined({ pauseMs: data.idlePauseMs }));
   port?.on('message', (message: ToThread) => {
+    collection.onWork();
     if (message.kind === 'chunk_ack') onChunkAck();
     else {
       // A thread runs one invocation at a time, so it can set its own environment.

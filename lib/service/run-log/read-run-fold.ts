@@ -88,6 +88,9 @@ export function fromFirstCommit(head: Head): RunFold {
   return fold;
 }
 
+/** A run that its start has prepared and that is not in the log. Its first commit is in its head, and not in the state. */
+export const unwrittenFold = (head: Head): RunFold => ({ head, state: emptyState(), snapshotAt: 0 });
+
 const foldOf = (head: Head, state: RunState, snapshotAt: number): RunFold => ({
   head: withExtendedDeadline(head, state.deadlineExtension?.deadlineAt),
   stored: head,
