@@ -74,6 +74,9 @@ const packed = (executed: number) => ({
   'commits.won': between(1, Math.ceil(executed / 2)),
 });
 
+/** The head has the results and the end, unless this machine takes longer than 250 ms for them. */
+const heldInHead = { 'writeUnits.commits': between(0, 5), 'writeUnits.end': between(0, 1), 'commits.won': between(0, 5) };
+
 export const batchStarts = 10;
 const perBatch = (bounds: Readonly<Record<string, Bound>>): Readonly<Record<string, Bound>> =>
   Object.fromEntries(
@@ -100,7 +103,7 @@ export const scenarios: readonly Scenario[] = [
     workflow: chain(10),
     ends: 'completed',
     isAnswered: true,
-    bounds: { ...commonBounds, ...packed(10) },
+    bounds: { ...commonBounds, ...packed(10), ...heldInHead },
   },
   {
     name: 'chain-10-in-a-batch-of-ten',

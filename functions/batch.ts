@@ -14,6 +14,12 @@ import { hopLimiter } from './wiring.ts';
 /** Another receive came before this one and did not delete the message. */
 export const isRedelivered = (record: SQSRecord): boolean => receivesOf(record) > 1;
 
+/**
+ * Whether a message of the worker came from the delay queue, or from a node queue that is standard and may deliver it twice as well. The
+ * ARN tells, because a sender cannot set it. It can give a message of a standard queue a message group.
+ */
+export const isDelayed = ({ eventSourceARN }: SQSRecord): boolean => !eventSourceARN.endsWith('.fifo');
+
 /** This receive included. */
 export const receivesOf = (record: SQSRecord): number => Number(record.attributes.ApproximateReceiveCount);
 

@@ -11,5 +11,5 @@ export function jobFunctions(): JobCalls {
     const { workerFunction: worker, codeFunction: code } = settingsFrom(process.env);
     return new JobFunctions(functionClient(), { worker, code });
   });
-  return { call: (job, run, signal) => functions().call(job, run, signal) };
+  return { call: (call, signal) => functions().call(call, signal) };
 }

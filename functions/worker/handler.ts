@@ -7,7 +7,7 @@ import { fireSchedule } from '../../lib/service/schedules/fire-schedule.ts';
 import { handleCalledJob, handleJob } from '../../lib/service/execution/handle-job.ts';
 import { handleJobsTogether } from '../../lib/service/execution/handle-jobs-together.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
-import { handleJobCall, processEachMessage, isRedelivered, logKeysOf } from '../batch.ts';
+import { handleJobCall, isDelayed, processEachMessage, isRedelivered, logKeysOf } from '../batch.ts';
 import { deciderOf, invocationDeadlineOf, loggerOf } from '../wiring.ts';
 import { createRunAttempt } from './wiring.ts';
 import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
@@ -35,7 +35,7 @@ async function handleRecord(record: SQSRecord, context: Context): Promise<void> 
   }
   const together = parseTogether(record.body);
   if (together !== undefined) {
-    const delivery = deliveryOf(context, { isRedelivered: isRedelivered(record) });
+    const delivery = deliveryOf(context, factsOf(record));
     return handleJobsTogether(worker.deps, together, delivery, (job) => {
       logger.resetKeys();
       logger.appendKeys(logKeysOf(job));
@@ -44,9 +44,10 @@ async function handleRecord(record: SQSRecord, context: Context): Promise<void> 
   }
   const job = parseJob(record.body);
   logger.appendKeys(logKeysOf(job));
-  const isDelayed = record.attributes.MessageGroupId === undefined;
-  return handleJob(worker, job, deliveryOf(context, { isRedelivered: isRedelivered(record), isDelayed }));
+  return handleJob(worker, job, deliveryOf(context, factsOf(record)));
 }
+
+const factsOf = (record: SQSRecord) => ({ isRedelivered: isRedelivered(record), isDelayed: isDelayed(record) });
 
 const deliveryOf = (context: Context, facts: Omit<Delivery, 'mustEndAt'>): Delivery => ({
   ...facts,

@@ -6,14 +6,7 @@ import * as schema from '../codec/ids.ts';
 import { Unreadable } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import { firstCommit, type RunAddress } from '../engine/ids.ts';
-import {
-  type Head,
-  type HeadProjection,
-  type RetentionProgress,
-  type RunCreation,
-  firstProjection,
-  runStatuses,
-} from '../engine/log/head.ts';
+import { type Head, type HeadProjection, type RetentionProgress, type RunCreation, runStatuses } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import { listedState } from '../ports/run-index.ts';
 import {
@@ -87,13 +80,18 @@ const headItem = itemSchema('a head', {
 });
 type StoredHead = ReturnType<typeof headItem.decode>;
 
-export const headAttributes = (run: RunCreation): Item => ({
-  ...commitPart.encode(run.commit),
-  ...projectionPart.encode(firstProjection),
-  ...headItem.encode({ ...run, ...run.trace, ...workflowOf(run) }, run.expiresAt),
-  [byProject.partition]: text(projectPartitionOf(run.address)),
-  [byProject.sort]: text(creationSort(run.createdAt, run.address.runId)),
-});
+export function headAttributes(run: RunCreation, projection: HeadProjection): Item {
+  const sort = text(creationSort(run.createdAt, run.address.runId));
+  const state = listedState(projection);
+  return {
+    ...commitPart.encode(run.commit),
+    ...projectionPart.encode(projection),
+    ...headItem.encode({ ...run, ...run.trace, ...workflowOf(run) }, run.expiresAt),
+    [byProject.partition]: text(projectPartitionOf(run.address)),
+    [byProject.sort]: sort,
+    ...(state === undefined ? {} : { [byState.partition]: text(statePartitionOf(run.address, state)), [byState.sort]: sort }),
+  };
+}
 
 const workflowOf = (run: RunCreation) =>
   defined({

@@ -1,8 +1,7 @@
 /** Calls of the functions that execute jobs. */
 import { InvokeCommand, type InvokeCommandOutput, type LambdaClient } from '@aws-sdk/client-lambda';
 import { parseJobCallAnswer, writeJobCall } from '../codec/job-calls.ts';
-import type { GraphCreation } from '../engine/log/head.ts';
-import type { JobCallResult, JobCalls, WorkJob } from '../ports/jobs.ts';
+import type { JobCall, JobCallResult, JobCalls, WorkJob } from '../ports/jobs.ts';
 import { Unreadable } from '../codec/unreadable.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { callService } from './call-service.ts';
@@ -23,11 +22,11 @@ export class JobFunctions implements JobCalls {
     this.#names = names;
   }
 
-  async call(job: WorkJob, run: GraphCreation | undefined, signal: AbortSignal): Promise<JobCallResult> {
-    const isNode = job.kind === 'node';
+  async call(call: JobCall<WorkJob>, signal: AbortSignal): Promise<JobCallResult> {
+    const isNode = call.job.kind === 'node';
     const FunctionName = isNode ? this.#names.worker : this.#names.code;
     if (FunctionName === undefined) return { kind: 'refused' };
-    const command = new InvokeCommand({ FunctionName, Payload: Buffer.from(writeJobCall(job, run)) });
+    const command = new InvokeCommand({ FunctionName, Payload: Buffer.from(writeJobCall(call)) });
     let output: InvokeCommandOutput;
     try {
       output = await callService('the function of a job', () => this.#client.send(command, { abortSignal: signal }));

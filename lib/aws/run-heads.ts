@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
-import { type Head, type RunCreation, type Side, firstProjection, sideOfKind } from '../engine/log/head.ts';
+import { type Head, type HeadProjection, type RunCreation, type Side, firstProjection, sideOfKind } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import { isTombstoneItem } from './all-run-items.ts';
 import { headAttributes, headIn, projectionPart } from './head-item.ts';
@@ -20,7 +20,7 @@ export interface KnownRun {
 }
 
 export interface RunHeads {
-  create(run: RunCreation): Promise<Put>;
+  create(run: RunCreation, projection?: HeadProjection): Promise<Put>;
   /** Caches the facts of a run that exists. */
   recognize(run: RunCreation): void;
   head(run: RunAddress): Promise<Head | undefined>;
@@ -64,8 +64,10 @@ export class StoredHeads implements RunHeads {
     this.#table = table;
   }
 
-  async create(run: RunCreation): Promise<Put> {
-    const put = await this.#table.put(headKey(run.address), headAttributes(run), ifNotExists);
+  async create(run: RunCreation, projection: HeadProjection = firstProjection): Promise<Put> {
+    const isApart = sideOfKind[run.kind] !== 'platform';
+    invariant(!isApart || projection === firstProjection, `the projection of a ${run.kind} run is apart from its head`);
+    const put = await this.#table.put(headKey(run.address), headAttributes(run, projection), ifNotExists);
     if (put.kind === 'refused') this.#remember(run.address, put.existing);
     else this.recognize(run);
     return put;

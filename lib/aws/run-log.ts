@@ -44,9 +44,9 @@ export class DynamoRunLog implements RunLog {
     this.#heads = heads;
   }
 
-  async create(run: RunCreation): Promise<PutResult> {
+  async create(run: RunCreation, ended?: HeadProjection): Promise<PutResult> {
     invariant(run.commit.number === firstCommit, 'a run is created by its first commit');
-    return putResult(await this.#heads.create(run));
+    return putResult(await this.#heads.create(run, ended));
   }
 
   async put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult> {

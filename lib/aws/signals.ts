@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { jsonValue } from '../codec/events.ts';
 import { exactly } from '../codec/exact.ts';
-import { attempt, instant, iterationKey, nodeId, runId, signalId } from '../codec/ids.ts';
+import { attempt, commitNo, instant, iterationKey, nodeId, runId, signalId } from '../codec/ids.ts';
 import { controlTableKeys } from '../contract/environment.ts';
 import { partitionOf } from '../contract/record-kinds.ts';
 import { type RunId, type SignalId, type SignalKey, nodeKey } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
-import type { SignalsAtKey, NewSignal, Signals, Waiter, StoredSignal } from '../ports/coordination.ts';
+import type { RegisteredWaiter, SignalsAtKey, NewSignal, Signals, Waiter, StoredSignal } from '../ports/coordination.ts';
 import {
   packed,
   text,
@@ -24,6 +24,7 @@ import {
   itemSchema,
   partSchema,
   number,
+  numberOf,
   expiry,
 } from './item-schema.ts';
 import { scopeKey } from './run-keys.ts';
@@ -72,7 +73,7 @@ export class DynamoSignals implements Signals {
     return {
       waiters: items
         .filter(isWaiter)
-        .map((item) => waiterItem.decode(item).waiter)
+        .map(registeredIn)
         .toSorted((one, other) => one.since - other.since),
       signals: items
         .filter((item) => !isWaiter(item))
@@ -101,8 +102,11 @@ export class DynamoSignals implements Signals {
     return item && payloadItem.decode(item).payload;
   }
 
-  async addWaiter(key: SignalKey, waiter: Waiter, retainUntil: Instant): Promise<void> {
-    await this.#table.put(waiterKey(key, waiter), waiterItem.encode({ waiter }, retainUntil));
+  async addWaiter(key: SignalKey, { beganIn, ...waiter }: RegisteredWaiter, retainUntil: Instant): Promise<void> {
+    await this.#table.put(
+      waiterKey(key, waiter),
+      waiterItem.encode(beganIn === undefined ? { waiter } : { waiter, beganIn }, retainUntil),
+    );
   }
 
   async removeWaiter(key: SignalKey, waiter: Waiter): Promise<void> {
@@ -150,7 +154,14 @@ export class DynamoSignals implements Signals {
 const storedWaiter = exactly<Waiter>()(z.strictObject({ runId, nodeId, iteration: iterationKey, attempt, since: instant }));
 
 const isWaiter = (item: Item): boolean => 'waiter' in item;
-const waiterItem = itemSchema('a waiter', { waiter: jsonOf(storedWaiter) });
+/** The commit is an attribute of its own, because a version that does not know it refuses other fields of a waiter. */
+const waiterItem = itemSchema('a waiter', { waiter: jsonOf(storedWaiter), beganIn: optional(numberOf(commitNo)) });
+
+const registeredIn = (item: Item): RegisteredWaiter => {
+  const { waiter, beganIn } = waiterItem.decode(item);
+  return beganIn === undefined ? waiter : { ...waiter, beganIn };
+};
+
 const signalItem = itemSchema('a signal', {
   signalId: stringOf(signalId),
   receivedAt: anyInstant,

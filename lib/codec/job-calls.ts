@@ -1,31 +1,22 @@
 /** Jobs by an invocation of the function that executes them, instead of a message of its queue. */
 import * as z from 'zod';
-import type { GraphCreation } from '../engine/log/head.ts';
 import type { JobCall, JobCallResult, WorkJob } from '../ports/jobs.ts';
-import { exactly } from './exact.ts';
 import { runEnd } from './fold.ts';
-import { workflowName } from './ids.ts';
-import { creationFields, jobBody, parseJob } from './jobs.ts';
+import { graphCreation, jobBody, parseJob } from './jobs.ts';
 import { read, readJson } from './unreadable.ts';
 
-/** Of a graph. Jobs of deployed code have the creation of their run in themselves. */
-const graphCreation = exactly<GraphCreation>()(
-  z.strictObject({
-    ...creationFields,
-    kind: z.literal('graph'),
-    workflow: z.strictObject({ name: workflowName, version: z.int() }),
-    deploymentId: z.null(),
-    isTest: z.literal(true).exactOptional(),
-  }),
-);
-
-const callEvent = z.strictObject({ jobCall: z.string(), run: graphCreation.exactOptional() });
+const callEvent = z
+  .strictObject({
+    jobCall: z.string(),
+    run: graphCreation.exactOptional(),
+    isUnwritten: z.literal(true).exactOptional(),
+  })
+  .refine(({ run, isUnwritten }) => isUnwritten === undefined || run !== undefined, 'an unwritten run without its creation');
 
 /** SQS sets the fields of its events, so a message cannot imitate a call. */
 export const isJobCall = (event: object): boolean => 'jobCall' in event;
 
-export const writeJobCall = (job: WorkJob, run: GraphCreation | undefined): string =>
-  JSON.stringify({ jobCall: jobBody(job), run });
+export const writeJobCall = ({ job, ...call }: JobCall<WorkJob>): string => JSON.stringify({ jobCall: jobBody(job), ...call });
 
 /** @throws Unreadable */
 export function parseJobCall(event: unknown): JobCall {

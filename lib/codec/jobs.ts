@@ -4,10 +4,11 @@ import type { Outcome } from '../engine/graph/outcome.ts';
 import { type Hops, hops, noHops } from '../engine/hops.ts';
 import { type RunAddress, maxSignalTextLength, firstCommit } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
-import type { CodeCreation, BundleCreation, DevKitCreation } from '../engine/log/head.ts';
+import type { CodeCreation, BundleCreation, DevKitCreation, GraphCreation } from '../engine/log/head.ts';
 import type { Trace } from '../engine/trace.ts';
 import type {
   AttemptResult,
+  CarriedRun,
   ChildJob,
   ChildResult,
   DevKitJob,
@@ -49,19 +50,18 @@ export const runAddress = exactly<RunAddress>()(z.strictObject({ projectId, envi
 
 const trace = exactly<Trace>()(z.strictObject({ correlationId, traceparent }));
 
-const commit = exactly<Commit>()(
-  z.strictObject({
-    number: z.literal(1).transform(() => firstCommit),
-    firstEventId: eventId,
-    events: z.array(runEvent).readonly(),
-    at: instant,
-    by: z.string(),
-    nonce,
-  }),
-);
+const commitFields = {
+  firstEventId: eventId,
+  events: z.array(runEvent).readonly(),
+  at: instant,
+  by: z.string(),
+  nonce,
+};
+
+const commit = exactly<Commit>()(z.strictObject({ number: z.literal(1).transform(() => firstCommit), ...commitFields }));
 
 /** The creation record of a run, as messages carry it to the function that executes its jobs. */
-export const creationFields = {
+const creationFields = {
   address: runAddress,
   createdAt: instant,
   deadlineAt: instant,
@@ -73,6 +73,20 @@ export const creationFields = {
   commit,
   deploymentId,
 };
+
+export const graphCreation = exactly<GraphCreation>()(
+  z.strictObject({
+    ...creationFields,
+    kind: z.literal('graph'),
+    workflow: z.strictObject({ name: workflowName, version: z.int() }),
+    deploymentId: z.null(),
+    isTest: z.literal(true).exactOptional(),
+  }),
+);
+
+const laterCommit = exactly<Commit>()(z.strictObject({ number: commitNo, ...commitFields }));
+
+const carriedRun = exactly<CarriedRun>()(z.strictObject({ creation: graphCreation, commits: z.array(laterCommit).readonly() }));
 
 const bundleCreation = exactly<BundleCreation>()(
   z.strictObject({ ...creationFields, kind: z.literal('bundle'), workflow: z.strictObject({ name: z.string() }) }),
@@ -167,6 +181,7 @@ const jobs = {
       ...attemptFields,
       resend: z.int().min(0),
       slowLane: z.int().min(0).exactOptional(),
+      carried: carriedRun.exactOptional(),
     }),
   ),
   message: exactly<MessageJob>()(

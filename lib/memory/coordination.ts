@@ -4,7 +4,15 @@ import { type SignalId, type SignalKey, type RunId, nodeKey } from '../engine/id
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type Instant, instant } from '../engine/time.ts';
-import type { StoredSignal, SignalsAtKey, NewSignal, Signals, Waiter, ConcurrencySlots } from '../ports/coordination.ts';
+import type {
+  StoredSignal,
+  SignalsAtKey,
+  NewSignal,
+  Signals,
+  Waiter,
+  RegisteredWaiter,
+  ConcurrencySlots,
+} from '../ports/coordination.ts';
 import { memoryDevKit } from './devkit.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { scopeName } from './runs.ts';
@@ -19,7 +27,7 @@ interface Entry {
 type ResolvedClaim = { readonly state: 'free' } | { readonly state: 'taken'; readonly by: RunId };
 
 interface SignalQueue {
-  readonly waiters: Map<string, { readonly waiter: Waiter; readonly retainUntil: Instant }>;
+  readonly waiters: Map<string, { readonly waiter: RegisteredWaiter; readonly retainUntil: Instant }>;
   readonly signals: Map<SignalId, Entry>;
   /** in order of arrival */
   readonly ordered: Entry[];
@@ -60,7 +68,7 @@ class MemorySignals implements Signals {
     return this.#queue(key).signals.get(id)?.payload;
   }
 
-  async addWaiter(key: SignalKey, waiter: Waiter, retainUntil: Instant): Promise<void> {
+  async addWaiter(key: SignalKey, waiter: RegisteredWaiter, retainUntil: Instant): Promise<void> {
     this.#queue(key).waiters.set(waiterName(waiter), frozenCopy({ waiter, retainUntil }));
   }
 

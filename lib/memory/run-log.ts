@@ -26,12 +26,12 @@ export class MemoryRunLog implements RunLog {
     this.#runs = runs;
   }
 
-  async create(run: RunCreation): Promise<PutResult> {
+  async create(run: RunCreation, projection: HeadProjection = firstProjection): Promise<PutResult> {
     invariant(run.commit.number === firstCommit, 'a run is created by its first commit');
     const record = this.#runs.record(run.address);
     if (record.isDeleted) return { kind: 'occupied', nonce: tombstoneNonce };
     if (record.head !== undefined) return { kind: 'occupied', nonce: record.head.commit.nonce };
-    record.head = frozenCopy({ ...run, projection: firstProjection });
+    record.head = frozenCopy({ ...run, projection });
     return { kind: 'stored' };
   }
 

@@ -1,6 +1,6 @@
 /** What runs wait for: signals, and the concurrency slots of a workflow. */
 import type { SlotPoolKey, TakenSlot, WaitingRun } from '../engine/concurrency-slots.ts';
-import type { Attempt, IterationKey, NodeId, RunId, SignalId, SignalKey } from '../engine/ids.ts';
+import type { Attempt, CommitNo, IterationKey, NodeId, RunId, SignalId, SignalKey } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
 
@@ -11,6 +11,12 @@ export interface Waiter {
   readonly iteration: IterationKey;
   readonly attempt: Attempt;
   readonly since: Instant;
+}
+
+/** A waiter as it was registered. */
+export interface RegisteredWaiter extends Waiter {
+  /** the commit that began the wait; absent if an earlier version registered it */
+  readonly beganIn?: CommitNo;
 }
 
 /** A `taken` signal is retained for a while, so that a repeated send finds it. */
@@ -39,7 +45,7 @@ export interface NewSignal {
 
 export interface SignalsAtKey {
   /** the longest waiting first */
-  readonly waiters: readonly Waiter[];
+  readonly waiters: readonly RegisteredWaiter[];
   /** in order of arrival */
   readonly signals: readonly StoredSignal[];
 }
@@ -59,7 +65,7 @@ export interface Signals {
   /** The payload of the signal; undefined if it has expired. */
   payload(key: SignalKey, id: SignalId): Promise<JsonValue | undefined>;
   /** Adds a waiter. Idempotent. */
-  addWaiter(key: SignalKey, waiter: Waiter, retainUntil: Instant): Promise<void>;
+  addWaiter(key: SignalKey, waiter: RegisteredWaiter, retainUntil: Instant): Promise<void>;
   removeWaiter(key: SignalKey, waiter: Waiter): Promise<void>;
 
   /** Claims a free signal for this waiter; false if the signal is not free. */

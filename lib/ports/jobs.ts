@@ -3,6 +3,7 @@ import type { Outcome } from '../engine/graph/outcome.ts';
 import type { Hops } from '../engine/hops.ts';
 import type { Attempt, CommitNo, DeploymentId, IterationKey, NodeId, RunAddress, RunId, WorkflowName } from '../engine/ids.ts';
 import type { JsonValue, Payload } from '../engine/json.ts';
+import type { Commit } from '../engine/log/commit.ts';
 import type { RunEnd } from '../engine/log/fold.ts';
 import type { CodeCreation, BundleCreation, DevKitCreation, GraphCreation } from '../engine/log/head.ts';
 import type { DurationMs, Instant } from '../engine/time.ts';
@@ -26,6 +27,15 @@ export interface NodeJob extends Traced {
   readonly resend: number;
   /** The script exceeded its first time slice. The job goes to this message group of its project, with one job in flight. */
   readonly slowLane?: number;
+  /** The run as of `commit`: a worker that has the message at once need not read it. */
+  readonly carried?: CarriedRun;
+}
+
+/** A small run with its whole log. */
+export interface CarriedRun {
+  readonly creation: GraphCreation;
+  /** the commits after the first */
+  readonly commits: readonly Commit[];
 }
 
 /** The first jobs of several runs, in one message of the node queue. */
@@ -34,14 +44,14 @@ export interface JobsTogether {
 }
 
 /** Deliver this message of a bundle run to the code of its deployment. */
-export interface MessageJob extends Omit<NodeJob, 'kind' | 'slowLane'> {
+export interface MessageJob extends Omit<NodeJob, 'kind' | 'slowLane' | 'carried'> {
   readonly kind: 'message';
   /** What the run was created from. The code function cannot read heads: its role covers only the partitions of code runs. */
   readonly creation: BundleCreation;
 }
 
 /** Run a workflow task of a code run. */
-export interface WorkflowTaskJob extends Omit<NodeJob, 'kind' | 'slowLane'> {
+export interface WorkflowTaskJob extends Omit<NodeJob, 'kind' | 'slowLane' | 'carried'> {
   readonly kind: 'workflow_task';
   /** What the run was created from, as in `MessageJob`. */
   readonly creation: CodeCreation;
@@ -200,16 +210,18 @@ export interface Jobs {
 }
 
 /** A job that a function is called with, in place of a message. */
-export interface JobCall {
-  readonly job: Job;
+export interface JobCall<Called extends Job = Job> {
+  readonly job: Called;
   /** the run of a node job, as it was created: the function need not read it */
   readonly run?: GraphCreation;
+  /** the start has not written the head of the run: the function writes it, with what it has executed by then */
+  readonly isUnwritten?: true;
 }
 
 /**
  * What became of a job that a function was called with:
- * - `ended`: the function has handled it, and commits nothing more for it. With `end`, its run has ended so, as the log tells; a function
- *   that executes deployed code says nothing about the end, because the code could say it;
+ * - `ended`: the function has handled it, and commits nothing more for it. With `end`, its run has ended so, as the log tells, and the
+ *   head exists; a function that executes deployed code says nothing about the end, because the code could say it;
  * - `refused`: it did not begin, so the job can have a queue;
  * - `unknown`: it may have begun and may still run. The sweep finds the run if it does not.
  */
@@ -219,10 +231,9 @@ export type JobCallResult = { readonly kind: 'ended'; readonly end?: RunEnd } | 
 export interface JobCalls {
   /**
    * Never rejects.
-   * @param run of a node job, as it was created: the function need not read it
    * @param signal ends the wait, and not the function
    */
-  call(job: WorkJob, run: GraphCreation | undefined, signal: AbortSignal): Promise<JobCallResult>;
+  call(call: JobCall<WorkJob>, signal: AbortSignal): Promise<JobCallResult>;
 }
 
 /** The maximum delay of a message (SQS's limit). A longer wait needs a timer. */

@@ -32,9 +32,12 @@ export interface CommitKey {
 }
 
 export interface RunLog {
-  /** Writes commit 1 if the run does not exist. */
-  create(run: RunCreation): Promise<PutResult>;
-  /** The run exists: its writer says how it was created. Later calls need not read that. */
+  /**
+   * Writes commit 1 if the run does not exist.
+   * @param ended the end of a graph run whose first commit ends it, if nothing else remains to do for the end; default: `firstProjection`
+   */
+  create(run: RunCreation, ended?: HeadProjection): Promise<PutResult>;
+  /** The run exists, or its writer is about to create it so. Later calls need not read how it was created. */
   recognize(run: RunCreation): void;
   /** Writes commit n > 1 if its number is free. `expiresAt` is the run's. */
   put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult>;

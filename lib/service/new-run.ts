@@ -95,4 +95,6 @@ export interface PreparedRun {
   readonly copied?: readonly (readonly RunEvent[])[];
   /** only for a graph run */
   readonly nodeTypeOf?: NodeTypeOf;
+  /** The first commit has no effect but one job without side effects, for the caller. It may run before the head is written. */
+  readonly beginsWithScript?: true;
 }

@@ -55,7 +55,15 @@ export interface KindExecution<Kind extends KindName> {
 }
 
 /** Exhaustive, as the table of the kinds. */
-export type KindExecutions = { readonly [Kind in KindName]: KindExecution<Kind> };
+export type KindExecutions = { readonly [Kind in KindName]: KindExecution<Kind> } & {
+  readonly graph: {
+    /**
+     * Executes the first job of a run that its start has not written, and writes its head.
+     * @param fold of the run that is not in the log
+     */
+    begin(worker: Worker, fold: RunFold, job: NodeJob, delivery: Delivery): Promise<void>;
+  };
+};
 
 /** Handles the jobs of all kinds that no deployed code is needed for, and ends the waits of all runs. */
 export interface JobHandler extends Worker {

@@ -10,6 +10,7 @@ import { keyOf } from '../../lib/aws/table.ts';
 import { Unreadable } from '../../lib/codec/unreadable.ts';
 import { commitNo, firstAttempt, nodeId, topLevel } from '../../lib/engine/ids.ts';
 import { inline } from '../../lib/engine/json.ts';
+import { firstProjection } from '../../lib/engine/log/head.ts';
 import { arbitraryEvent } from '../codec/arbitrary-events.ts';
 import { commit, creation, expiresAt, freshRun, noon } from '../contract/samples.ts';
 
@@ -18,7 +19,10 @@ const logItem = (of: ReturnType<typeof commit>): Item => ({
   ...keyOf(logKey(run, 'platform', of.number)),
   ...commitItem.encode(of, expiresAt),
 });
-const headItem = (of: ReturnType<typeof creation>): Item => ({ ...keyOf(headKey(of.address)), ...headAttributes(of) });
+const headItem = (of: ReturnType<typeof creation>): Item => ({
+  ...keyOf(headKey(of.address)),
+  ...headAttributes(of, firstProjection),
+});
 
 /** DynamoDB's item size: the bytes of names and values. A number has about one byte for two digits, plus one. */
 const sizeOf = (item: Item): number =>

@@ -39,7 +39,7 @@ const serviceError = (name: string, status: number): Error =>
 
 test('a node job calls the worker with the job, and an answer says that it has ended', async () => {
   const { functions, sent } = functionsThat(async () => ({}));
-  expect(await functions.call(job, creation, new AbortController().signal)).toEqual({ kind: 'ended' });
+  expect(await functions.call({ job, run: creation }, new AbortController().signal)).toEqual({ kind: 'ended' });
   const [{ FunctionName, Payload } = { FunctionName: '', Payload: new Uint8Array() }] = sent;
   const event: unknown = JSON.parse(Buffer.from(Payload).toString('utf8'));
   expect(FunctionName).toBe('the-worker');
@@ -47,10 +47,20 @@ test('a node job calls the worker with the job, and an answer says that it has e
   expect(parseJobCall(event)).toEqual({ job, run: creation });
 });
 
+test('a call says whether the run is written, and an unwritten run has its creation', async () => {
+  const { functions, sent } = functionsThat(async () => ({}));
+  await functions.call({ job, run: creation, isUnwritten: true }, new AbortController().signal);
+  const event: unknown = JSON.parse(Buffer.from(sent[0]?.Payload ?? []).toString('utf8'));
+  expect(parseJobCall(event)).toEqual({ job, run: creation, isUnwritten: true });
+  await functions.call({ job, isUnwritten: true }, new AbortController().signal);
+  const without: unknown = JSON.parse(Buffer.from(sent[1]?.Payload ?? []).toString('utf8'));
+  expect(() => parseJobCall(without)).toThrow('an unwritten run without its creation');
+});
+
 test('a job that no function executes is refused without a call', async () => {
   const { functions, sent } = functionsThat(async () => ({}));
   const task = { ...job, kind: 'workflow_task', creation: Object.create(null) } as const;
-  expect([await functions.call(task, undefined, new AbortController().signal), sent]).toEqual([{ kind: 'refused' }, []]);
+  expect([await functions.call({ job: task }, new AbortController().signal), sent]).toEqual([{ kind: 'refused' }, []]);
 });
 
 test.each([
@@ -62,12 +72,12 @@ test.each([
   ['the end of the wait', Object.assign(new Error('aborted'), { name: 'AbortError' }), 'unknown'],
 ] as const)('%s: %j, so the job is %s', async (_name, error, result) => {
   const { functions } = functionsThat(() => Promise.reject(error));
-  expect(await functions.call(job, creation, new AbortController().signal)).toEqual({ kind: result });
+  expect(await functions.call({ job, run: creation }, new AbortController().signal)).toEqual({ kind: result });
 });
 
 test('the outcome of a function that crashed is unknown: it may have committed', async () => {
   const { functions } = functionsThat(async () => ({ FunctionError: 'Unhandled' }));
-  expect(await functions.call(job, creation, new AbortController().signal)).toEqual({ kind: 'unknown' });
+  expect(await functions.call({ job, run: creation }, new AbortController().signal)).toEqual({ kind: 'unknown' });
 });
 
 const answering = (payload: string): JobFunctions => functionsThat(async () => ({ Payload: Buffer.from(payload) })).functions;
@@ -80,7 +90,7 @@ const ends: readonly RunEnd[] = [
 
 test.each(ends)('the answer of the worker has the end of the run: $status', async (end) => {
   const answer = JSON.stringify(jobCallAnswer(end));
-  expect(await answering(answer).call(job, creation, new AbortController().signal)).toEqual({ kind: 'ended', end });
+  expect(await answering(answer).call({ job, run: creation }, new AbortController().signal)).toEqual({ kind: 'ended', end });
 });
 
 test.each([
@@ -89,7 +99,7 @@ test.each([
   ['that is empty', ''],
   ['that is no JSON', 'handled'],
 ])('an answer %s leaves the end to the log', async (_name, answer) => {
-  expect(await answering(answer).call(job, creation, new AbortController().signal)).toEqual({ kind: 'ended' });
+  expect(await answering(answer).call({ job, run: creation }, new AbortController().signal)).toEqual({ kind: 'ended' });
 });
 
 test('the function of deployed code cannot say how a run has ended', async () => {
@@ -97,5 +107,5 @@ test('the function of deployed code cannot say how a run has ended', async () =>
   const client: Pick<LambdaClient, 'send'> = Object.assign(Object.create(null), { send });
   const functions = new JobFunctions(client, { worker: 'w', code: 'c' });
   const task = { ...job, kind: 'workflow_task', creation: codeCreation(run) } as const;
-  expect(await functions.call(task, undefined, new AbortController().signal)).toEqual({ kind: 'ended' });
+  expect(await functions.call({ job: task }, new AbortController().signal)).toEqual({ kind: 'ended' });
 });

@@ -4,26 +4,34 @@
  */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { expect, test } from 'vitest';
+import { defined } from '../../lib/base/defined.ts';
 import { type Bill, billOf } from '../../bench/bill.ts';
 import { writeUnits } from '../../bench/capacity.ts';
 import { goldenOf, writeGolden } from '../../bench/golden.ts';
 import { type WireItem, itemBytes } from '../../bench/item-size.ts';
 import { type Workflow, chain, chainOfEffects, looped } from '../../bench/workflows.ts';
+import { headAttributes } from '../../lib/aws/head-item.ts';
 import { commitItem } from '../../lib/aws/run-items.ts';
-import { logKey } from '../../lib/aws/run-keys.ts';
+import { headKey, logKey } from '../../lib/aws/run-keys.ts';
 import { keyOf } from '../../lib/aws/table.ts';
 import { compile } from '../../lib/engine/graph/compile.ts';
-import { type RunAddress, firstCommit, nodeId, workflowName } from '../../lib/engine/ids.ts';
+import { type RunAddress, correlationId, firstCommit, nodeId, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
-import { type Instant, durationMs } from '../../lib/engine/time.ts';
+import type { Head } from '../../lib/engine/log/head.ts';
+import { type Instant, after, durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
+import { traceparent } from '../../lib/engine/trace.ts';
+import type { JobCalls } from '../../lib/ports/jobs.ts';
+import { handleCalledJob } from '../../lib/service/execution/handle-job.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
+import { startAndWait } from '../../lib/service/runs/start-and-wait.ts';
 import { startRun } from '../../lib/service/runs/start-run.ts';
 import { defineWorkflow } from '../../lib/sdk/index.ts';
 import type { JobHandler } from '../../lib/service/worker.ts';
 import { DrivenRun } from '../program/driven-run.ts';
 import { VirtualClock } from '../program/virtual-clock.ts';
-import { createTestEnv, scope } from '../service/test-env.ts';
+import { overrideMethods } from '../service/override-methods.ts';
+import { type TestEnv, createTestEnv, scope } from '../service/test-env.ts';
 import { isGolden } from './counted-cloud.ts';
 
 /** A script that returns at once takes about this long in a warm sandbox. */
@@ -31,7 +39,8 @@ const nodeMs = durationMs(2);
 /** Of a run besides its commits: idempotency, audit, due, head, byProject and end. */
 const unitsBesideCommits = 6;
 
-async function count(workflow: Workflow): Promise<Bill> {
+/** Publishes the workflow, and makes a worker of real node types whose nodes take `nodeMs`. */
+async function prepare(workflow: Workflow): Promise<{ readonly env: TestEnv; readonly worker: JobHandler }> {
   const env = createTestEnv();
   await env.publish({
     name: workflowName(workflow.name),
@@ -49,13 +58,52 @@ async function count(workflow: Workflow): Promise<Bill> {
       return { outcome: { kind: 'finished', output: { value }, handle: 'output' }, printed: [] };
     },
   };
-  const started = await startRun(worker, {
-    scope,
-    idempotencyKey: 'k',
-    bodyHash: 'h',
-    workflowName: workflowName(workflow.name),
-    input: {},
+  return { env, worker };
+}
+
+const requestOf = (workflow: Workflow) => ({
+  scope,
+  idempotencyKey: 'k',
+  bodyHash: 'h'.repeat(64),
+  trace: { correlationId: correlationId('c'.repeat(26)), traceparent: traceparent(`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`) },
+  workflowName: workflowName(workflow.name),
+  input: {},
+});
+
+/** The units of the head, of its update with the end, and of the commits after the first, of a run that is answered in one request. */
+async function countAnswered(workflow: Workflow): Promise<readonly [head: number, end: number, commits: number]> {
+  const { env, worker } = await prepare(workflow);
+  env.ports.notices.runEvents = 'failed';
+  const updates: number[] = [];
+  const log = overrideMethods(env.ports.log, {
+    project: async (run, projection) => {
+      await env.ports.log.project(run, projection);
+      const head = await env.ports.log.head(run);
+      if (head !== undefined) updates.push(headUnits(head));
+    },
   });
+  const called = { ...worker, deps: { ...worker.deps, log } };
+  const call: JobCalls['call'] = async (job) => {
+    const mustEndAt = after(env.ports.clock.now(), minutes(15));
+    return defined({ kind: 'ended', end: await handleCalledJob(called, job, { isRedelivered: false, mustEndAt }) });
+  };
+  const started = await startAndWait(worker, { call }, requestOf(workflow), seconds(20));
+  if (started.kind !== 'started') throw new Error(started.kind);
+  const run = { ...scope, runId: started.runId };
+  const head = await env.ports.log.head(run);
+  if (head === undefined) throw new Error('no head');
+  expect(head.projection.status).toBe('completed');
+  const commits = await env.ports.log.commitsAfter(run, firstCommit);
+  const units = commits.reduce((sum, commit) => sum + writeUnits(bytesOf(run, commit, head.expiresAt)), 0);
+  return [headUnits(head), updates.reduce((sum, each) => sum + each, 0), units];
+}
+
+const headUnits = (head: Head): number =>
+  writeUnits(itemBytes(wired({ ...keyOf(headKey(head.address)), ...headAttributes(head, head.projection) })));
+
+async function count(workflow: Workflow): Promise<Bill> {
+  const { env, worker } = await prepare(workflow);
+  const started = await startRun(worker, requestOf(workflow));
   if (started.kind !== 'started') throw new Error(started.kind);
   const run = { ...scope, runId: started.runId };
   for (const job of env.ports.jobs.takeSent()) await env.take(job, { worker });
@@ -92,6 +140,15 @@ const wired = (item: Readonly<Record<string, AttributeValue>>): WireItem =>
       return [name, S === undefined ? { N: N ?? '' } : { S }];
     }),
   );
+
+/** Four units are besides these: idempotency, audit, due and byProject. */
+test.each([
+  { length: 10, units: [1, 0, 0] },
+  { length: 100, units: [3, 0, 0] },
+  { length: 1_000, units: [1, 1, 25] },
+])('$length scripts that are answered in one request take $units units for head, end and commits', async ({ length, units }) => {
+  expect(await countAnswered(chain(length))).toEqual(units);
+});
 
 test.each([
   { name: 'packed-chain-10', workflow: chain(10), mostUnits: 7, mostCommits: 1 },

@@ -7,7 +7,7 @@ import { traceparent } from '../../lib/engine/trace.ts';
 import { Unreadable } from '../../lib/codec/unreadable.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import { childResultOf, nodeJob, resultOf } from '../contract/jobs.suite.ts';
-import { freshRun } from '../contract/samples.ts';
+import { commit, creation, freshRun } from '../contract/samples.ts';
 
 const trace = {
   correlationId: correlationId('order 17'),
@@ -17,11 +17,16 @@ const childJob = (): Job => {
   const { run, nodeId, iteration, attempt } = nodeJob();
   return { kind: 'child', run, nodeId, iteration, attempt, childRunId: freshRun().runId };
 };
+const carriedJob = (): Job => {
+  const run = freshRun();
+  return nodeJob({ run, carried: { creation: creation(run), commits: [commit(2)] } });
+};
 const slotJob: Job = { kind: 'slot', run: freshRun(), workflowName: workflowName('flow'), since: instant(5) };
 const jobs: readonly Job[] = [
   nodeJob(),
   { ...nodeJob(), resend: 7 },
   { ...nodeJob(), slowLane: 12 },
+  carriedJob(),
   { kind: 'recheck', run: freshRun() },
   childJob(),
   slotJob,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { namespaceOf } from '../../lib/engine/external/namespace.ts';
 import { externalRunId } from '../../lib/engine/external/run.ts';
-import { type RunAddress, type Scope, commitNo, environment, nodeKey, projectId } from '../../lib/engine/ids.ts';
+import { type RunAddress, type Scope, commitNo, environment, firstCommit, nodeKey, projectId } from '../../lib/engine/ids.ts';
 import type { HeadProjection } from '../../lib/engine/log/head.ts';
 import { type Instant, after, durationMs, instant, minutes } from '../../lib/engine/time.ts';
 import type { ExternalRuns, Listing } from '../../lib/ports/external-runs.ts';
@@ -196,6 +196,15 @@ export const runIndexSuite = ({ name, open }: Subject<RunIndexUnderTest>) =>
         expect(await found()).toEqual({ waiting: [], retrying: [run.runId] });
         await project(run, 4, { status: 'running' });
         expect(await found()).toEqual({ waiting: [], retrying: [] });
+      });
+
+      test('has a run that was created with a failure, and none that was created with another end', async () => {
+        const scope = freshScope();
+        const [failed, completed] = [freshRun(scope), freshRun(scope)];
+        await log.create(creation(failed), { status: 'failed', asOf: firstCommit, endedAt: noon });
+        await log.create(creation(completed), { status: 'completed', asOf: firstCommit, endedAt: noon });
+        expect(idsOf(await index.listByState(scope, 'failed', { limit: 9 }))).toEqual([failed.runId]);
+        expect(idsOf(await index.list(scope, { limit: 9 })).toSorted()).toEqual([failed.runId, completed.runId].toSorted());
       });
 
       test('has failed and cancelled runs, and no completed ones', async () => {

@@ -1,6 +1,7 @@
 /** Contract of `RunLog`: which concurrent write wins, and that no acknowledged write is lost. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { defined } from '../../lib/base/defined.ts';
 import { environment, firstAttempt, firstCommit, nodeKey, projectId } from '../../lib/engine/ids.ts';
 import { inline } from '../../lib/engine/json.ts';
 import { tombstoneNonce, isTombstone } from '../../lib/engine/log/commit.ts';
@@ -252,6 +253,20 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         }
         expect(await now()).toEqual(ended);
       });
+
+      test.for(terminalStatuses)(
+        'is that of the creation if its commit ends the run as %s, and does not change after that',
+        async (status) => {
+          const run = creation(freshRun());
+          const error = { cause: 'invalid', code: 'node.failed', message: 'no' } as const;
+          const ended = defined({ status, asOf: firstCommit, endedAt: noon, error: status === 'failed' ? error : undefined });
+          expect(await log.create(run, ended)).toEqual({ kind: 'stored' });
+          await log.project(run.address, { status: 'running', asOf: commitNo(6), attention: 'waiting' });
+          expect((await log.head(run.address))?.projection).toEqual(ended);
+          expect(await log.isFinalized(run.address)).toBe(true);
+          expect(await log.create(run)).toEqual({ kind: 'occupied', nonce: run.commit.nonce });
+        },
+      );
 
       test('shows whether the run is finalized', async () => {
         const { address } = await projected();

@@ -1,8 +1,17 @@
 /** Contract of `Signals`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type SignalKey, attempt, environment, iterationKey, nodeId, signalId, topLevel } from '../../lib/engine/ids.ts';
+import {
+  type SignalKey,
+  attempt,
+  commitNo,
+  environment,
+  iterationKey,
+  nodeId,
+  signalId,
+  topLevel,
+} from '../../lib/engine/ids.ts';
 import { type Instant, after, days, minutes } from '../../lib/engine/time.ts';
-import type { NewSignal, Signals, Waiter } from '../../lib/ports/coordination.ts';
+import type { NewSignal, Signals, RegisteredWaiter, Waiter } from '../../lib/ports/coordination.ts';
 import { expiresAt, freshRun, freshScope, noon } from './samples.ts';
 import type { Opened, Subject } from './subject.ts';
 
@@ -25,7 +34,7 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       retainUntil: after(noon, days(3)),
       ...facts,
     });
-    const waiter = (since: Instant = noon, facts: Partial<Waiter> = {}): Waiter => ({
+    const waiter = (since: Instant = noon, facts: Partial<RegisteredWaiter> = {}): RegisteredWaiter => ({
       runId: freshRun(freshScope()).runId,
       nodeId: nodeId('wait'),
       iteration: topLevel,
@@ -49,7 +58,10 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
     test('signals and waiters are read in the order of arrival, for any ids', async () => {
       const key = newKey();
       const [older, newer] = [signal('z'), signal('a', { receivedAt: later(1), payload: null })];
-      const [first, second] = [waiter(noon), waiter(later(1), { iteration: iterationKey('each[3]/inner[12]') })];
+      const [first, second] = [
+        waiter(noon, { beganIn: commitNo(3) }),
+        waiter(later(1), { iteration: iterationKey('each[3]/inner[12]') }),
+      ];
       await signals.store(key, newer);
       await signals.store(key, older);
       await signals.addWaiter(key, second, expiresAt);

@@ -401,7 +401,7 @@ test('a run has its size and cost only where they are asked for', async () => {
     dollars: expect.closeTo(0.000_009, 6),
     parts: [
       { kind: 'writeUnits', count: 6, dollars: expect.closeTo(6 * 0.625e-6, 9) },
-      { kind: 'readUnits', count: 3 },
+      { kind: 'readUnits', count: 1 },
       { kind: 'invocations', count: 1 },
       { kind: 'apiRequests', count: 1, dollars: expect.closeTo(3.5e-6, 9) },
       { kind: 'busEvents', count: 1 },

@@ -2,7 +2,7 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { SQSRecord } from 'aws-lambda';
 import { afterEach, expect, test, vi } from 'vitest';
-import { processEachMessage, logKeysOf, maxHopsOf } from '../../functions/batch.ts';
+import { isDelayed, processEachMessage, logKeysOf, maxHopsOf } from '../../functions/batch.ts';
 import { hopLimiter } from '../../functions/wiring.ts';
 import { correlationId } from '../../lib/engine/ids.ts';
 import { traceparent } from '../../lib/engine/trace.ts';
@@ -123,3 +123,16 @@ test('a delayed message is counted even with metrics off, and a log line names i
     { level: 'WARN', runId: job.run.runId, kind: 'node', hops: 17, delaySeconds: 1 },
   ]);
 });
+
+test.for([
+  ['arn:aws:sqs:eu-central-1:1:Nodes.fifo', undefined, false],
+  ['arn:aws:sqs:eu-central-1:1:Delays', undefined, true],
+  ['arn:aws:sqs:eu-central-1:1:Delays', 'a group', true],
+] as const)(
+  'the queue, and not the sender, says whether a message is from the delay queue: %s, group %s',
+  ([arn, group, expected]) => {
+    const from = { ...record('m'), eventSourceARN: arn };
+    const attributes = group === undefined ? from.attributes : { ...from.attributes, MessageGroupId: group };
+    expect(isDelayed({ ...from, attributes })).toBe(expected);
+  },
+);

@@ -62,8 +62,8 @@ test('the calls of a start that waits for a chain of scripts, with those of the 
     };
     const mustEndAt = after(world.clock.now(), minutes(15));
     return {
-      call: async (job, run) => {
-        const end = await handleCalledJob(worker, { job, ...(run && { run }) }, { isRedelivered: false, mustEndAt });
+      call: async (call) => {
+        const end = await handleCalledJob(worker, call, { isRedelivered: false, mustEndAt });
         return { kind: 'ended', ...(end && { end }) };
       },
     };

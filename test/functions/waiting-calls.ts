@@ -64,7 +64,7 @@ export function countedHttp(jobCallsOf?: (world: MemoryPorts) => JobCalls): Coun
       },
     });
   let calls: JobCalls | undefined;
-  const jobCalls: JobCalls = { call: async (job, run, signal) => calls?.call(job, run, signal) ?? { kind: 'refused' } };
+  const jobCalls: JobCalls = { call: async (call, signal) => calls?.call(call, signal) ?? { kind: 'refused' } };
   const change = (world: MemoryPorts): Partial<MemoryPorts> => {
     const names = Object.keys(world).filter((name) => !local.has(name) && typeof Reflect.get(world, name) === 'object');
     const counted = Object.fromEntries(names.map((name) => [name, countedPort(Reflect.get(world, name) as object, name)]));

@@ -24,7 +24,7 @@ export class ObservedHistory {
     return {
       ...world,
       log: overrideMethods(world.log, {
-        create: (run) => landed(run.address, run.commit, world.log.create(run)),
+        create: (run, ended) => landed(run.address, run.commit, world.log.create(run, ended)),
         put: (run, commit, expiresAt) => landed(run, commit, world.log.put(run, commit, expiresAt)),
       }),
     };
@@ -48,7 +48,7 @@ export class ObservedHistory {
     return {
       ...reached,
       log: overrideMethods(log, {
-        create: (run: RunCreation) => asked(run.address, run.commit, () => log.create(run)),
+        create: (run: RunCreation, ended?: HeadProjection) => asked(run.address, run.commit, () => log.create(run, ended)),
         put: (run, commit, expiresAt) => asked(run, commit, () => log.put(run, commit, expiresAt)),
         commitsAfter: async (run, from) => {
           const found = await log.commitsAfter(run, from);

@@ -13,6 +13,7 @@ import {
 } from '../../lib/engine/fair-shares.ts';
 import { after, minutes, seconds } from '../../lib/engine/time.ts';
 import type { NodeJob } from '../../lib/ports/jobs.ts';
+import { withoutRun } from '../../lib/service/run-log/carried-run.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import type { RunAttempt } from '../../lib/service/commit/plans.ts';
 import { sweepRun } from '../../lib/service/execution/sweep-runs.ts';
@@ -223,7 +224,7 @@ describe('a time slice', () => {
   test('that is used up commits nothing, records nothing, and sends the same job to the slow lane', async () => {
     const { env, run, first, slow, commits } = await moved();
     const of = { runId: run.runId, node: first, resend: 0 };
-    expect(slow).toEqual({ ...first, slowLane: slowLaneGroup(shares, workflowName('flow'), of) });
+    expect(slow).toEqual({ ...withoutRun(first), slowLane: slowLaneGroup(shares, workflowName('flow'), of) });
     expect(await commitsOf(env, run)).toEqual(commits);
     expect(await env.ports.log.heartbeats(run)).toEqual([]);
   });

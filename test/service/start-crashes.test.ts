@@ -3,34 +3,46 @@
  * is answered as if nothing had happened, one run exists, and it completes. The nodes run once unless their own process crashed.
  */
 import { describe, expect, it } from 'vitest';
+import { defined } from '../../lib/base/defined.ts';
 import { type RunAddress, workflowName } from '../../lib/engine/ids.ts';
+import type { RunEnd } from '../../lib/engine/log/fold.ts';
 import { after, minutes, seconds } from '../../lib/engine/time.ts';
 import type { JobCalls } from '../../lib/ports/jobs.ts';
 import { beginSweeping } from '../../lib/service/execution/begin-sweeping.ts';
+import { handleCalledJob } from '../../lib/service/execution/handle-job.ts';
 import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
 import { startAndWait } from '../../lib/service/runs/start-and-wait.ts';
 import { type StartRequest, startRun } from '../../lib/service/runs/start-run.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { codeManifest, deploy } from './code-test-env.ts';
 import { type CrashPoint, CrashableProcesses, survives } from './crashable-processes.ts';
 import { ScriptedPrograms, functionCommand } from './scripted-programs.ts';
 import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
 
-type Kind = 'graph' | 'code';
+/** `scripts`: a graph that begins with two scripts; the called worker may write the head. */
+type Kind = 'graph' | 'code' | 'scripts';
 type Mode = 'plain' | 'waits';
 
-const nameOf = { graph: 'flow', code: 'order' } as const;
+const nameOf = { graph: 'flow', code: 'order', scripts: 'scripts' } as const;
 
 async function prepared(kind: Kind): Promise<TestEnv> {
   const programs = new ScriptedPrograms(() => env.ports.clock, [[functionCommand('charge')]]);
   const env: TestEnv = createTestEnv({ programs });
   await beginSweeping(env.deps);
   await env.publish(workflow('flow', 'a>b'));
+  await env.publish(workflow('scripts', 'a>b b>m', { a: { idempotent: true }, b: { idempotent: true } }));
   if (kind === 'code') await deploy(env, codeManifest('v1'));
   return env;
 }
 
 /** One request, by a process that may crash. @returns the run, if it was answered */
-async function ask(env: TestEnv, processes: CrashableProcesses, kind: Kind, mode: Mode): Promise<RunAddress | undefined> {
+async function ask(
+  env: TestEnv,
+  processes: CrashableProcesses,
+  kind: Kind,
+  mode: Mode,
+  workers = new CrashableProcesses(env.deps),
+): Promise<RunAddress | undefined> {
   const deps = processes.start();
   const request: StartRequest = {
     scope,
@@ -39,8 +51,17 @@ async function ask(env: TestEnv, processes: CrashableProcesses, kind: Kind, mode
     workflowName: workflowName(nameOf[kind]),
     input: { n: 1 },
   };
-  // The called function is another process, which does not crash.
-  const calls: JobCalls = { call: async (job) => (await env.take(job), { kind: 'ended' }) };
+  // The called function is another process. It does not crash with the request.
+  const calls: JobCalls = {
+    call: async (call) => {
+      if (call.isUnwritten !== true) return (await env.take(call.job), { kind: 'ended' });
+      const worker = { ...env.worker, deps: workers.start(), foldCache: new FoldCache() };
+      const delivery = { isRedelivered: false, mustEndAt: after(env.ports.clock.now(), minutes(15)) };
+      let end: RunEnd | undefined;
+      const isDone = await survives(handleCalledJob(worker, call, delivery).then((ended) => void (end = ended)));
+      return isDone ? defined({ kind: 'ended', end }) : { kind: 'unknown' };
+    },
+  };
   const decider = { ...env.worker, deps };
   let run: RunAddress | undefined;
   const work = async (): Promise<void> => {
@@ -91,12 +112,16 @@ describe.each([
   ['graph', ['waits', 'waits']],
   ['graph', ['waits', 'plain']],
   ['graph', ['plain', 'waits']],
+  ['scripts', ['waits', 'waits']],
+  ['scripts', ['waits', 'plain']],
+  ['scripts', ['plain', 'waits']],
   ['code', ['plain', 'plain']],
   ['code', ['waits', 'waits']],
 ] as const)('a start of a %s run, first and repeated: %j', (kind, modes) => {
   it('is answered the same after a crash at any call; its run completes once', async () => {
     const { calls } = await crashed(kind, modes);
-    expect(calls).toBeGreaterThan(4);
+    // Of a run that begins with a script, the worker makes the others.
+    expect(calls).toBeGreaterThan(kind === 'scripts' ? 3 : 4);
     for (let call = 1; call <= calls; call += 1) {
       for (const at of ['before', 'after'] as const) {
         const { env, first, second } = await crashed(kind, modes, { call, kind: at });
@@ -106,7 +131,34 @@ describe.each([
         expect(await runsOf(env), where).toEqual([second?.runId]);
         if (second !== undefined) expect((await env.fold(second)).state.progress.status, where).toBe('completed');
         if (kind === 'graph') expect(env.attempts, where).toEqual(['a#1', 'b#1']);
+        if (kind === 'scripts')
+          expect(
+            env.attempts.filter((attempt) => attempt === 'm#1'),
+            where,
+          ).toHaveLength(1);
       }
+    }
+  });
+});
+
+describe.each(['before', 'after'] as const)('a worker that is called with an unwritten run and crashes %s a call', (at) => {
+  it('leaves a run that completes once; its request, or the repeated one, is answered', async () => {
+    const calm = await prepared('scripts');
+    const counted = new CrashableProcesses(calm.deps);
+    await ask(calm, new CrashableProcesses(calm.deps), 'scripts', 'waits', counted);
+    expect(counted.calls).toBeGreaterThan(2);
+    for (let call = 1; call <= counted.calls; call += 1) {
+      const env = await prepared('scripts');
+      const workers = new CrashableProcesses(env.deps, { call, kind: at });
+      const first = await ask(env, new CrashableProcesses(env.deps), 'scripts', 'waits', workers);
+      const second = await ask(env, new CrashableProcesses(env.deps), 'scripts', 'waits');
+      await settleWithSweeps(env);
+      expect([first, second], `call ${call}`).toEqual([second, first]);
+      expect(await runsOf(env), `call ${call}`).toEqual([first?.runId]);
+      if (first === undefined) throw new Error('no answer');
+      expect((await env.fold(first)).state.progress.status, `call ${call}`).toBe('completed');
+      // A crash after the node, and before its commit, executes it again.
+      expect(env.attempts.filter((attempt) => attempt === 'm#1').length, `call ${call}`).toBeLessThanOrEqual(2);
     }
   });
 });

@@ -17,6 +17,8 @@ interface Attempt {
   readonly by: Set<Process>;
   /** it was executed before its commit, so a dropped pack explains another execution */
   wasPacked: boolean;
+  /** its node is idempotent, and a worker was called to create its run: another process may have created it at the same time */
+  mayBeTwice: boolean;
 }
 
 type Event = Commit['events'][number];
@@ -53,6 +55,8 @@ export class EffectChecker {
   readonly #mayShare = new Map<string, boolean>();
   /** by run: commits that may have dropped the pack of another writer */
   readonly #commits = new Map<string, number>();
+  /** runs that a worker was called to create */
+  readonly #calledUnwritten = new Set<string>();
   executions = 0;
   /** executions of idempotent nodes before the commit that dispatched them */
   packed = 0;
@@ -112,6 +116,11 @@ export class EffectChecker {
     if (this.#finishedAt.delete(name)) this.#attempts.delete(name);
   }
 
+  /** A start called a worker with a run that it has not written. */
+  calledUnwritten({ runId }: RunAddress): void {
+    this.#calledUnwritten.add(runId);
+  }
+
   /** A queue delivered the message. A redelivery is the same object; a message resent after a heartbeat timeout has `resend`. */
   delivered(job: Job): void {
     const isAgain = this.#given.has(job) || ('resend' in job && job.resend > 0);
@@ -134,7 +143,9 @@ export class EffectChecker {
         `${name} was executed before the result of ${result} was recorded`,
       );
     if (isPacked) this.packed += 1;
-    this.#begins(token, attempt, by, { mayOverlap: false, isPacked });
+    const runId = token.slice(0, token.indexOf('/'));
+    const mayBeTwice = mayBePacked && attempt === 1 && this.#calledUnwritten.has(runId);
+    this.#begins(token, attempt, by, { mayOverlap: false, isPacked, mayBeTwice });
   }
 
   /** A run that another branch has ended records no results. */
@@ -146,7 +157,11 @@ export class EffectChecker {
     token: string,
     number: number,
     by: Process,
-    { mayOverlap, isPacked }: { readonly mayOverlap: boolean; readonly isPacked: boolean },
+    {
+      mayOverlap,
+      isPacked,
+      mayBeTwice = false,
+    }: { readonly mayOverlap: boolean; readonly isPacked: boolean; readonly mayBeTwice?: boolean },
   ): void {
     const name = `${token}#${number}`;
     runInvariant(12, mayOverlap || isPacked || this.#asked.has(name), `${name} was executed without a commit that dispatched it`);
@@ -161,15 +176,23 @@ export class EffectChecker {
     this.executions += 1;
     // What may be done twice is begun before its turn is committed, and again when the turn is not.
     if (mayOverlap) return;
-    const attempt = this.#attempts.get(name) ?? { runId, begun: 0, by: new Set<Process>(), wasPacked: false };
+    const attempt = this.#attempts.get(name) ?? {
+      runId,
+      begun: 0,
+      by: new Set<Process>(),
+      wasPacked: false,
+      mayBeTwice: false,
+    };
     this.#attempts.set(name, attempt);
     runInvariant(12, attempt.wasPacked || !attempt.by.has(by), `${name} was executed twice by one process`);
     // The message with the result of an ended attempt may be so late that its job is sent again.
-    const isExplained = attempt.begun === 0 || attempt.wasPacked || !this.#isOnlyMessages || this.#endedAt.has(name);
+    const isExplained =
+      attempt.begun === 0 || attempt.wasPacked || mayBeTwice || !this.#isOnlyMessages || this.#endedAt.has(name);
     runInvariant(12, isExplained, `${name} was executed twice at once although no worker crashed`);
     if (attempt.begun > 0) this.repeated += 1;
     attempt.begun += 1;
     attempt.wasPacked ||= isPacked;
+    attempt.mayBeTwice ||= mayBeTwice;
     attempt.by.add(by);
   }
 
@@ -227,8 +250,8 @@ export class EffectChecker {
   }
 
   check(): void {
-    for (const [name, { runId, begun, wasPacked }] of this.#attempts) {
-      const droppedPacks = wasPacked ? (this.#commits.get(runId) ?? 0) : 0;
+    for (const [name, { runId, begun, wasPacked, mayBeTwice }] of this.#attempts) {
+      const droppedPacks = (wasPacked ? (this.#commits.get(runId) ?? 0) : 0) + (mayBeTwice ? 1 : 0);
       const reasons = (this.#givenAgain.get(runId) ?? 0) + droppedPacks;
       runInvariant(
         12,

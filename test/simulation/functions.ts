@@ -262,15 +262,15 @@ export class Functions implements MessageHandlers {
 
   /** The function of a job is called in place of its queue. If its process crashes, the caller gets no answer. */
   readonly calls: JobCalls = {
-    call: (job, run) =>
+    call: (call) =>
       new Promise((resolve) => {
         const { time, prng, faults } = this.#around;
         time.in(prng.whole(1, 12), () => {
           // Lambda is throttled, or its answer is lost while the function runs.
           if (faults.shouldInject('refused')) return resolve({ kind: 'refused' });
           if (faults.shouldInject('lostAnswer')) resolve({ kind: 'unknown' });
-          const received = { body: job, isRedelivered: false, receives: 1 };
-          if (job.kind !== 'workflow_task') return this.#answers(received, defined({ job, run }), resolve);
+          const received = { body: call.job, isRedelivered: false, receives: 1 };
+          if (call.job.kind !== 'workflow_task') return this.#answers(received, call, resolve);
           this.drives([received], (failed) => resolve({ kind: failed.length === 0 ? 'ended' : 'unknown' }));
         });
       }),
@@ -281,6 +281,7 @@ export class Functions implements MessageHandlers {
     const delivery = { isRedelivered: false, mustEndAt: after(this.#around.time.now, timeoutMs.worker) };
     let end: RunEnd | undefined;
     this.#effects.delivered(call.job);
+    if (call.isUnwritten === true) this.#effects.calledUnwritten(call.job.run);
     this.invoke(
       'worker',
       async (invocation) => {

@@ -86,7 +86,15 @@ export function optionsOfKind(kind: SimulationKind, seed: number): SimulationOpt
     case 'packs':
       return { seed, code: 0.3, idempotent: 0.8, ...(packMixes[seed % packMixes.length] ?? { rates: chaosFaults }) };
     case 'waits':
-      return { seed, rates: seed % 4 === 0 ? noFaults : chaosFaults, code: 0.3, idempotent: 0.4, awaited: 0.8 };
+      return {
+        seed,
+        rates: seed % 4 === 0 ? noFaults : chaosFaults,
+        code: 0.3,
+        idempotent: seed % 2 === 0 ? 0.4 : 0.9,
+        awaited: 0.8,
+        // An end that is not published is recorded with the head.
+        runEvents: seed % 3 === 0 ? 'ended' : 'failed',
+      };
     case 'batches':
       return { seed, rates: seed % 4 === 0 ? noFaults : chaosFaults, runs: 4 + (seed % 9), code: 0.3, areBatched: true };
     case 'slow':

@@ -169,8 +169,8 @@ export class SimulatedPorts {
   #logOf({ faults, prng }: SimulationContext, onCommit: OnCommit): RunLog {
     const { log } = this.memory;
     return overrideMethods(log, {
-      create: async (run) => {
-        const result = await log.create(run);
+      create: async (run, ended) => {
+        const result = await log.create(run, ended);
         if (result.kind === 'stored') {
           this.deadlines.set(run.address.runId, run.deadlineAt);
           this.creations.set(run.address.runId, run);

@@ -29,8 +29,11 @@ const unitsOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / writeUn
 
 /** The start: the entry of the list, the due entry of the sweep; of a request also its idempotency record and its audit entry; of a trigger its idempotency record. */
 const startWrites = { ofEveryRun: 2, ofRequest: 2, ofTrigger: 1 } as const;
-/** A worker that begins a run reads its head, its log and its definition; a later message reads the log. */
-const firstReads = 3;
+/**
+ * The start reads the number of the latest version, and the first message carries a small graph run. The function of the code reads the log
+ * and the deployment. A later message reads the log.
+ */
+const firstReads = { graph: 1, code: 6 } as const;
 /** A message is sent in a batch, received and deleted. */
 const requestsPerMessage = 2;
 
@@ -91,7 +94,7 @@ export class UsageCounter {
         triggers * startWrites.ofTrigger +
         (this.#end === undefined ? 0 : 1) +
         (isCode ? 2 : 0),
-      readUnits: firstReads + Math.max(0, this.#messages - 1) + (isCode ? 3 : 0),
+      readUnits: (isCode ? firstReads.code : firstReads.graph) + Math.max(0, this.#messages - 1),
       queueRequests: this.#sends + this.#results + (this.#messages + this.#batches + triggers) * requestsPerMessage,
       invocations: requests + triggers + this.#messages + this.#batches,
       apiRequests: requests,

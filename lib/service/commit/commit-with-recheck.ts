@@ -15,13 +15,17 @@ const firstCheckDelay = minutes(2);
 
 /** @param decide commits the facts */
 export async function commitWithRecheck<Result>(decider: Decider, fold: RunFold, decide: () => Promise<Result>): Promise<Result> {
-  const { deps } = decider;
+  await requestRecheck(decider, fold);
+  return decide();
+}
+
+/** Must have succeeded before the commit. If there is no commit, the check finds nothing to do. */
+export async function requestRecheck({ deps }: Pick<Decider, 'deps'>, fold: Pick<RunFold, 'head'>): Promise<void> {
   await Promise.all([
     sendRecheck(deps, fold.head, recheckDelay),
     // The run may sleep until long after this commit, and the sweep would check it only then.
     markDue(deps, fold.head, after(deps.clock.now(), firstCheckDelay)),
   ]);
-  return decide();
 }
 
 /** The run's terminal status in the fold; undefined while it is open. */

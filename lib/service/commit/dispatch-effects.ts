@@ -8,7 +8,7 @@ import { durationMs } from '../../engine/time.ts';
 import type { SignalsAtKey } from '../../ports/coordination.ts';
 import { type Decider, kindOf } from '../decider.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
-import { type Effect, effectsOf } from './effects.ts';
+import { type Effect, carryingRun, effectsOf } from './effects.ts';
 import { finalizeRun } from './finalize-run.ts';
 import { markDue, nextCheckOf } from './mark-due.ts';
 import { type Followed, deliverSignal, matchOnce, registerWait, settleSignal } from './match-signals.ts';
@@ -16,9 +16,13 @@ import { scheduleRetention } from './schedule-retention.ts';
 import { notifyStart } from './notify-status.ts';
 import { sendJobAt } from './schedule-message.ts';
 
-/** @param fold the run after the commit */
-export async function dispatchEffects(decider: Decider, fold: RunFold, commit: Commit): Promise<void> {
-  await dispatchAll(decider, effectsOf(kindOf(decider, fold.head), fold, commit));
+/**
+ * @param fold the run after the commit
+ * @param carriesRun this process has put the commit, and messages may carry the run
+ */
+export async function dispatchEffects(decider: Decider, fold: RunFold, commit: Commit, carriesRun = false): Promise<void> {
+  const effects = effectsOf(kindOf(decider, fold.head), fold, commit);
+  await dispatchAll(decider, carriesRun ? carryingRun(fold, effects) : effects);
 }
 
 /**

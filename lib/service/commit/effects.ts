@@ -4,6 +4,7 @@
  */
 import { signalWaitsOf } from '../../engine/log/open-nodes.ts';
 import { type NodeRef, attempt, nodeKey } from '../../engine/ids.ts';
+import type { JsonValue } from '../../engine/json.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { RunEvent } from '../../engine/log/events.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
@@ -13,6 +14,7 @@ import type { Instant } from '../../engine/time.ts';
 import type { ChildJob, SlotJob, WaitsJob, WakeJob, WorkJob } from '../../ports/jobs.ts';
 import type { StoredSignal, Waiter } from '../../ports/coordination.ts';
 import type { RunKind } from '../run-kind.ts';
+import { carriedRunOf } from '../run-log/carried-run.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import { childJob, originFields, slotJob, wakeJob } from './job-messages.ts';
 
@@ -43,6 +45,8 @@ export type SignalEffect =
       readonly fold: RunFold | undefined;
       /** the waiter's fold, if it has been read */
       readonly waiterFold: RunFold | undefined;
+      /** what the commit needs, if it has begun beside the claim */
+      readonly preparation?: DeliveryPreparation;
     })
   /** `waiterFold` is undefined if the waiter's run is deleted; `from` is the commit after which the log may contain the signal */
   | (ClaimedSignal & {
@@ -52,6 +56,12 @@ export type SignalEffect =
     })
   /** the effects before it are dispatched; now the error leaves the message to redelivery */
   | { readonly kind: 'fail'; readonly error: unknown };
+
+/** An error of either is thrown where it is awaited. */
+export interface DeliveryPreparation {
+  readonly recheck: Promise<void>;
+  readonly payload: Promise<JsonValue | undefined>;
+}
 
 interface ClaimedSignal {
   readonly signalKey: SignalKey;
@@ -148,4 +158,12 @@ function signalWaitEffects({ signals }: Pick<RunKind, 'signals'>, fold: RunFold,
   return signalWaitsOf(fold.state)
     .filter(({ dispatchedIn }) => dispatchedIn === commit.number)
     .map((wait) => ({ kind: 'register-wait', fold, wait }));
+}
+
+/** The effects of a commit that this process has put, with the run in their messages if it is small. */
+export function carryingRun(fold: RunFold, effects: readonly Effect[]): readonly Effect[] {
+  const carried = effects.some(({ kind }) => kind === 'send-jobs') ? carriedRunOf(fold) : undefined;
+  if (carried === undefined) return effects;
+  const carrying = (job: WorkJob): WorkJob => (job.kind === 'node' ? { ...job, carried } : job);
+  return effects.map((effect) => (effect.kind === 'send-jobs' ? { ...effect, jobs: effect.jobs.map(carrying) } : effect));
 }

@@ -5,7 +5,9 @@
 import { defined } from '../../base/defined.ts';
 import { invariant } from '../../engine/invariant.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
+import { type HeadProjection, terminalStatuses } from '../../engine/log/head.ts';
 import { callerOf } from '../../engine/log/lineage.ts';
+import { isPublished } from '../../engine/run-events.ts';
 import { durationMs } from '../../engine/time.ts';
 import type { ChildCalls } from '../decider.ts';
 import type { Deps } from '../deps.ts';
@@ -16,24 +18,44 @@ import type { RunFold } from '../run-log/read-run-fold.ts';
 /** @param childCalls default: a message notifies the caller */
 export async function finalizeRun(deps: Deps, fold: RunFold, childCalls?: ChildCalls): Promise<void> {
   const { head, state } = fold;
-  const { progress, asOf } = state;
-  invariant(isTerminal(progress) && asOf !== 0, 'finalizeRun needs an ended run');
+  const { progress } = state;
+  const end = endOf(fold);
+  invariant(isTerminal(progress) && end !== undefined, 'finalizeRun needs an ended run');
+  if (terminalStatuses.some((status) => status === head.projection.status)) return;
   await notifyCallerAndChildren(deps, fold, childCalls);
   await notifyEnd(deps, head, progress.status, progress.endedAt);
   // From here on another run may take its concurrency slot.
   if (state.admission !== undefined) await deps.jobs.sendDelayed(slotJob(head, state.admission), durationMs(0));
   // From here on its deployment can be removed.
   if (head.deploymentId !== null) await deps.deployments.unpin(head.address, head.deploymentId, head.address.runId);
-  await deps.log.project(
-    head.address,
-    defined({
-      status: progress.status,
-      asOf,
-      endedAt: progress.endedAt,
-      error: progress.status === 'failed' ? progress.error : undefined,
-    }),
-    head.expiresAt,
-  );
+  await deps.log.project(head.address, end, head.expiresAt);
+}
+
+/** What the head records of the end; undefined if the run has not ended. */
+function endOf({ state: { progress, asOf } }: Pick<RunFold, 'state'>): HeadProjection | undefined {
+  if (!isTerminal(progress) || asOf === 0) return undefined;
+  return defined({
+    status: progress.status,
+    asOf,
+    endedAt: progress.endedAt,
+    error: progress.status === 'failed' ? progress.error : undefined,
+  });
+}
+
+/**
+ * The end that the put of the head may record, because nothing must precede the record: no run is notified, nothing is published, and
+ * neither a slot nor a deployment is freed. Undefined: the run has not ended, or `finalizeRun` records its end.
+ */
+export function endRecordedByHead(
+  { notices }: Pick<Deps, 'notices'>,
+  { head, state }: Pick<RunFold, 'head' | 'state'>,
+): HeadProjection | undefined {
+  const end = endOf({ state });
+  if (end === undefined || callerOf(head) !== undefined || state.admission !== undefined || head.deploymentId !== null)
+    return undefined;
+  if (isPublished(notices.runEvents, head, end.status)) return undefined;
+  const hasCalled = [...state.nodes.entries()].some(([, node]) => 'childRunId' in node && node.childRunId !== undefined);
+  return hasCalled ? undefined : end;
 }
 
 /** Sends a job to the caller of this run, and one to each child run that has not completed, which this run no longer waits for. */

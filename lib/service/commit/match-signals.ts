@@ -8,17 +8,18 @@
 import type { Fact } from '../../engine/graph/facts.ts';
 import { type SignalKey, type RunAddress, firstCommit, nodeKey, topLevel } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
+import type { JsonValue } from '../../engine/json.ts';
 import type { SignalWait } from '../../engine/log/node-state.ts';
 import { openNodeAt } from '../../engine/log/open-nodes.ts';
 import { after, days } from '../../engine/time.ts';
-import type { SignalsAtKey, Waiter } from '../../ports/coordination.ts';
+import type { RegisteredWaiter, SignalsAtKey, Waiter } from '../../ports/coordination.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { type Decider, kindOf } from '../decider.ts';
 import { recordAttemptError } from '../run-log/attempt-heartbeats.ts';
-import { type RunFold, readCommits, readRunFold, readTail } from '../run-log/read-run-fold.ts';
+import { type RunFold, readCommits, readTail, readWaitingRun } from '../run-log/read-run-fold.ts';
 import { appendFacts } from './append-facts.ts';
-import { commitWithRecheck } from './commit-with-recheck.ts';
-import { type Effect, type SignalEffect, effectsOf } from './effects.ts';
+import { requestRecheck } from './commit-with-recheck.ts';
+import { type DeliveryPreparation, type Effect, type SignalEffect, carryingRun, effectsOf } from './effects.ts';
 
 /** What follows from an effect. */
 export interface Followed {
@@ -57,12 +58,14 @@ export async function registerWait({ deps }: Decider, { fold, wait }: StepOf<'re
   const node = fold.state.nodes.get(nodeKey(wait));
   if (node?.status !== 'waiting' || node.attempt !== wait.attempt) return { effects: [] };
   const signalKey = signalKeyOf(address, wait);
-  await deps.signals.addWaiter(signalKey, waiterOf(address, wait), after(deadlineAt, retainedAfterDeadline));
+  const waiter = { ...waiterOf(address, wait), beganIn: wait.dispatchedIn };
+  await deps.signals.addWaiter(signalKey, waiter, after(deadlineAt, retainedAfterDeadline));
   return { effects: [{ kind: 'match-signals', signalKey, fold, round: 1 }] };
 }
 
 /** Delivers the claimed signals, or pairs the oldest free signal with the oldest waiter. Then it begins the next round. */
-export async function matchOnce({ deps }: Decider, step: StepOf<'match-signals'>): Promise<Followed> {
+export async function matchOnce(decider: Decider, step: StepOf<'match-signals'>): Promise<Followed> {
+  const { deps } = decider;
   const { signalKey, fold, round } = step;
   if (round > maxRounds) throw new Unavailable(`the signal key ${signalKey.name}, which other writers keep changing,`);
   const found = await deps.signals.read(signalKey);
@@ -73,17 +76,36 @@ export async function matchOnce({ deps }: Decider, step: StepOf<'match-signals'>
       : [],
   );
   if (claimed.length > 0) return { effects: [...claimed, next] };
-  const [waiter] = found.waiters;
-  if (waiter === undefined) return { effects: [], found };
+  const [oldest] = found.waiters;
+  if (oldest === undefined) return { effects: [], found };
+  const { beganIn: _beganIn, ...waiter } = oldest;
   const now = deps.clock.now();
   const signal = found.signals.find(({ state, bufferedUntil }) => state === 'free' && bufferedUntil > now);
   if (signal === undefined) return { effects: [], found };
-  const waiterFold = await readWaiterFold(deps, step, waiter);
+  const waiterFold = await readWaiterFold(deps, step, oldest);
   // The waiter's item outlived its wait, because its removal was lost.
   if (waiterFold === undefined || !isWaiting(waiterFold, waiter)) await deps.signals.removeWaiter(signalKey, waiter);
-  else if (await deps.signals.claim(signalKey, signal.signalId, waiter))
-    return { effects: [{ kind: 'deliver-signal', signalKey, signal, waiter, fold, waiterFold }, next] };
+  else {
+    const preparation = prepareDelivery(decider, waiterFold, { signalKey, signal });
+    const isClaimed = await deps.signals.claim(signalKey, signal.signalId, waiter);
+    if (isClaimed)
+      return { effects: [{ kind: 'deliver-signal', signalKey, signal, waiter, fold, waiterFold, preparation }, next] };
+    await Promise.allSettled([preparation.recheck, preparation.payload]);
+  }
   return { effects: [next] };
+}
+
+/** Begins what the commit needs and what does not depend on the claim. If another process has the claim, it changes nothing. */
+function prepareDelivery(
+  decider: Decider,
+  fold: RunFold,
+  { signalKey, signal }: Pick<Delivery, 'signalKey' | 'signal'>,
+): DeliveryPreparation {
+  const recheck = requestRecheck(decider, fold);
+  const payload = decider.deps.signals.payload(signalKey, signal.signalId);
+  // Settled beside the claim, where no one awaits them yet.
+  for (const begun of [recheck, payload]) begun.catch(() => undefined);
+  return { recheck, payload };
 }
 
 /** Commits the signal to the log of the waiter that it is claimed for, if that still waits. */
@@ -101,36 +123,30 @@ async function commitSignal(decider: Decider, step: Delivery, fold: RunFold): Pr
   const { waiter } = step;
   const { attempt } = waiter;
   const node = { nodeId: waiter.nodeId, iteration: waiter.iteration };
-  // The payload is read while the recheck is written. An error is thrown where the signal is awaited.
-  const received = readSignal(decider, step);
-  received.catch(() => undefined);
+  const { recheck, payload } = step.preparation ?? prepareDelivery(decider, fold, step);
   const wait = openNodeAt(fold.state, waiter, attempt);
   try {
-    let effects: readonly Effect[] = [];
-    await commitWithRecheck(decider, fold, async () => {
-      const committed = await appendOne(decider, fold, { kind: 'signal-received', node, attempt, signal: await received });
-      effects = committed.effects;
-      return committed.appended;
-    });
-    return effects;
+    await recheck;
+    const signal = receivedSignal(step, await payload);
+    return await appendOne(decider, fold, { kind: 'signal-received', node, attempt, signal });
   } catch (error) {
     const failure = wait === undefined ? undefined : await recordAttemptError(decider, fold, wait, error);
     if (failure === undefined) throw error;
-    const { effects } = await appendOne(decider, fold, { kind: 'node-lost', node, attempt, failure });
+    const effects = await appendOne(decider, fold, { kind: 'node-lost', node, attempt, failure });
     return [...effects, { kind: 'fail', error }];
   }
 }
 
-async function readSignal({ deps }: Decider, { signalKey, signal: { signalId, receivedAt }, waiter }: Delivery) {
-  const payload = await deps.signals.payload(signalKey, signalId);
+function receivedSignal({ signal: { signalId, receivedAt }, waiter }: Delivery, payload: JsonValue | undefined) {
   invariant(payload !== undefined, `signal ${signalId} is claimed for ${waiter.runId}, but its payload is missing`);
   return { signalId, payload, receivedAt };
 }
 
-async function appendOne(decider: Decider, fold: RunFold, fact: Fact) {
+/** @returns the effects of the commit */
+async function appendOne(decider: Decider, fold: RunFold, fact: Fact): Promise<readonly Effect[]> {
   const kind = kindOf(decider, fold.head);
   const { appended } = await appendFacts(decider, fold, [fact], await kind.decide(decider, fold));
-  return { appended, effects: appended.kind === 'committed' ? effectsOf(kind, fold, appended.commit) : [] };
+  return appended.kind === 'committed' ? carryingRun(fold, effectsOf(kind, fold, appended.commit)) : [];
 }
 
 /** Marks the signal as taken, or releases it if the wait has ended without it. */
@@ -149,9 +165,9 @@ export async function settleSignal({ deps }: Decider, step: StepOf<'settle-signa
 async function readWaiterFold(
   deps: Decider['deps'],
   { signalKey, fold }: { readonly signalKey: SignalKey; readonly fold: RunFold | undefined },
-  { runId }: Waiter,
+  { runId, beganIn }: RegisteredWaiter,
 ): Promise<RunFold | undefined> {
-  if (fold?.head.address.runId !== runId) return readRunFold(deps, { ...signalKey, runId });
+  if (fold?.head.address.runId !== runId) return readWaitingRun(deps, { ...signalKey, runId }, beganIn);
   await readTail(deps, fold);
   return fold;
 }

@@ -163,6 +163,8 @@ async function failIfLost(
   thrown: unknown,
   admitted?: Deliveries,
 ): Promise<void> {
+  // The run does not exist yet. Its start continues with it.
+  if (fold.state.asOf === 0) return;
   try {
     const failure = await recordAttemptError(decider, fold, open, thrown, admitted);
     if (failure !== undefined) await failAsLost(decider, fold, open, failure);

@@ -1,9 +1,9 @@
 /** Passes a job to the use case of its kind. */
-import { unreachable } from '../../engine/invariant.ts';
+import { invariant, unreachable } from '../../engine/invariant.ts';
 import type { RunEnd } from '../../engine/log/fold.ts';
 import { firstProjection } from '../../engine/log/head.ts';
 import type { Job, JobCall } from '../../ports/jobs.ts';
-import { fromFirstCommit } from '../run-log/read-run-fold.ts';
+import { fromFirstCommit, unwrittenFold } from '../run-log/read-run-fold.ts';
 import { withCallsInPlace } from './calls-in-place.ts';
 import { extendRetention } from './extend-retention.ts';
 import { recheckRun } from './recheck-run.ts';
@@ -14,20 +14,24 @@ import { reconcileSlot } from './reconcile-slot.ts';
 import type { Delivery, JobHandler } from '../worker.ts';
 
 /**
- * Handles a job that a start calls this worker with, in place of a queue. The fold begins with what the start has just written, so the
- * worker reads nothing: if another process has committed since, the first put shows it.
+ * Handles a job that a start calls this worker with, in place of a queue. The fold begins with what the start has just written, or leaves
+ * to this worker to write, so the worker reads nothing: if another process has committed since, the first put shows it.
  * @returns the end of the run, if it has ended
  */
 export async function handleCalledJob(
   worker: JobHandler,
-  { job, run }: JobCall,
+  { job, run, isUnwritten }: JobCall,
   delivery: Delivery,
 ): Promise<RunEnd | undefined> {
-  if (run !== undefined) {
-    worker.deps.log.recognize(run);
-    worker.foldCache.put(fromFirstCommit({ ...run, projection: firstProjection }));
+  if (run !== undefined) worker.deps.log.recognize(run);
+  if (isUnwritten === true) {
+    invariant(run !== undefined && job.kind === 'node', 'a call with an unwritten run has its creation and a node job');
+    const fold = unwrittenFold({ ...run, projection: firstProjection });
+    await withCallsInPlace(worker, job, delivery, (handler) => handler.executions.graph.begin(handler, fold, job, delivery));
+  } else {
+    if (run !== undefined) worker.foldCache.put(fromFirstCommit({ ...run, projection: firstProjection }));
+    await handleJob(worker, job, delivery);
   }
-  await handleJob(worker, job, delivery);
   return worker.foldCache.endOf(job.run);
 }
 

@@ -5,6 +5,7 @@
  */
 import { seconds } from '../../engine/time.ts';
 import type { JobsTogether, NodeJob } from '../../ports/jobs.ts';
+import { withoutRun } from '../run-log/carried-run.ts';
 import type { Deps } from '../deps.ts';
 import type { Delivery } from '../worker.ts';
 
@@ -18,8 +19,9 @@ export async function handleJobsTogether(
   { isRedelivered }: Pick<Delivery, 'isRedelivered'>,
   handle: (job: NodeJob) => Promise<void>,
 ): Promise<void> {
-  // A worker may have crashed at one of them. In messages of their own, the next crash is attributed to the run that caused it.
-  if (isRedelivered) return jobs.send(together.jobs);
+  // A worker may have crashed at one of them. In messages of their own, the next crash is attributed to the run that caused it. Those
+  // that it has executed are executed again unless their workers read the log.
+  if (isRedelivered) return jobs.send(together.jobs.map(withoutRun));
   const waiting: NodeJob[] = [...together.jobs];
   const ended = new AbortController();
   const sendRest = async (): Promise<void> => {

@@ -93,7 +93,7 @@ export class HopLimiter {
     };
     const overrides: Pick<RunLog, 'create' | 'put'> = {
       // An earlier delivery may have created an existing run, so that is no progress of this delivery.
-      create: (run) => recordingProgress((result) => result.kind === 'stored', log.create(run)),
+      create: (run, ended) => recordingProgress((result) => result.kind === 'stored', log.create(run, ended)),
       // If the response of an earlier put was lost, this put is refused with its own nonce.
       put: (run, commit, expiresAt) =>
         recordingProgress((result) => result.kind === 'stored' || result.nonce === commit.nonce, log.put(run, commit, expiresAt)),

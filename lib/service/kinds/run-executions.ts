@@ -4,7 +4,7 @@ import type { KindExecution, KindExecutions } from '../worker.ts';
 import { deliverMessage } from './bundle/deliver-message.ts';
 import { runWorkflowTask } from './code/run-workflow-task.ts';
 import { deliverDevKitMessage } from './devkit/deliver-message.ts';
-import { endGraphWait, runNode } from './graph/run-node.ts';
+import { endGraphWait, runFirstOf, runNode } from './graph/run-node.ts';
 
 /** Another function executes the code that waited. */
 const endWaitOfCode: KindExecution<'code' | 'bundle'>['endWait'] = async (worker, fold, fact) => {
@@ -13,7 +13,7 @@ const endWaitOfCode: KindExecution<'code' | 'bundle'>['endWait'] = async (worker
 };
 
 export const runExecutions: KindExecutions = {
-  graph: { execute: runNode, endWait: endGraphWait },
+  graph: { execute: runNode, begin: runFirstOf, endWait: endGraphWait },
   code: { execute: runWorkflowTask, endWait: endWaitOfCode },
   bundle: { execute: deliverMessage, endWait: endWaitOfCode },
   devkit: { execute: deliverDevKitMessage, endWait: async () => undefined },

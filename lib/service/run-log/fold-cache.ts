@@ -4,9 +4,12 @@
  */
 import type { CommitNo, RunAddress } from '../../engine/ids.ts';
 import { type RunEnd, isTerminal } from '../../engine/log/fold.ts';
+import { firstProjection } from '../../engine/log/head.ts';
+import type { CarriedRun, NodeJob } from '../../ports/jobs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
-import { type RunFold, readRunFold, readTail } from './read-run-fold.ts';
+import { trustedRun } from './carried-run.ts';
+import { type RunFold, advanceFold, fromFirstCommit, readRunFold, readTail } from './read-run-fold.ts';
 
 /** A fold of a short run takes a few kilobytes. */
 const maxCachedFolds = 200;
@@ -36,6 +39,26 @@ export class FoldCache {
     if (options.minCommit !== undefined && fold.state.asOf < options.minCommit) {
       throw new Unavailable(`commit ${options.minCommit} of ${run.runId}, which the message names but no read returns,`);
     }
+    return fold;
+  }
+
+  /** Removes the fold of the job's run from the cache. If it is not cached, it is the run that the message carries, or it is read. */
+  async takeFor(
+    deps: Pick<Deps, 'log' | 'clock'>,
+    job: NodeJob,
+    delivery: Parameters<typeof trustedRun>[1],
+  ): Promise<RunFold | undefined> {
+    const carried = trustedRun(job, delivery, deps.clock.now());
+    if (carried !== undefined && !this.#folds.has(runKey(job.run))) this.put(this.#foldOf(deps, carried));
+    // A job in the slow lane may have waited long. A run that has ended since must not use its project's share.
+    const mustBeFresh = delivery.isRedelivered || job.slowLane !== undefined;
+    return this.take(deps, job.run, { minCommit: job.commit, mustBeFresh });
+  }
+
+  #foldOf({ log }: Pick<Deps, 'log'>, { creation, commits }: CarriedRun): RunFold {
+    log.recognize(creation);
+    const fold = fromFirstCommit({ ...creation, projection: firstProjection });
+    for (const commit of commits) advanceFold(fold, commit);
     return fold;
   }
 

@@ -2,7 +2,7 @@
  * Reads and folds a run's log. A DynamoDB query is not a snapshot, so a result may have gaps. The reader stops at the first missing
  * commit number and reads again; it never folds past a gap.
  */
-import { type CommitNo, type NodeRef, type RunAddress, firstCommit, nodeKey } from '../../engine/ids.ts';
+import { type CommitNo, type NodeRef, type RunAddress, commitNo, firstCommit, nodeKey } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
 import { type Commit, isTombstone } from '../../engine/log/commit.ts';
 import { type RunState, applyCommit, emptyState, isTerminal } from '../../engine/log/fold.ts';
@@ -16,6 +16,9 @@ import { readSnapshot } from './snapshots.ts';
 
 /** Reads that may return a gap before the caller's message is left to redelivery. */
 const maxReads = 5;
+
+/** Commits of a log that can be read or sent in one piece: if they are small, a read unit or two. */
+const lastOfShortLog = 16;
 
 /** Without `blobs`, the reader ignores a snapshot in the bucket and reads the whole log. */
 export type RunReadDeps = Pick<Deps, 'log'> & Partial<Pick<Deps, 'blobs' | 'settings'>>;
@@ -31,6 +34,8 @@ export interface RunFold {
   snapshotAt: number;
   /** the latest commits of the fold, of a kind that answers with events; absent: not kept any more */
   latest?: LatestCommits | undefined;
+  /** all commits of a short log; absent: it is longer, or a snapshot stands for some of them */
+  shortLog?: readonly Commit[] | undefined;
 }
 
 /**
@@ -41,14 +46,35 @@ export interface RunFold {
 export async function readRunFold(deps: RunReadDeps, run: RunAddress, minCommit?: CommitNo): Promise<RunFold | undefined> {
   const mayBeLong = minCommit === undefined || shouldTakeSnapshot(minCommit, 0, deps.settings?.firstSnapshotAt);
   // Without a snapshot the log is read from its first commit, so this read need not wait for the head.
+  return mayBeLong
+    ? readTogether(deps, run, { withSnapshot: true })
+    : readTogether(deps, run, { withSnapshot: false, commits: Infinity });
+}
+
+/**
+ * Reads a run that waits, as `readRunFold`. While it waits its log hardly grows, so of a short one everything is read at once.
+ * @param beganIn the commit that began the wait, if it is known
+ */
+export const readWaitingRun = (deps: RunReadDeps, run: RunAddress, beganIn = Infinity): Promise<RunFold | undefined> =>
+  readTogether(deps, run, beganIn < lastOfShortLog ? { withSnapshot: true, commits: lastOfShortLog } : { withSnapshot: true });
+
+/** @param how `commits`: the first commits, up to this number, are read beside the head; absent: they are read after it */
+async function readTogether(
+  deps: RunReadDeps,
+  run: RunAddress,
+  { withSnapshot, commits: through }: { readonly withSnapshot: boolean; readonly commits?: number },
+): Promise<RunFold | undefined> {
   const [head, snapshot, first] = await Promise.all([
     deps.log.head(run),
-    mayBeLong ? readSnapshot(deps, run) : undefined,
-    mayBeLong ? undefined : deps.log.commitsAfter(run, firstCommit),
+    withSnapshot ? readSnapshot(deps, run) : undefined,
+    through === undefined
+      ? undefined
+      : deps.log.commitsAfter(run, firstCommit, through === Infinity ? undefined : commitNo(through)),
   ]);
   if (head === undefined) return undefined;
   const fold = snapshot === undefined ? fromFirstCommit(head) : foldOf(head, snapshot, snapshot.asOf);
-  if (first === undefined || !foldContiguous(fold, first)) await readTail(deps, fold);
+  const isWhole = snapshot === undefined && first !== undefined && foldContiguous(fold, first) && fold.state.asOf !== through;
+  if (!isWhole) await readTail(deps, fold);
   return fold;
 }
 
@@ -58,8 +84,12 @@ export function fromFirstCommit(head: Head): RunFold {
   applyCommit(state, head.commit);
   const fold = foldOf(head, state, 0);
   fold.latest?.add(head.commit);
+  fold.shortLog = [head.commit];
   return fold;
 }
+
+/** A run that its start has prepared and that is not in the log. Its first commit is in its head, and not in the state. */
+export const unwrittenFold = (head: Head): RunFold => ({ head, state: emptyState(), snapshotAt: 0 });
 
 const foldOf = (head: Head, state: RunState, snapshotAt: number): RunFold => ({
   head: withExtendedDeadline(head, state.deadlineExtension?.deadlineAt),
@@ -73,6 +103,7 @@ const foldOf = (head: Head, state: RunState, snapshotAt: number): RunFold => ({
 export function advanceFold(fold: RunFold, commit: Commit): void {
   applyCommit(fold.state, commit);
   fold.latest?.add(commit);
+  if (fold.shortLog !== undefined) fold.shortLog = commit.number <= lastOfShortLog ? [...fold.shortLog, commit] : undefined;
   // From the head as it was read: a run of the DevKit that ends needs no later deadline any more.
   fold.head = withExtendedDeadline(fold.stored ?? fold.head, fold.state.deadlineExtension?.deadlineAt);
 }

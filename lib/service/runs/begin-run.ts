@@ -73,7 +73,10 @@ export async function beginRun<Refused extends { readonly kind: string }>(
     if (!isReplay) await release();
     return resolved;
   }
-  const created = await createRun(decider, request, reservation, resolved, now);
+  // An earlier request of the key may have left the head to a worker, which this request must not wait for.
+  const { takesUnwritten, ...terms } = request;
+  const mayTake = takesUnwritten !== undefined && !isReplay && request.runId === undefined;
+  const created = await createRun(decider, mayTake ? { ...terms, takesUnwritten } : terms, reservation, resolved, now);
   if (!isCreated(created)) {
     if (!isReplay) await release();
     return created;

@@ -1,12 +1,19 @@
 /**
- * Writes the head of a run and sends its first jobs. The due item and the deadline's recheck come before the head, so that the sweep
- * checks every existing run.
+ * Writes the head of a run and sends its first jobs, or leaves the head to the executor of the first job. The due item and the
+ * deadline's recheck come before the head, so that the sweep checks every existing run.
  */
 import { defined } from '../../base/defined.ts';
 import { deadlineTermsOf } from '../../engine/deadline.ts';
 import { type RunAddress, type RunId, type Scope, eventId, firstCommit, nonce } from '../../engine/ids.ts';
-import { type Head, type RunCreation, defaultDeadline, expiryOf, firstProjection, maxDeadline } from '../../engine/log/head.ts';
-import { applyCommit, emptyState } from '../../engine/log/fold.ts';
+import {
+  type GraphCreation,
+  type Head,
+  type RunCreation,
+  defaultDeadline,
+  expiryOf,
+  firstProjection,
+  maxDeadline,
+} from '../../engine/log/head.ts';
 import { type Commit, isTombstone } from '../../engine/log/commit.ts';
 import { type DurationMs, type Instant, after, days, durationMs, instant, minutes, seconds } from '../../engine/time.ts';
 import type { Trace } from '../../engine/trace.ts';
@@ -18,6 +25,7 @@ import { dispatchEffects } from '../commit/dispatch-effects.ts';
 import { markRunDue } from '../commit/mark-due.ts';
 import { measureCommit } from '../commit/append-facts.ts';
 import { isWon, putUntilOutcomeKnown } from '../run-log/append.ts';
+import { advanceFold, fromFirstCommit } from '../run-log/read-run-fold.ts';
 import { prepareCommits } from '../run-log/prepare-commits.ts';
 import { offloadEvents } from '../run-log/payloads.ts';
 import { type FirstJob, type NotPrepared, type PrepareTerms, type PreparedRun, type Resolved, isTest } from '../new-run.ts';
@@ -38,10 +46,23 @@ export interface RunTerms {
    * other request can know whether the job runs already. If it is not called, the job has a queue, or the sweep finds it.
    */
   readonly runsFirst?: (job: FirstJob) => void;
+  /**
+   * Takes a run that begins with a script and is not written. The caller must see to its head before it responds. Only the request that
+   * made the reservation leaves the head to another process, and only if the run id is new.
+   */
+  readonly takesUnwritten?: (run: UnwrittenRun) => void;
   /** marks the run for the sweep's first check, together with the runs of other starts; absent: it has an entry of its own */
   readonly marksDue?: (run: RunAddress, at: Instant) => Promise<void>;
   /** takes the sending of the first jobs, which the caller awaits before it responds; absent: the start awaits it */
   readonly alongside?: (sending: Promise<void>) => void;
+}
+
+/** A run whose head can be written: all that it refers to exists. */
+export interface UnwrittenRun {
+  readonly creation: GraphCreation;
+  readonly job: Extract<FirstJob, { kind: 'node' }>;
+  /** Writes the head as every start does, unless it exists. @returns the run as it was written, by this call or another process */
+  readonly write: () => Promise<{ readonly run: RunCreation | NotCreated; readonly isStored: boolean }>;
 }
 
 export type NotCreated =
@@ -79,29 +100,54 @@ export async function createRun(
     scheduleDeadlineRecheck(deps, defined({ address, trace: request.trace, ...deadlines }), startSchedulesRecheckWithin),
   ]);
   if ('kind' in prepared) return prepared;
-  const { creation, copied, first } = prepared;
   // The preparation can take longer than the mark lasts.
   if (deps.clock.now() >= checkAt) await markFirstCheck(deps, mark);
-  const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));
-  if (result.kind === 'occupied' && !isWon(result, creation.commit))
-    return { kind: isTombstone(result) ? 'run_deleted' : 'run_exists', runId: reservation.runId };
-  const written = result.kind === 'occupied' ? await readWritten(decider, creation) : creation;
-  if (result.kind === 'stored') handOver(decider, creation, request.runsFirst);
-  // The written run has already been deleted or has expired, so nothing is left to send.
-  if (written === undefined) return creation;
-  // Another attempt of this start may have written a head with other nodes.
-  const { nodeTypeOf: _nodeTypeOf, ...ofAnyHead } = first;
-  const sending = sendFirstJobs(decider, written, copied, result.kind === 'occupied' ? ofAnyHead : first);
-  if (request.alongside === undefined) await sending;
-  else request.alongside(sending);
-  return written;
+  const { creation, first } = prepared;
+  const job = inlineJobOf(decider, creation);
+  if (
+    request.takesUnwritten !== undefined &&
+    first.beginsWithScript === true &&
+    creation.kind === 'graph' &&
+    job?.kind === 'node'
+  ) {
+    const write = (): ReturnType<UnwrittenRun['write']> => writeHead(decider, prepared);
+    request.takesUnwritten({ creation, job, write });
+    return creation;
+  }
+  const { run, isStored } = await writeHead(decider, prepared, request.alongside);
+  if (isStored && job !== undefined) request.runsFirst?.(job);
+  return run;
 }
 
-/** Hands the job that no queue gets to the caller. */
-function handOver(decider: Decider, creation: RunCreation, runsFirst: RunTerms['runsFirst']): void {
+/** Writes the head and sends the first jobs. @returns the run as it was written, by this call or another request of its key */
+async function writeHead(
+  decider: Decider,
+  { creation, copied, first }: PreparedCreation,
+  alongside?: RunTerms['alongside'],
+): ReturnType<UnwrittenRun['write']> {
+  const { deps } = decider;
+  const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));
+  const isStored = result.kind === 'stored';
+  if (result.kind === 'occupied' && !isWon(result, creation.commit)) {
+    const kind = isTombstone(result) ? 'run_deleted' : 'run_exists';
+    return { run: { kind, runId: creation.address.runId }, isStored };
+  }
+  const written = isStored ? creation : await readWritten(decider, creation);
+  // The written run has already been deleted or has expired, so nothing is left to send.
+  if (written === undefined) return { run: creation, isStored };
+  // Another attempt of this start may have written a head with other nodes.
+  const { nodeTypeOf: _nodeTypeOf, ...ofAnyHead } = first;
+  const sending = sendFirstJobs(decider, written, copied, isStored ? first : ofAnyHead, isStored);
+  if (alongside === undefined) await sending;
+  else alongside(sending);
+  return { run: written, isStored };
+}
+
+/** The job that no queue gets. */
+function inlineJobOf(decider: Decider, creation: RunCreation): FirstJob | undefined {
   const { number, events } = creation.commit;
   const inline = events.find((event) => event.type === 'NODE_DISPATCHED' && event.via === 'inline');
-  if (inline?.type === 'NODE_DISPATCHED') runsFirst?.(kindOf(decider, creation).jobOf(headOf(creation), number, inline));
+  return inline?.type === 'NODE_DISPATCHED' ? kindOf(decider, creation).jobOf(headOf(creation), number, inline) : undefined;
 }
 
 interface CreationTerms
@@ -110,7 +156,7 @@ interface CreationTerms
 interface PreparedCreation {
   readonly creation: RunCreation;
   readonly copied: readonly Commit[];
-  readonly first: Pick<PreparedRun, 'nodeTypeOf' | 'firstJobs'>;
+  readonly first: Pick<PreparedRun, 'nodeTypeOf' | 'firstJobs' | 'beginsWithScript'>;
 }
 
 /** Decides the first commit, and writes what it refers to: large values, the pin of the deployment, the copied log of another run. */
@@ -219,23 +265,22 @@ function declaredDeadlineOf(resolved: Resolved): DurationMs | undefined {
 
 const headOf = (creation: RunCreation): Head => ({ ...creation, projection: firstProjection });
 
+/** @param isOwn this request has written the head, so no other process has sent the jobs before */
 async function sendFirstJobs(
   decider: Decider,
   creation: RunCreation,
   copied: readonly Commit[],
   { nodeTypeOf, firstJobs }: Pick<PreparedRun, 'nodeTypeOf' | 'firstJobs'>,
+  isOwn: boolean,
 ): Promise<void> {
-  const state = emptyState();
-  applyCommit(state, creation.commit);
-  const head = headOf(creation);
+  const fold = fromFirstCommit(headOf(creation));
   try {
-    const fold = { head, state, snapshotAt: 0 };
     measureCommit(decider.deps, fold, creation.commit, nodeTypeOf);
-    await dispatchEffects(decider, fold, creation.commit);
+    await dispatchEffects(decider, fold, creation.commit, isOwn && copied.length === 0);
     const jobs = firstJobs?.(creation) ?? [];
     if (jobs.length > 0) await decider.deps.jobs.send(jobs);
     for (const commit of copied) {
-      applyCommit(state, commit);
+      advanceFold(fold, commit);
       await dispatchEffects(decider, fold, commit);
     }
   } catch (error) {

@@ -1,19 +1,22 @@
 /**
  * Starts a run and waits for its end. The function of its first job is called in place of a queue. The start writes what every start
- * writes, so a crash of any function leaves the run to the sweep. A repeated request calls nothing: it reads the log until the run ends.
+ * writes, so a crash of any function leaves the run to the sweep. If the run begins with a script, the called function writes the head,
+ * and this request writes it if that function may not have. A repeated request of a run that exists calls nothing: it reads the log until
+ * the run ends.
  */
 import { defined } from '../../base/defined.ts';
 import { type RunProgress, isTerminal, openNodes } from '../../engine/log/fold.ts';
-import { type Head, creationOf } from '../../engine/log/head.ts';
+import { type Head, creationOf, firstProjection } from '../../engine/log/head.ts';
 import type { OpenNode } from '../../engine/log/node-state.ts';
 import { type DurationMs, type Instant, after, between, durationMs } from '../../engine/time.ts';
-import type { JobCallResult, JobCalls, WorkJob } from '../../ports/jobs.ts';
+import type { JobCall, JobCallResult, JobCalls, WorkJob } from '../../ports/jobs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { loadPayload } from '../run-log/payloads.ts';
 import { type RunFold, fromFirstCommit, readTail } from '../run-log/read-run-fold.ts';
 import { type ShownValue, maxValuesBytes } from './get-run.ts';
+import { type NotCreated, type UnwrittenRun, isCreated } from './create-run.ts';
 import { type StartRequest, type StartResult, startRun } from './start-run.ts';
 
 const firstPoll = durationMs(100);
@@ -28,28 +31,59 @@ export type AwaitedStart =
     })
   | Exclude<StartResult, { kind: 'started' }>;
 
-/** @param whileItRuns called when the run exists, before the wait begins */
+/** @param whileItRuns called when the run exists or its key is reserved, before the wait begins */
 export async function startAndWait(
   decider: Decider,
   calls: JobCalls,
-  request: Omit<StartRequest, 'runsFirst'>,
+  request: Omit<StartRequest, 'runsFirst' | 'takesUnwritten'>,
   wait: DurationMs,
   whileItRuns: (started: Extract<StartResult, { kind: 'started' }>) => void = () => {},
 ): Promise<AwaitedStart> {
   const { deps } = decider;
   const until = after(deps.clock.now(), wait);
   let first: WorkJob | undefined;
+  let unwritten: UnwrittenRun | undefined;
   const runsFirst = (job: WorkJob): void => void (first = job);
+  const takesUnwritten = (run: UnwrittenRun): void => void (unwritten = run);
   // With fair shares for projects, each job must come through the node queue, which limits them.
   const isLimited = deps.settings.shares?.regular !== undefined;
-  const started = await startRun(decider, isLimited ? request : { ...request, runsFirst });
+  const started = await startRun(decider, isLimited ? request : { ...request, runsFirst, takesUnwritten });
   if (started.kind !== 'started') return started;
   whileItRuns(started);
-  const called = first === undefined ? undefined : await callUntil(deps, calls, first, started.head, until);
+  const call = callOf(started.head, first, unwritten);
+  const called = call === undefined ? undefined : await callUntil(deps, calls, call, until);
+  const end = called?.kind === 'ended' ? called.end : undefined;
+  const written = end === undefined && unwritten !== undefined ? await seeToHead(deps, unwritten, called) : started.head;
+  if (!isCreated(written)) return written;
   if (first !== undefined && called?.kind === 'refused') await sendToQueue(deps, first);
-  const progress =
-    called?.kind === 'ended' && called.end !== undefined ? called.end : await readUntilEnd(deps, started.head, until);
-  return defined({ ...started, progress, output: await outputOf(deps, started.head, progress) });
+  const progress = end ?? (await readUntilEnd(deps, written, until));
+  return defined({ ...started, head: written, progress, output: await outputOf(deps, written, progress) });
+}
+
+function callOf(head: Head, first: WorkJob | undefined, unwritten: UnwrittenRun | undefined): JobCall<WorkJob> | undefined {
+  if (unwritten !== undefined) return { job: unwritten.job, run: unwritten.creation, isUnwritten: true };
+  if (first === undefined) return undefined;
+  return defined({ job: first, run: head.kind === 'graph' ? creationOf(head) : undefined });
+}
+
+/**
+ * The head, which the function has written or this request writes now. The function may still run then: its put is refused, and it leaves
+ * the run to the queue.
+ */
+async function seeToHead(
+  deps: Pick<Deps, 'jobs' | 'log'>,
+  { creation, job, write }: UnwrittenRun,
+  called: JobCallResult | undefined,
+): Promise<Head | NotCreated> {
+  // A function that did not begin has written nothing.
+  const found = called?.kind === 'refused' ? undefined : await deps.log.head(creation.address);
+  if (found !== undefined) return found;
+  const { run, isStored } = await write();
+  if (!isCreated(run)) return run;
+  if (isStored) await sendToQueue(deps, job);
+  return isStored
+    ? { ...run, projection: firstProjection }
+    : ((await deps.log.head(creation.address)) ?? { kind: 'run_deleted', runId: creation.address.runId });
 }
 
 /** If the queue is unavailable too, the sweep sends the job. */
@@ -65,14 +99,13 @@ async function sendToQueue({ jobs }: Pick<Deps, 'jobs'>, job: WorkJob): Promise<
 async function callUntil(
   { clock }: Pick<Deps, 'clock'>,
   calls: JobCalls,
-  job: WorkJob,
-  head: Head,
+  call: JobCall<WorkJob>,
   until: Instant,
 ): Promise<JobCallResult> {
   const done = new AbortController();
   const timeIsOver = clock.sleep(between(clock.now(), until), done.signal).then((): JobCallResult => ({ kind: 'unknown' }));
   try {
-    return await Promise.race([calls.call(job, head.kind === 'graph' ? creationOf(head) : undefined, done.signal), timeIsOver]);
+    return await Promise.race([calls.call(call, done.signal), timeIsOver]);
   } finally {
     done.abort();
   }

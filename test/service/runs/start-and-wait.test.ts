@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { firstCommit } from '../../../lib/engine/ids.ts';
 import type { Instant } from '../../../lib/engine/time.ts';
 import { after, durationMs, minutes, seconds } from '../../../lib/engine/time.ts';
-import type { JobCallResult, JobCalls, WorkJob } from '../../../lib/ports/jobs.ts';
+import type { JobCall, JobCallResult, JobCalls, WorkJob } from '../../../lib/ports/jobs.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { beginSweeping } from '../../../lib/service/execution/begin-sweeping.ts';
 import { sweepRuns } from '../../../lib/service/execution/sweep-runs.ts';
@@ -23,7 +23,7 @@ const request = { scope, idempotencyKey: 'k1', bodyHash: 'h1', workflowName: wor
 class Functions implements JobCalls {
   readonly called: WorkJob[] = [];
   readonly #env: () => TestEnv;
-  readonly #execute: (job: WorkJob, env: TestEnv) => Promise<JobCallResult>;
+  readonly #execute: (job: WorkJob, env: TestEnv, call: JobCall<WorkJob>) => Promise<JobCallResult>;
 
   constructor(
     env: () => TestEnv,
@@ -33,9 +33,9 @@ class Functions implements JobCalls {
     this.#execute = execute;
   }
 
-  call(job: WorkJob): Promise<JobCallResult> {
-    this.called.push(job);
-    return this.#execute(job, this.#env());
+  call(call: JobCall<WorkJob>): Promise<JobCallResult> {
+    this.called.push(call.job);
+    return this.#execute(call.job, this.#env(), call);
   }
 }
 

@@ -24,6 +24,7 @@ import { sendBugs } from './sends.ts';
 import { signalBugs } from './signals.ts';
 import { startBugs } from './start.ts';
 import { snapshotBugs } from './snapshots.ts';
+import { unwrittenRunBugs } from './unwritten-runs.ts';
 import { versionBugs } from './versions.ts';
 import { harmlessEdits } from './harmless-edits.ts';
 
@@ -53,6 +54,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...rerunBugs,
   ...devKitBugs,
   ...packBugs,
+  ...unwrittenRunBugs,
 ];
 
 export function findBugByName(name: string): PlantedBug {

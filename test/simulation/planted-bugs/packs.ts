@@ -223,7 +223,7 @@ export const packBugs: readonly PlantedBug[] = [
   {
     name: 'the results after the first flush of a pack are lost',
     file: runNode,
-    find: 'pack = new Pack(worker, fold, plan, ended);',
+    find: '      pack = new Pack(worker, fold, plan);\n',
     replace: '',
     within: 20,
     faultProfile: 'none',

@@ -192,8 +192,9 @@ export const sendBugs: readonly PlantedBug[] = [
     and: [
       {
         file: finishRun,
-        find: '    head.expiresAt,\n  );',
-        replace: '    head.expiresAt,\n  );\n  await notifyEnd(deps, head, progress.status, progress.endedAt);',
+        find: 'await deps.log.project(head.address, end, head.expiresAt);',
+        replace:
+          'await deps.log.project(head.address, end, head.expiresAt);\n  await notifyEnd(deps, head, progress.status, progress.endedAt);',
       },
     ],
     within: 60,

@@ -82,7 +82,7 @@ export const signalBugs: readonly PlantedBug[] = [
   {
     name: 'a wait is not registered',
     file: meet,
-    find: 'await deps.signals.addWaiter(signalKey, waiterOf(address, wait), after(deadlineAt, retainedAfterDeadline));',
+    find: 'await deps.signals.addWaiter(signalKey, waiter, after(deadlineAt, retainedAfterDeadline));',
     replace: '',
     within: 60,
     options: { code: 0 },

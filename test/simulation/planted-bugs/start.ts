@@ -41,9 +41,9 @@ export const startBugs: readonly PlantedBug[] = [
   {
     name: 'a failed start releases its idempotency key although its run may exist',
     file: beginRun,
-    find: 'const created = await createRun(decider, request, reservation, resolved, now);',
+    find: 'const created = await createRun(decider, mayTake ? { ...terms, takesUnwritten } : terms, reservation, resolved, now);',
     replace:
-      'const created = await createRun(decider, request, reservation, resolved, now).catch(async (error: unknown) => {\n    await release();\n    throw error;\n  });',
+      'const created = await createRun(decider, mayTake ? { ...terms, takesUnwritten } : terms, reservation, resolved, now).catch(async (error: unknown) => {\n    await release();\n    throw error;\n  });',
     scenario: 'a start whose response is lost',
     within: 1,
   },
@@ -66,27 +66,23 @@ export const startBugs: readonly PlantedBug[] = [
     file: createRun,
     find: `markFirstCheck(deps, mark),
     scheduleDeadlineRecheck(deps, defined({ address, trace: request.trace, ...deadlines }), startSchedulesRecheckWithin),
-  ]);
-  if ('kind' in prepared) return prepared;
-  const { creation, copied, first } = prepared;
-  // The preparation can take longer than the mark lasts.
-  if (deps.clock.now() >= checkAt) await markFirstCheck(deps, mark);
-  const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));`,
+  ]);`,
     replace: `after(now, firstCheckDelay),
     scheduleDeadlineRecheck(deps, defined({ address, trace: request.trace, ...deadlines }), startSchedulesRecheckWithin),
-  ]);
-  if ('kind' in prepared) return prepared;
-  const { creation, copied, first } = prepared;
-  // The preparation can take longer than the mark lasts.
-  if (deps.clock.now() >= checkAt) await markFirstCheck(deps, mark);
-  const result = await putUntilOutcomeKnown(deps, () => deps.log.create(creation));
-  await markFirstCheck(deps, mark);`,
+  ]);`,
+    and: [
+      {
+        file: createRun,
+        find: 'await writeHead(decider, prepared, request.alongside);',
+        replace: 'await writeHead(decider, prepared, request.alongside);\n  await markFirstCheck(deps, mark);',
+      },
+    ],
     within: 60,
   },
   {
     name: 'the first jobs of a run are not sent',
     file: createRun,
-    find: 'await dispatchEffects(decider, fold, creation.commit);',
+    find: 'await dispatchEffects(decider, fold, creation.commit, isOwn && copied.length === 0);',
     replace: 'void dispatchEffects;',
     within: 10,
     faultProfile: 'none',
@@ -118,9 +114,9 @@ export const startBugs: readonly PlantedBug[] = [
   {
     name: 'a start that waits takes the end of its function for the end of its run',
     file: startAndWait,
-    find: "called?.kind === 'ended' && called.end !== undefined ? called.end : await readUntilEnd",
+    find: "const end = called?.kind === 'ended' ? called.end : undefined;",
     replace:
-      "called?.kind === 'ended' ? (called.end ?? { status: 'completed' as const, endedAt: until, output: { value: null } }) : await readUntilEnd",
+      "const end = called?.kind === 'ended' ? (called.end ?? { status: 'completed' as const, endedAt: until, output: { value: null } }) : undefined;",
     within: 20,
     options: waiting,
   },

@@ -58,6 +58,12 @@ export function decideOnDraft(
   }
 }
 
+export interface DraftCommitted {
+  readonly appended: AppendResult;
+  /** whether the drafted events were committed */
+  readonly isWhole: boolean;
+}
+
 /**
  * Commits events that were decided before, as long as they follow from the log.
  * @param first the fact that is decided again if they do not
@@ -69,7 +75,7 @@ export async function commitDrafted(
   plan: Plan,
   first: Fact,
   drafted: () => ReturnType<typeof decide> | undefined,
-): Promise<{ readonly appended: AppendResult; readonly isWhole: boolean }> {
+): Promise<DraftCommitted> {
   const decision = graphDecision(decider, fold, plan, true);
   let isWhole = false;
   const appended = await commitFacts<Fact>(decider, fold, [first], {

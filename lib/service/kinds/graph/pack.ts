@@ -1,23 +1,23 @@
 /**
  * Results that a worker holds back, to commit them together. Only results of idempotent nodes are held: if the worker dies, the nodes
  * run again, and no reader has seen the first results. A pack contains the first result and what follows from it, decided in a draft
- * of the fold.
+ * of the fold. The first pack of a run that a start has not written contains the creation too: its commit is the head of the run.
  */
 import type { Plan } from '../../../engine/graph/plan.ts';
-import { firstAttempt, nodeKey } from '../../../engine/ids.ts';
+import { firstAttempt, firstCommit, nodeKey } from '../../../engine/ids.ts';
 import { invariant } from '../../../engine/invariant.ts';
 import { type Commit, maxPackAge, maxPackLength, nextCommitNo } from '../../../engine/log/commit.ts';
 import type { RunEvent } from '../../../engine/log/events.ts';
 import { applyEvent, fork, isTerminal } from '../../../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
-import { type DurationMs, between, durationMs } from '../../../engine/time.ts';
+import { type DurationMs, type Instant, between, durationMs } from '../../../engine/time.ts';
 import { isPastDeadline } from '../../commit/deadline.ts';
 import { effectsOf } from '../../commit/effects.ts';
-import { kindOf } from '../../decider.ts';
 import { type RunFold, hasSiblings } from '../../run-log/read-run-fold.ts';
 import type { Worker } from '../../worker.ts';
 import type { NodeEnded } from './attempt-node.ts';
-import { commitDrafted, decideOnDraft, decideRun } from './decide-run.ts';
+import { type DraftCommitted, commitDrafted, decideOnDraft, decideRun } from './decide-run.ts';
+import { writeNewRun } from './write-new-run.ts';
 
 export type PackCommitted =
   /** the log contains the pack */
@@ -29,7 +29,9 @@ export class Pack {
   readonly #worker: Worker;
   readonly #fold: RunFold;
   readonly #plan: Plan;
-  readonly #first: NodeEnded;
+  /** its commit creates the run */
+  readonly #writesHead: boolean;
+  #first: NodeEnded | undefined;
   readonly #openedAt;
   /** the number of its commit */
   readonly #number;
@@ -41,17 +43,17 @@ export class Pack {
   /** the fold with the events of the pack */
   readonly draft: RunFold;
 
-  /** @param fold must not change before the pack is committed */
-  constructor(worker: Worker, fold: RunFold, plan: Plan, first: NodeEnded) {
+  /** @param fold must not change before the pack is committed; of a run that is not in the log, this pack writes the head */
+  constructor(worker: Worker, fold: RunFold, plan: Plan) {
     this.#worker = worker;
     this.#fold = fold;
     this.#plan = plan;
-    this.#first = first;
     this.#openedAt = worker.deps.clock.now();
     const { asOf } = fold.state;
-    invariant(asOf !== 0, 'a pack needs a fold that contains the first commit of the run');
-    this.#number = nextCommitNo(asOf);
+    this.#writesHead = asOf === 0;
+    this.#number = asOf === 0 ? firstCommit : nextCommitNo(asOf);
     this.draft = { head: fold.head, state: fork(fold.state), snapshotAt: fold.snapshotAt };
+    if (this.#writesHead) this.#apply(fold.head.commit.events, fold.head.commit.at);
   }
 
   /** How the pack was committed; undefined: it is open. */
@@ -69,12 +71,13 @@ export class Pack {
    * @returns the node whose result may be held too; undefined: the pack must be committed now
    */
   add(ended: NodeEnded): OpenNode | undefined {
+    this.#first ??= ended;
     const events = decideOnDraft(this.#worker, this.#fold, this.#plan, this.draft.state, ended);
     if (events === undefined) {
       this.#undecided = ended;
       return undefined;
     }
-    this.#apply(events);
+    this.#apply(events, this.#worker.deps.clock.now());
     return this.#canHold(events) ? this.#nextOf(events) : undefined;
   }
 
@@ -86,13 +89,20 @@ export class Pack {
 
   async #commit(): Promise<PackCommitted> {
     const [worker, fold, plan] = [this.#worker, this.#fold, this.#plan];
-    const events = (): readonly RunEvent[] | undefined => (this.#isCurrent ? this.#events : undefined);
-    const { appended, isWhole } = await commitDrafted(worker, fold, plan, this.#first, events);
+    const { appended, isWhole } = await this.#write();
     const commit = appended.kind === 'committed' ? appended.commit : undefined;
     if (commit === undefined || !isWhole) return { kind: 'dropped', commit };
     if (this.#undecided === undefined) return { kind: 'whole', commit };
     const last = await decideRun(worker, fold, plan, [this.#undecided], true);
     return last.kind === 'committed' ? { kind: 'whole', commit: last.commit } : { kind: 'dropped', commit: undefined };
+  }
+
+  #write(): Promise<DraftCommitted> {
+    const [worker, fold, plan, first] = [this.#worker, this.#fold, this.#plan, this.#first];
+    const events = (): readonly RunEvent[] | undefined => (this.#isCurrent ? this.#events : undefined);
+    if (this.#writesHead) return writeNewRun(worker, fold, plan, first, events);
+    invariant(first !== undefined, 'a pack without a result has nothing to commit');
+    return commitDrafted(worker, fold, plan, first, events);
   }
 
   /** Whether the events are still what follows from the log. */
@@ -102,8 +112,8 @@ export class Pack {
     );
   }
 
-  #apply(events: readonly RunEvent[]): void {
-    const stamp = { commit: this.#number, at: this.#worker.deps.clock.now() };
+  #apply(events: readonly RunEvent[], at: Instant): void {
+    const stamp = { commit: this.#number, at };
     for (const event of events) applyEvent(this.draft.state, event, stamp);
     this.#events.push(...events);
     this.#length += JSON.stringify(events).length;
@@ -113,7 +123,7 @@ export class Pack {
   #canHold(events: readonly RunEvent[]): boolean {
     if (this.#length > maxPackLength || this.remaining === 0 || isTerminal(this.draft.state.progress)) return false;
     const commit = { number: this.#number, events, at: this.#worker.deps.clock.now() };
-    const effects = effectsOf(kindOf(this.#worker, this.#fold.head), this.draft, commit);
+    const effects = effectsOf(this.#worker.kinds.graph, this.draft, commit);
     return effects.every(({ kind }) => kind === 'notify-start');
   }
 
@@ -127,7 +137,8 @@ export class Pack {
       const planned = this.#plan.nodes.get(node.nodeId);
       invariant(planned !== undefined, `the pack dispatched node ${node.nodeId}, which the pinned version does not have`);
       const isHeld = planned.policy.isIdempotent === true && node.attempt === firstAttempt && !hasSiblings(state, node);
-      return isHeld ? node : undefined;
+      // Before the head exists only scripts run: another process may write the head and run the node at the same time.
+      return isHeld && (!this.#writesHead || !planned.recordsStart) ? node : undefined;
     }
     return undefined;
   }

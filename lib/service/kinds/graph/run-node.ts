@@ -35,9 +35,7 @@ const reserveMs = durationMs(5_000);
 export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery): Promise<void> {
   const isSlow = job.slowLane !== undefined;
   const usesProjectGroup = isSlow || worker.deps.settings.shares?.regular !== undefined;
-  // A job in the slow lane may have waited long. A run that has ended since must not use its project's share.
-  const mustBeFresh = delivery.isRedelivered || isSlow;
-  const fold = await worker.foldCache.take(worker.deps, job.run, { minCommit: job.commit, mustBeFresh });
+  const fold = await worker.foldCache.takeFor(worker.deps, job, delivery);
   if (fold === undefined) return;
   if (openNodeOf(fold, job) !== undefined && (await hasEndedAtDeadline(worker, fold, job))) return worker.foldCache.put(fold);
   const found = openNodeOf(fold, job);
@@ -62,6 +60,22 @@ export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery):
       );
   }
   worker.foldCache.put(fold);
+}
+
+/**
+ * Runs the first job of a run that its start has not written, and writes the head with the first results. Nothing with side effects runs
+ * before that. If the run exists by then, its creator runs it.
+ */
+export async function runFirstOf(worker: Worker, fold: RunFold, job: NodeJob, delivery: Delivery): Promise<void> {
+  const plan = await planOf(worker, fold);
+  const pack = new Pack(worker, fold, plan);
+  const open = openNodeOf(pack.draft, job);
+  invariant(open !== undefined, `the creation of ${job.run.runId} does not dispatch ${job.nodeId}`);
+  const from = isPastDeadline(worker.deps, fold) ? undefined : open;
+  const commit = await recordingAttemptErrors(worker, fold, open, () => runPack(worker, fold, plan, pack, from, delivery));
+  if (commit !== undefined) await runReadyNodes(worker, fold, plan, commit, delivery, true);
+  // Otherwise the run has been deleted meanwhile.
+  if (fold.state.asOf !== 0) worker.foldCache.put(fold);
 }
 
 /** An attempt that this worker may begin. */
@@ -182,9 +196,15 @@ async function attemptAndCommit(
   }
   await readTailBesideSiblings(worker.deps, fold, open);
   if (canPack && !isSlow && planNodeOf(plan, open).policy.isIdempotent === true && !isTest)
-    return runPack(worker, fold, plan, ended, delivery);
+    return packFrom(worker, fold, plan, ended, delivery);
   const appended = await decideRun(worker, fold, plan, [ended], !isSlow);
   return appended.kind === 'committed' ? appended.commit : undefined;
+}
+
+/** Holds the result back, with those of the idempotent nodes that follow from it. */
+function packFrom(worker: Worker, fold: RunFold, plan: Plan, first: NodeEnded, delivery: Delivery): Promise<Commit | undefined> {
+  const pack = new Pack(worker, fold, plan);
+  return runPack(worker, fold, plan, pack, pack.add(first), delivery);
 }
 
 /** Nodes whose scripts used their whole time slice at the last attempt in this process. Lives as long as the cached plans. */
@@ -208,19 +228,20 @@ async function attemptInSlice(
 }
 
 /**
- * Runs the idempotent nodes that follow from the result, and commits their results together.
+ * Runs the idempotent nodes that follow, and commits their results together.
+ * @param from the node that the pack may hold next; undefined: the pack must be committed now
  * @returns the last commit, if the caller may continue from it
  */
 async function runPack(
   worker: Worker,
   fold: RunFold,
   plan: Plan,
-  first: NodeEnded,
+  opened: Pack,
+  from: OpenNode | undefined,
   delivery: Delivery,
 ): Promise<Commit | undefined> {
-  let pack = new Pack(worker, fold, plan, first);
-  for (let ended = first; ;) {
-    const next = pack.add(ended);
+  let pack = opened;
+  for (let next = from; ;) {
     if (next === undefined || !hasTimeFor(worker, plan, next, delivery, 0)) return (await pack.commit()).commit;
     const attempted = await attemptInSlice(worker, fold, plan, { open: next, isSlow: false, deliveries: undefined }, pack);
     if (pack.committed?.kind === 'dropped') return pack.committed.commit;
@@ -231,12 +252,12 @@ async function runPack(
       if (recorded !== undefined) await moveToSlowLane(worker, fold, recorded, undefined);
       return undefined;
     }
-    ended = attempted;
     // Its age was reached during the attempt. The log contains the attempt now, and the result begins another pack.
     if (pack.committed !== undefined) {
       if (openNodeOf(fold, next) === undefined) return undefined;
-      pack = new Pack(worker, fold, plan, ended);
+      pack = new Pack(worker, fold, plan);
     }
+    next = pack.add(attempted);
   }
 }
 

@@ -1,0 +1,61 @@
+/**
+ * A message of a graph run carries the run with its log where both are small and this process knows them. Then the worker need not read what
+ * was written a moment before. If another process has committed since, the first put of the worker shows it
+ * (docs/decisions/messages-with-their-runs.md).
+ */
+import type { RunAddress } from '../../engine/ids.ts';
+import { creationOf } from '../../engine/log/head.ts';
+import { type Instant, between, seconds } from '../../engine/time.ts';
+import type { CarriedRun, NodeJob } from '../../ports/jobs.ts';
+import type { RunFold } from './read-run-fold.ts';
+
+/**
+ * Maximum size of a carried run, in bytes of its JSON. SQS bills 64 KB of a request as one request. A request has at most ten messages, or
+ * one message of ten jobs, and a job without its run is below 1 KB.
+ */
+export const maxCarriedBytes = 5_120;
+
+/**
+ * How long a worker relies on it: as long as a worker that executes a node takes to notice that the run was cancelled
+ * (`cancelCheckInterval`). The worker reads the log for an older message.
+ */
+export const maxCarriedAge = seconds(5);
+
+/** The run as of its latest commit, which this process has put: another process cannot know whether its jobs were sent or executed before. */
+export function carriedRunOf({
+  head,
+  stored = head,
+  shortLog = [],
+  state,
+}: Pick<RunFold, 'head' | 'stored' | 'shortLog' | 'state'>): CarriedRun | undefined {
+  // A test run is deleted when it ends, so its workers read the log.
+  if (stored.kind !== 'graph' || stored.isTest === true || shortLog.length === 0) return undefined;
+  // Beside other open nodes, other workers commit too: the end of one can end the others.
+  if (state.open.size > 1) return undefined;
+  const carried: CarriedRun = { creation: creationOf(stored), commits: shortLog.slice(1) };
+  return Buffer.byteLength(JSON.stringify(carried)) > maxCarriedBytes ? undefined : carried;
+}
+
+/** The job for a message that is sent again: by then the run may have ended. */
+export function withoutRun({ carried: _carried, ...job }: NodeJob): NodeJob {
+  return job;
+}
+
+/**
+ * The run that the message carries, if the worker may begin with it.
+ * A message of the delay queue is not believed: deployed code may send to it. A redelivered one follows a worker that may have committed.
+ */
+export function trustedRun(
+  { carried, commit, run, resend, slowLane }: NodeJob,
+  { isRedelivered, isDelayed = false }: { readonly isRedelivered: boolean; readonly isDelayed?: boolean },
+  now: Instant,
+): CarriedRun | undefined {
+  if (carried === undefined || isRedelivered || isDelayed || resend > 0 || slowLane !== undefined) return undefined;
+  const { creation, commits } = carried;
+  const last = commits.at(-1) ?? creation.commit;
+  const isOfJob = last.number === commit && isSameRun(creation.address, run);
+  return isOfJob && between(last.at, now) <= maxCarriedAge ? carried : undefined;
+}
+
+const isSameRun = (one: RunAddress, other: RunAddress): boolean =>
+  one.runId === other.runId && one.projectId === other.projectId && one.environment === other.environment;
