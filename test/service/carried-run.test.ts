@@ -12,6 +12,8 @@ import { sendSignal } from '../../lib/service/runs/send-signal.ts';
 import { overrideMethods } from './override-methods.ts';
 import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
 
+const pure = { idempotent: true };
+
 let reads: string[];
 let env: TestEnv;
 let run: RunAddress;
@@ -41,7 +43,8 @@ beforeEach(async () => {
       return { ...deps, log: overrideMethods(log, methods) };
     },
   });
-  await env.publish(workflow('flow', 'a>b'));
+  await env.publish(workflow('flow', 'a>b', { a: pure, b: pure }));
+  await env.publish(workflow('effects', 'a>b'));
   run = await env.begin('flow');
   reads = [];
 });
@@ -80,12 +83,29 @@ describe('the worker reads the log', () => {
 
 const otherRunId = (): NodeJob['run']['runId'] => env.ports.ids.runId(env.ports.clock.now());
 
-test('a run that was cancelled just before keeps no result of its first node, and executes no further one', async () => {
+test('a node with side effects needs what was committed since the message, and nothing before it', async () => {
+  env.ports.jobs.takeSent();
+  await env.begin('effects');
+  reads = [];
+  await env.take(firstJob());
+  expect([reads, env.attempts]).toEqual([['log'], ['a#1', 'b#1']]);
+});
+
+test('a run that was cancelled just before begins no node with side effects', async () => {
+  env.ports.jobs.takeSent();
+  const cancelled = await env.begin('effects');
+  const job = firstJob();
+  await cancelRun(env.worker, cancelled);
+  await env.take(job);
+  expect([env.attempts, (await env.fold(cancelled)).state.progress.status]).toEqual([[], 'cancelled']);
+});
+
+test('a run that was cancelled just before keeps no result of its first node', async () => {
   const job = firstJob();
   await cancelRun(env.worker, run);
   await env.take(job);
   const { state } = await env.fold(run);
-  expect([state.progress.status, env.attempts]).toEqual(['cancelled', ['a#1']]);
+  expect(state.progress.status).toBe('cancelled');
   expect(state.asOf).toBe(commitNo(firstCommit + 1));
 });
 
@@ -147,7 +167,7 @@ test('a request that finds its head written carries nothing, because another may
 
 describe('a run that a signal wakes', () => {
   const waiting = async (): Promise<RunAddress> => {
-    await env.publish(workflow('waits', 's>b', { s: { name: 'paid', correlation: 'one' } }));
+    await env.publish(workflow('waits', 's>b', { s: { name: 'paid', correlation: 'one' }, b: pure }));
     const waits = await env.begin('waits');
     await env.settle();
     reads = [];

@@ -1,7 +1,7 @@
 /**
  * A message of a graph run carries the run with its log where both are small and this process knows them. Then the worker need not read what
- * was written a moment before. If another process has committed since, the first put of the worker shows it
- * (docs/decisions/messages-with-their-runs.md).
+ * was written a moment before. If another process has committed since, the first put of the worker shows it. Before a node with side effects,
+ * the worker reads what was committed since (docs/decisions/messages-with-their-runs.md).
  */
 import type { RunAddress } from '../../engine/ids.ts';
 import { creationOf } from '../../engine/log/head.ts';

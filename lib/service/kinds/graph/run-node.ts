@@ -21,7 +21,7 @@ import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-atte
 import { recoverAndRecheck } from '../../execution/recheck-run.ts';
 import { releaseAttempt } from '../../run-log/attempt-heartbeats.ts';
 import { offload } from '../../run-log/payloads.ts';
-import { type RunFold, readTailBesideSiblings, readTailOfTestRun } from '../../run-log/read-run-fold.ts';
+import { type RunFold, readTail, readTailBesideSiblings, readTailOfTestRun } from '../../run-log/read-run-fold.ts';
 import { saveSnapshot } from '../../run-log/snapshots.ts';
 import type { Continuation, Delivery, Worker } from '../../worker.ts';
 import { type NodeEnded, attemptNode } from './attempt-node.ts';
@@ -35,8 +35,10 @@ const reserveMs = durationMs(5_000);
 export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery): Promise<void> {
   const isSlow = job.slowLane !== undefined;
   const usesProjectGroup = isSlow || worker.deps.settings.shares?.regular !== undefined;
-  const fold = await worker.foldCache.takeFor(worker.deps, job, delivery);
+  const { fold, isCarried } = await worker.foldCache.takeFor(worker.deps, job, delivery);
   if (fold === undefined) return;
+  // A run that was cancelled since its message was sent must not begin a node with side effects.
+  if (isCarried && !(await isIdempotentIn(worker, fold, job))) await readTail(worker.deps, fold);
   if (openNodeOf(fold, job) !== undefined && (await hasEndedAtDeadline(worker, fold, job))) return worker.foldCache.put(fold);
   const found = openNodeOf(fold, job);
   // A later commit dispatched the attempt if its backoff was ended early. The job of that commit runs it.
@@ -76,6 +78,11 @@ export async function runFirstOf(worker: Worker, fold: RunFold, job: NodeJob, de
   if (commit !== undefined) await runReadyNodes(worker, fold, plan, commit, delivery, true);
   // Otherwise the run has been deleted meanwhile.
   if (fold.state.asOf !== 0) worker.foldCache.put(fold);
+}
+
+async function isIdempotentIn(worker: Worker, fold: RunFold, job: NodeJob): Promise<boolean> {
+  const open = openNodeOf(fold, job);
+  return open !== undefined && planNodeOf(await planOf(worker, fold), open).policy.isIdempotent === true;
 }
 
 /** An attempt that this worker may begin. */

@@ -27,14 +27,14 @@ function counted(deps: Deps, counts: Record<string, number>): Deps {
 }
 
 describe('a chain of nodes', () => {
-  it('runs inline in one worker, with one put per node and no read', async () => {
+  it('runs inline in one worker, with one put per node and one read of what followed its message', async () => {
     const counts: Record<string, number> = {};
     const env = createTestEnv({ wrap: (deps) => counted(deps, counts) });
     await env.publish(workflow('flow', 'a>b b>d d>f f>g'));
     const run = await env.begin('flow');
     await env.settle();
     expect(env.attempts).toEqual(['a#1', 'b#1', 'd#1', 'f#1', 'g#1']);
-    expect(counts).toEqual({ create: 1, recognize: 1, put: 5, project: 1 });
+    expect(counts).toEqual({ create: 1, recognize: 1, commitsAfter: 1, put: 5, project: 1 });
     expect((await env.fold(run)).state.progress.status).toBe('completed');
   });
 
