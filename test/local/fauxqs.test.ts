@@ -207,7 +207,8 @@ describe('the queues', { timeout: 20_000 }, () => {
       const waiting = waitFor(fauxqs);
       const checks = vi.spyOn(SqsQueue.prototype, 'processTimers');
       await wait(200);
-      expect(checks).toHaveBeenCalledTimes(0);
+      // One at most, if the receive arrives after the spy. A check every 20 ms would be ten.
+      expect(checks.mock.calls.length).toBeLessThanOrEqual(1);
       checks.mockRestore();
       await sendTo(fauxqs);
       expect(bodies(await waiting)).toEqual(['m']);
