@@ -7,8 +7,9 @@ import { Specification } from './quint.ts';
 
 const specification = new Specification(new URL('../../model/history.qnt', import.meta.url).pathname);
 
-/** A start that is refused, or whose client gives up, can leave a due entry of a run that no head follows. */
-const neverExisted = (steps: readonly string[]): boolean => steps.every((step) => actionOf(step) === 'marksDue');
+/** A start that is refused, or whose client gives up, can leave a due entry, and the recheck of a deadline, of a run that no head follows. */
+const neverExisted = (steps: readonly string[]): boolean =>
+  steps.every((step) => ['marksDue', 'sendsRecheck'].includes(actionOf(step)));
 
 /** The first step that the model does not allow; undefined if it allows all of them and the run is finalized or never existed. */
 function refusedIn(steps: readonly string[]): string | undefined {
@@ -83,7 +84,7 @@ async function withRefusal() {
 }
 
 describe('a manipulated history is rejected', () => {
-  const seed = 7;
+  const seed = 3;
   const longest = async (): Promise<readonly string[]> =>
     (await observe({ seed, rates: chaosFaults, runs: 3 })).reduce((one, other) => (other.length > one.length ? other : one));
   const first = (steps: readonly string[], pattern: RegExp): number => {
