@@ -103,7 +103,11 @@ describe('errors', () => {
       stream.respond({ ':status': 200, 'content-type': 'application/vnd.amazon.eventstream' });
       stream.write(delta('Hel'));
       stream.on('close', resolve);
-      setTimeout(() => hangUp.abort(new Error('enough')), 50);
+      const whenHeard = setInterval(() => {
+        if (heard.length === 0) return;
+        clearInterval(whenHeard);
+        hangUp.abort(new Error('enough'));
+      }, 5);
     });
     await expect(model().execute(requestOf(), call)).rejects.toThrow('enough');
     await gone;
