@@ -66,8 +66,9 @@ const ticketShape = z.object({ ticket: z.string() });
 describe('a run that is watched', () => {
   test('to its end: each node, each delta of the lens while it streams, and the run, in order', async () => {
     const what = 'a long walk along the river, and of what was seen there';
-    const runId = await runWith(what);
+    // Before the run, because its lens streams for a short time only.
     const socket = await open();
+    const runId = await runWith(what);
     socket.send({ action: 'join', runId });
     await socket.until(({ type }) => type === 'left');
     expect(socket.frames[0]).toEqual({ type: 'joined', runId, after: 0 });
