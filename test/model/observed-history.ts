@@ -50,8 +50,8 @@ export class ObservedHistory {
       log: overrideMethods(log, {
         create: (run: RunCreation, ended?: HeadProjection) => asked(run.address, run.commit, () => log.create(run, ended)),
         put: (run, commit, expiresAt) => asked(run, commit, () => log.put(run, commit, expiresAt)),
-        commitsAfter: async (run, from) => {
-          const found = await log.commitsAfter(run, from);
+        commitsAfter: async (run, from, through) => {
+          const found = await log.commitsAfter(run, from, through);
           this.#saw(run, `reads(${me}, ${from}, Set(${found.map(({ number }) => number).join(', ')}))`);
           return found;
         },

@@ -154,8 +154,8 @@ export class Readers {
         const held: unknown = Reflect.get(target, name);
         const bound: unknown = typeof held === 'function' ? held.bind(target) : held;
         if (name !== 'commitsAfter' || !this.#prng.isLucky(0.5)) return bound;
-        const torn: RunLog['commitsAfter'] = async (run, from) => {
-          const commits = await target.commitsAfter(run, from);
+        const torn: RunLog['commitsAfter'] = async (run, ...range) => {
+          const commits = await target.commitsAfter(run, ...range);
           return commits.length > 1 ? commits.toSpliced(this.#prng.whole(0, commits.length - 2), 1) : commits;
         };
         return torn;

@@ -184,8 +184,8 @@ export class SimulatedPorts {
         if (result.kind === 'stored') onCommit(run, commit);
         return result;
       },
-      commitsAfter: async (run, from) => {
-        const commits = await log.commitsAfter(run, from);
+      commitsAfter: async (run, ...range) => {
+        const commits = await log.commitsAfter(run, ...range);
         // Not the last commit: the read would only be stale, not incomplete, and the read is strongly consistent.
         if (commits.length < 2 || !faults.shouldInject('torn')) return commits;
         return Object.assign(commits.toSpliced(prng.whole(0, commits.length - 2), 1), { [torn]: true });
