@@ -25,7 +25,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
     file: recover,
     find: 'await deps.index.markDue({ run: address, minute: Math.max(minuteOf(deps.clock.now()), minute) + 1, isRecordedOnRun: true });',
     replace: '',
-    within: 60,
+    within: 200,
   },
   {
     name: 'the sweep trusts the run index about ended runs',
