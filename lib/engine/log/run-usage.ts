@@ -30,8 +30,9 @@ const unitsOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / writeUn
 /** The start: the entry of the list, the due entry of the sweep; of a request also its idempotency record and its audit entry; of a trigger its idempotency record. */
 const startWrites = { ofEveryRun: 2, ofRequest: 2, ofTrigger: 1 } as const;
 /**
- * The start reads the number of the latest version, and the first message carries a small graph run. The function of the code reads the log
- * and the deployment. A later message reads the log.
+ * The start reads the number of the latest version, and the first message carries a small graph run. A run that begins with a node with side
+ * effects reads one unit more, which is not counted here. The function of the code reads the log and the deployment. A later message reads
+ * the log.
  */
 const firstReads = { graph: 1, code: 6 } as const;
 /** A message is sent in a batch, received and deleted. */
