@@ -15,6 +15,7 @@ import {
   maxDeadline,
 } from '../../engine/log/head.ts';
 import { type Commit, isTombstone } from '../../engine/log/commit.ts';
+import { applyCommit, emptyState } from '../../engine/log/fold.ts';
 import { type DurationMs, type Instant, after, days, durationMs, instant, minutes, seconds } from '../../engine/time.ts';
 import type { Trace } from '../../engine/trace.ts';
 import type { Reservation } from '../../ports/control.ts';
@@ -25,7 +26,6 @@ import { dispatchEffects } from '../commit/dispatch-effects.ts';
 import { markRunDue } from '../commit/mark-due.ts';
 import { measureCommit } from '../commit/append-facts.ts';
 import { isWon, putUntilOutcomeKnown } from '../run-log/append.ts';
-import { advanceFold, fromFirstCommit } from '../run-log/read-run-fold.ts';
 import { prepareCommits } from '../run-log/prepare-commits.ts';
 import { offloadEvents } from '../run-log/payloads.ts';
 import { type FirstJob, type NotPrepared, type PrepareTerms, type PreparedRun, type Resolved, isTest } from '../new-run.ts';
@@ -273,14 +273,16 @@ async function sendFirstJobs(
   { nodeTypeOf, firstJobs }: Pick<PreparedRun, 'nodeTypeOf' | 'firstJobs'>,
   isOwn: boolean,
 ): Promise<void> {
-  const fold = fromFirstCommit(headOf(creation));
+  const state = emptyState();
+  applyCommit(state, creation.commit);
+  const fold = { head: headOf(creation), state, snapshotAt: 0, shortLog: [creation.commit] };
   try {
     measureCommit(decider.deps, fold, creation.commit, nodeTypeOf);
     await dispatchEffects(decider, fold, creation.commit, isOwn && copied.length === 0);
     const jobs = firstJobs?.(creation) ?? [];
     if (jobs.length > 0) await decider.deps.jobs.send(jobs);
     for (const commit of copied) {
-      advanceFold(fold, commit);
+      applyCommit(state, commit);
       await dispatchEffects(decider, fold, commit);
     }
   } catch (error) {
