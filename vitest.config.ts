@@ -45,7 +45,12 @@ const withoutThose = { exclude: onTheProduct };
 /** They take most of the time of the deep tier. */
 const ofDeepProduct =
   tier === 'deep'
-    ? longestFirst(globSync(['test/{e2e,devkit,browser}/**/*.deep.test.ts', 'test/bench/{golden-*,estimate,peers}.deep.test.ts']))
+    ? longestFirst(
+        globSync([
+          'test/{e2e,devkit,browser}/**/*.deep.test.ts',
+          ...onTheProduct.filter((pattern) => pattern.includes('.deep.')),
+        ]),
+      )
     : [];
 
 /** The projects with the files of both tiers: a run takes those of its own. Each test file belongs to one project. */

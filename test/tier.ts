@@ -70,7 +70,7 @@ export function firstRotatingSeed(count: number): number {
 /**
  * Whether the deep tier runs whole. `.ci/run` sets `STEPWELL_TEST_SHARE=rotating`: of the searches that repeat one thing with many seeds,
  * rounds or versions, it then runs a share, another one on each day (UTC) and for each commit. Of the files that run the whole product it
- * runs a third (`leftOut`).
+ * runs a quarter (`leftOut`).
  */
 const isWhole = process.env['STEPWELL_TEST_SHARE'] !== 'rotating';
 
@@ -91,12 +91,23 @@ export function rotatingPart(total: number, parts: number): { readonly from: num
 export const rotatingItem = <Item>(items: readonly Item[]): readonly Item[] =>
   isWhole && chosenPart === undefined ? items : items.slice(partOf(items.length)).slice(0, 1);
 
+const fileParts = 4;
+
 /**
- * The files that a share leaves out: two of three, others on each day and for each commit. None where the tier runs whole.
- * @param files the longest first, so that the shares take about as long
+ * The files that a share leaves out: three of four, others on each day and for each commit. None where the tier runs whole.
+ * @param files the longest first
  */
-export const leftOut = (files: readonly string[]): readonly string[] =>
-  isWhole && chosenPart === undefined ? [] : files.filter((_file, index) => index % 3 !== partOf(3));
+export function leftOut(files: readonly string[]): readonly string[] {
+  if (isWhole && chosenPart === undefined) return [];
+  const part = partOf(fileParts);
+  return files.filter((_file, index) => filePart(index) !== part);
+}
+
+/** The part of a file by its place. Every second row of four is reversed, so that the parts take about as long. */
+export function filePart(index: number): number {
+  const column = index % fileParts;
+  return Math.floor(index / fileParts) % 2 === 0 ? column : fileParts - 1 - column;
+}
 
 /** A number of the day and the commit. */
 function turn(): number {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { projects } from '../../vitest.config.ts';
 import { longFiles } from '../long-files-first.ts';
-import { inBothTiers } from '../tier.ts';
+import { filePart, inBothTiers } from '../tier.ts';
 
 const root = new URL('../../', import.meta.url);
 const files = readdirSync(fileURLToPath(new URL('test', root)), { recursive: true, encoding: 'utf8' })
@@ -32,4 +32,9 @@ test('each test file belongs to one project, so that a new folder cannot be left
   const projectsOf = (path: string): readonly string[] =>
     projects.flatMap(([name, include, options]) => (isIn(path, include) && !isIn(path, options?.exclude) ? [name] : []));
   expect(all.map((path) => [path, projectsOf(path)] as const).filter(([, names]) => names.length !== 1)).toEqual([]);
+});
+
+test('the parts of a share are about as long, and each file is in one of them', () => {
+  const parts = Array.from({ length: 16 }, (_none, index) => filePart(index));
+  expect(parts).toEqual([0, 1, 2, 3, 3, 2, 1, 0, 0, 1, 2, 3, 3, 2, 1, 0]);
 });

@@ -45,7 +45,7 @@ const largeResult: Omit<Plan, 'line' | 'isHosted'> = {
   end: 'run_completed',
 };
 
-/** CI crashes a run at a quarter of the calls, which changes with the day and the commit. */
+/** CI crashes a run at an eighth of the calls, which changes with the day and the commit. */
 describe('a crash at any call', () => {
   test.each([
     ['flow and step', true, 'everything', everything],
@@ -58,7 +58,7 @@ describe('a crash at any call', () => {
     const run = { seed: 3, rates: { ...noFaults, cancelled: 0 }, runs: 1, plans: [{ ...plan, line, isHosted }] };
     const { calls } = await simulateDevKit(run);
     expect(calls).toBeGreaterThan(20);
-    const { from, count } = rotatingPart(calls, 4);
+    const { from, count } = rotatingPart(calls, 8);
     for (let call = from; call < from + count; call += 1)
       for (const kind of ['crashBefore', 'crashAfter'] as const)
         await simulateDevKit({ ...run, crashPoints: [{ call, kind }] }).catch((cause: unknown) => {
