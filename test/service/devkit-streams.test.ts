@@ -55,6 +55,15 @@ test('a stream without chunks is read from any index', async () => {
   expect(answered(page)).toEqual({ data: [], cursor: '0', hasMore: false, done: false });
 });
 
+test('a write without chunks takes no index, and later writes continue', async () => {
+  const { deps, stream } = await written();
+  answered(await writeStream(deps, stream, []));
+  answered(await writeStream(deps, stream, [chunk(5)]));
+  answered(await closeStream(deps, stream));
+  const page = answered(await readFrom(deps, stream, { startIndex: 4 }));
+  expect([page.data.map(({ index }) => index), page.done]).toEqual([[4, 5], true]);
+});
+
 test('chunks of one flush are in several pages, if an answer cannot hold them together', async () => {
   const { env, start } = await createDevKitEnv();
   const { runId } = await start();

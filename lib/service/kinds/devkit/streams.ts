@@ -46,6 +46,8 @@ export async function writeStream(
 ): Promise<WorldResult<JsonObject>> {
   const found = await writableStream(deps, request);
   if ('code' in found) return found;
+  // A flush without chunks takes no index, so the next writer could never take the index after it.
+  if (chunks.length === 0 && !isLast) return answer({});
   const { stream, expiresAt } = found;
   const wrong = await keepChunks(deps, ownerOf(stream), chunks);
   if (wrong !== undefined) return wrong;
