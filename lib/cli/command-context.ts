@@ -12,7 +12,7 @@ export function createCommandContext(
   output: Output,
   options: Readonly<Record<string, unknown>>,
 ): CommandContext {
-  const { env, cwd, signal, fetch, now, sleep, newId } = terminal;
+  const { env, cwd, signal, fetch, now, sleep, newId, readInput } = terminal;
   let connectionPromise: Promise<Connection> | undefined;
   const connection = (preferred: ConnectionPreference = {}): Promise<Connection> =>
     (connectionPromise ??= connect(terminal, output, options, preferred));
@@ -26,6 +26,7 @@ export function createCommandContext(
     now,
     sleep,
     newId,
+    readInput,
     print: output.print,
     printJsonLine: output.printJsonLine,
     log: output.log,

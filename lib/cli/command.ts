@@ -73,6 +73,8 @@ export interface CommandContext {
   /** resolves early, without an error, when the signal is aborted */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly newId: () => string;
+  /** Reads stdin to its end. */
+  readonly readInput: () => Promise<string>;
   /** undefined in a non-interactive terminal */
   readonly openInBrowser: ((url: string) => void) | undefined;
   /** Prints a line on stdout; prints nothing with `--json`. */
@@ -142,6 +144,8 @@ export interface Terminal {
   /** Reads one typed line. */
   readonly promptText: (question: string) => Promise<string>;
   readonly openInBrowser: (url: string) => void;
+  /** Reads stdin to its end. */
+  readonly readInput: () => Promise<string>;
   /** aborted by Ctrl-C */
   readonly signal: AbortSignal;
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;

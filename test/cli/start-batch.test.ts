@@ -70,6 +70,17 @@ describe('a file', () => {
     expect(await runs()).toBe(230);
   });
 
+  test('can be stdin, and a repetition with the same input and id starts nothing twice', async () => {
+    const piped = await environment.cliWithScopes(['admin'], { readInput: () => Promise.resolve(linesOf(2)) });
+    const start = ['--json', 'runs', 'start-batch', '-', '--workflow', 'flow'];
+    const first = reportIn(await piped.type(...start));
+    expect(first.counts).toEqual({ ...nothing, started: 2 });
+    expect(reportIn(await piped.type(...start, '--bulk-id', first.bulkId)).counts).toEqual({ ...nothing, repeated: 2 });
+    const empty = await admin.type('--json', 'runs', 'start-batch', '-');
+    expect([empty.exitCode, errorIn(empty).message]).toEqual([3, expect.stringContaining('stdin has no entry')]);
+    expect(await runs()).toBe(2);
+  });
+
   test.each([
     ['is absent', undefined, 'cannot be read'],
     ['is empty', '\n', 'has no entry'],

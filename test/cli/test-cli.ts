@@ -78,6 +78,7 @@ export const createTestCli = (
             signal.addEventListener('abort', () => resolve());
           }),
         newId: () => `0123456789ab-${(idCount += 1)}`,
+        readInput: () => Promise.resolve(''),
         ...given,
         fetch: (target, init) => {
           const { pathname, search } = new URL(target);

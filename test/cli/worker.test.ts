@@ -70,6 +70,7 @@ const unusedContext = {
   colorize: (_tone: string, text: string) => text,
   confirm: fail,
   promptText: fail,
+  readInput: fail,
   connection: fail,
   client: fail,
 };

@@ -1,4 +1,4 @@
-/** `stepwell runs start-batch <file>`: starts a run for each entry of a file, a hundred in each request. */
+/** `stepwell runs start-batch <file>`: starts a run for each entry of a file or of stdin, a hundred in each request. */
 import * as z from 'zod';
 import { maxShownRows } from './bulk-operation.ts';
 import { bulkStartTime, newBulkId } from './bulk-runs.ts';
@@ -30,10 +30,13 @@ export const startBatch: Action = async (commandLine, context) => {
   const now = context.now();
   const bulkId = givenId ?? newBulkId(now, context.newId());
   bulkStartTime(bulkId, now);
-  const entries = entriesOf(valuesIn(readText(context.cwd, path), path), { path, workflow, bulkId });
-  if (entries.length === 0) throw usageError(`${path} has no entry.`);
+  const isPiped = path === '-';
+  const source = isPiped ? 'stdin' : path;
+  const text = isPiped ? await context.readInput() : readText(context.cwd, path);
+  const entries = entriesOf(valuesIn(text, source), { source, workflow, bulkId });
+  if (entries.length === 0) throw usageError(`${source} has no entry.`);
   const client = await context.client();
-  context.log(`If this is interrupted, continue with --bulk-id ${bulkId} and the same file.`);
+  context.log(`If this is interrupted, continue with --bulk-id ${bulkId} and the same ${isPiped ? 'input' : 'file'}.`);
   const outcomes: EntryOutcome[] = [];
   for (let first = 0; first < entries.length; first += maxBatchStarts) {
     const started = await startAll(client, entries.slice(first, first + maxBatchStarts), context.signal);
@@ -46,22 +49,22 @@ export const startBatch: Action = async (commandLine, context) => {
 };
 
 /** A JSON array, or a value on each line. Empty lines do not count as entries, but keep their number. */
-function valuesIn(text: string, path: string): readonly (readonly [number, JsonValue])[] {
+function valuesIn(text: string, source: string): readonly (readonly [number, JsonValue])[] {
   if (text.trimStart().startsWith('[')) {
-    const parsed = parseJson(text, path);
+    const parsed = parseJson(text, source);
     if (Array.isArray(parsed)) return parsed.map((value, index) => [index + 1, value]);
   }
   return text
     .split('\n')
     .flatMap((line, index) =>
-      line.trim() === '' ? [] : [[index + 1, parseJson(line, `Line ${index + 1} of ${path}`)] as const],
+      line.trim() === '' ? [] : [[index + 1, parseJson(line, `Line ${index + 1} of ${source}`)] as const],
     );
 }
 
 /** Only the form is checked; the API validates the content. A start without a key gets one that a repeated command has too. */
 function entriesOf(
   values: readonly (readonly [number, JsonValue])[],
-  { path, workflow, bulkId }: { readonly path: string; readonly workflow: string | undefined; readonly bulkId: string },
+  { source, workflow, bulkId }: { readonly source: string; readonly workflow: string | undefined; readonly bulkId: string },
 ): readonly Entry[] {
   return values.map(([entry, value]) => {
     const idempotencyKey = `${bulkId}:${entry}`;
@@ -69,7 +72,7 @@ function entriesOf(
     const parsed = startShape.safeParse(value);
     if (!parsed.success)
       throw usageError(
-        `Entry ${entry} of ${path} is no start: a JSON object with workflowName, and input. With --workflow each entry is an input.`,
+        `Entry ${entry} of ${source} is no start: a JSON object with workflowName, and input. With --workflow each entry is an input.`,
       );
     return { entry, start: { ...parsed.data, idempotencyKey: parsed.data.idempotencyKey ?? idempotencyKey } };
   });

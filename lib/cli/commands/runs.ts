@@ -42,7 +42,7 @@ const addStartCommands: Register = (runs, createHandler) => {
 
   runs
     .command('start-batch <file>')
-    .description('start a run for each entry of a file: a JSON array, or JSON lines; a hundred in each request')
+    .description('start a run for each entry of a file: a JSON array, or JSON lines; - is stdin; a hundred in each request')
     .option('--workflow <name>', 'each entry is the input of a run of this workflow, instead of a whole start')
     .option('--bulk-id <id>', 'continue an interrupted batch of the same file; no run is started twice')
     .action(createHandler(async () => (await import('../actions/start-batch.ts')).startBatch));
