@@ -15,9 +15,10 @@ import { type Report, isOf, readBugReport } from './report.ts';
 
 const [word] = process.argv.slice(2);
 const isRecheck = word === '--recheck';
-const isWhole = word === undefined || word === '--missing' || isRecheck;
+const isUpdate = word === '--missing' || isRecheck;
+const isWhole = word === undefined || isUpdate;
 const asked = plantedBugs.filter(({ name }) => isWhole || name.includes(word));
-const known = word === '--missing' || isRecheck ? readBugReport() : [];
+const known = isUpdate ? readBugReport() : [];
 const waiting = asked.filter((bug) => isRecheck || !known.some((row) => isOf(bug, row)));
 const found = new Map<string, Found>();
 const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8' }).trim();
