@@ -73,7 +73,7 @@ export interface CommandContext {
   /** resolves early, without an error, when the signal is aborted */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly newId: () => string;
-  /** Reads stdin to its end. */
+  /** Reads stdin to its end. @throws after Ctrl-C */
   readonly readInput: () => Promise<string>;
   /** undefined in a non-interactive terminal */
   readonly openInBrowser: ((url: string) => void) | undefined;
@@ -144,7 +144,7 @@ export interface Terminal {
   /** Reads one typed line. */
   readonly promptText: (question: string) => Promise<string>;
   readonly openInBrowser: (url: string) => void;
-  /** Reads stdin to its end. */
+  /** Reads stdin to its end. @throws after Ctrl-C */
   readonly readInput: () => Promise<string>;
   /** aborted by Ctrl-C */
   readonly signal: AbortSignal;

@@ -1,6 +1,7 @@
 /** Entry point of `stepwell`: connects the command line to this process. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { addAbortSignal } from 'node:stream';
 import { text as readToEnd } from 'node:stream/consumers';
 import type { Terminal } from './command.ts';
 import { exitCodes } from './command.ts';
@@ -55,7 +56,7 @@ const terminal: Terminal = {
     child.on('error', () => undefined);
     child.unref();
   },
-  readInput: () => readToEnd(process.stdin),
+  readInput: () => readToEnd(addAbortSignal(interruption.signal, process.stdin)),
   signal: interruption.signal,
   fetch: (url, init) => fetch(url, init),
   now: () => Date.now(),

@@ -1,9 +1,10 @@
 /** docs/CLI.md as a session: runs every line with the real program against `npm start`. */
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { freshFolder, preparedFolder, root, startLocal, type LocalStart } from './local-start.ts';
 
@@ -81,6 +82,15 @@ test('exit code and output format are passed on', () => {
   });
   expect(status).toBe(3);
   expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'usage' } });
+});
+
+test('Ctrl-C ends a command that reads stdin', async () => {
+  const child = spawn(process.execPath, ['bin/stepwell-cli.mjs', 'runs', 'start-batch', '-'], { cwd: root, env });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  // More than a pipe holds: the command reads it, and waits for the rest.
+  await new Promise((resolve) => child.stdin.write('\n'.repeat(2_000_000), resolve));
+  child.kill('SIGINT');
+  expect(await once(child, 'exit')).toEqual([130, null]);
 });
 
 test('without a terminal there is no prompt', () => {
