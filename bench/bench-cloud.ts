@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { maxWaitSeconds } from '../lib/api/schemas/runs.ts';
 import { partitionOf } from '../lib/contract/record-kinds.ts';
+import { terminalStatuses } from '../lib/engine/log/head.ts';
 import { startCloud, type Cloud, type CloudSettings } from '../lib/local/cloud.ts';
 import { createDynamodbCaller } from '../lib/local/emulators/forward.ts';
 import { localKey } from '../lib/local/local-credentials.ts';
@@ -29,7 +30,18 @@ const answeredShape = z.looseObject({ runId: z.string(), status: z.literal('comp
 const batchShape = z.looseObject({ data: z.array(z.looseObject({ run: startedShape })) });
 const keyShape = z.looseObject({ key: z.string() });
 const queueInput = z.looseObject({ QueueUrl: z.string() });
-const updateInput = z.looseObject({ Key: z.looseObject({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) }) });
+const updateInput = z.looseObject({
+  Key: z.looseObject({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) }),
+  ExpressionAttributeValues: z.looseObject({ ':status': z.object({ S: z.string() }).exactOptional() }).exactOptional(),
+});
+
+/** The partition of the head or projection that the call updates with the end of its run; undefined for other calls. */
+export function endedHeadIn({ service, operation, input, status }: RecordedCall): string | undefined {
+  if (service !== 'dynamodb' || operation !== 'UpdateItem' || status !== 200) return undefined;
+  const { Key, ExpressionAttributeValues: values } = updateInput.parse(input);
+  const isEnd = terminalStatuses.some((each) => each === values?.[':status']?.S);
+  return Key.sk.S === 'head' && isEnd ? Key.pk.S : undefined;
+}
 const headShape = z.looseObject({ Item: z.looseObject({ status: z.looseObject({ S: z.string() }) }).optional() });
 
 /** Partitions with the status of a run: beside the log for a run of deployed code, in the head for others. */
@@ -105,10 +117,9 @@ export async function startBenchCloud(
   const apiKey = localKey(cloud);
   const meter = new Meter(template);
   const endedHeads = new Set<string>();
-  cloud.recorder.listen(({ service, operation, input, status }) => {
-    if (service !== 'dynamodb' || operation !== 'UpdateItem' || status !== 200) return;
-    const { pk, sk } = updateInput.parse(input).Key;
-    if (sk.S === 'head') endedHeads.add(pk.S);
+  cloud.recorder.listen((call) => {
+    const ended = endedHeadIn(call);
+    if (ended !== undefined) endedHeads.add(ended);
   });
   const published = new Set<string>();
   /** the project of the active deployment */

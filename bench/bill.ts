@@ -1,5 +1,6 @@
 /** Converts recorded calls of the embedded cloud into AWS's billing units, by part and by run. */
 import * as z from 'zod';
+import { secondCommitNames } from '../lib/aws/run-items.ts';
 import type { RecordedCall } from '../lib/local/recorder.ts';
 import type { Template } from '../lib/local/template/template.ts';
 import { batchUnits, getUnits, indexUnits, queryUnits, tableOf, writeUnits } from './capacity.ts';
@@ -158,10 +159,13 @@ function linesOf(operation: string, change: Change, by: string, callText: string
   const sizes = [before, isRefused ? requested : after].map((item) => (item === undefined ? 0 : itemBytes(item)));
   const keyPart = partOf(textOf(key, 'pk'), textOf(key, 'sk'));
   const isOfLog = keyPart === 'head' || keyPart === 'commits';
-  const part = isRefused && operation === 'PutItem' && isOfLog ? lostPuts : partOfWrite(operation, keyPart);
+  const isSecondCommit = keyPart === 'head' && operation === 'UpdateItem' && callText.includes(secondNonce);
+  const isPut = operation === 'PutItem' || isSecondCommit;
+  const isWithoutEnd = isSecondCommit && !callText.includes('":status"');
+  const part = isRefused && isPut && isOfLog ? lostPuts : isWithoutEnd ? 'commits' : partOfWrite(operation, keyPart);
   const lines = [line('writeUnits', part, writeUnits(...sizes), by, callText)];
   if (isRefused) return lines;
-  if (keyPart === 'commits') lines.push(line('commits', 'won', 1, by, callText));
+  if (keyPart === 'commits' || isSecondCommit) lines.push(line('commits', 'won', 1, by, callText));
   for (const index of table.indexes) {
     const units = indexUnits(table, index, before, after);
     if (units > 0) lines.push(line('writeUnits', index.name, units, by, callText));
@@ -169,7 +173,10 @@ function linesOf(operation: string, change: Change, by: string, callText: string
   return lines;
 }
 
-/** A head is put once; later updates are the projection of the run's end. */
+/** In an update of a head that adds commit 2 to it. */
+const secondNonce = `":${secondCommitNames.nonce}"`;
+
+/** A head is put once. Later updates are the projection of the run's end, also with commit 2, or commit 2 alone, which counts as a commit. */
 const partOfWrite = (operation: string, part: string): string => {
   if (part === 'api keys' && operation === 'UpdateItem') return lastUses;
   return part === 'head' && operation === 'UpdateItem' ? 'end' : part;

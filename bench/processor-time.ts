@@ -9,8 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { localKey } from '../lib/local/local-credentials.ts';
-import type { RecordedCall } from '../lib/local/recorder.ts';
-import type { BenchCloud } from './bench-cloud.ts';
+import { type BenchCloud, endedHeadIn } from './bench-cloud.ts';
 import { deployCode } from './code-workflows.ts';
 import { programNames } from './peers/programs.ts';
 import { table } from './tables.ts';
@@ -21,7 +20,6 @@ const projectFolder = fileURLToPath(new URL('peers/project', import.meta.url));
 const stepsPerRun = 10;
 const parallelStarts = 16;
 const timeoutMs = 300_000;
-const updateInput = z.looseObject({ Key: z.looseObject({ pk: z.object({ S: z.string() }), sk: z.object({ S: z.string() }) }) });
 const recorded = z.looseObject({ pid: z.number() });
 
 interface Load {
@@ -85,9 +83,6 @@ function processorNs(pids: ReadonlyMap<number, string>): ReadonlyMap<string, num
   return times;
 }
 
-const isEnd = ({ service, operation, input, status }: RecordedCall): boolean =>
-  service === 'dynamodb' && operation === 'UpdateItem' && status === 200 && updateInput.parse(input).Key.sk.S === 'head';
-
 export async function measureProcessorTime(bench: BenchCloud, directory: string): Promise<readonly ProcessorTime[]> {
   const { url, recorder } = bench.cloud;
   if (url === undefined) throw new Error('the template has no API');
@@ -103,7 +98,8 @@ export async function measureProcessorTime(bench: BenchCloud, directory: string)
   let calls = 0;
   const stopListening = recorder.listen((call) => {
     calls += 1;
-    if (isEnd(call)) ended.add(updateInput.parse(call.input).Key.pk.S);
+    const head = endedHeadIn(call);
+    if (head !== undefined) ended.add(head);
   });
   const run = async ({ body }: Load, name: string, runs: number): Promise<void> => {
     const before = ended.size;

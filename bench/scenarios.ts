@@ -74,6 +74,9 @@ const packed = (executed: number) => ({
   'commits.won': between(1, Math.ceil(executed / 2)),
 });
 
+/** The first of them is a part of the head, and recorded with the end unless this machine's clock cuts it. */
+const packedInHead = (executed: number) => ({ ...packed(executed), 'writeUnits.commits': between(0, Math.ceil(executed / 2)) });
+
 /** The head has the results and the end, unless this machine takes longer than 250 ms for them. */
 const heldInHead = { 'writeUnits.commits': between(0, 5), 'writeUnits.end': between(0, 1), 'commits.won': between(0, 5) };
 
@@ -84,7 +87,7 @@ const perBatch = (bounds: Readonly<Record<string, Bound>>): Readonly<Record<stri
   );
 
 export const scenarios: readonly Scenario[] = [
-  { name: 'chain-10', workflow: chain(10), ends: 'completed', bounds: { ...commonBounds, ...packed(10) } },
+  { name: 'chain-10', workflow: chain(10), ends: 'completed', bounds: { ...commonBounds, ...packedInHead(10) } },
   { name: 'chain-100', workflow: chain(100), ends: 'completed', bounds: { ...commonBounds, ...packed(100) } },
   {
     name: 'chain-1000',
@@ -96,7 +99,13 @@ export const scenarios: readonly Scenario[] = [
   { name: 'chain-10-of-effects', workflow: chainOfEffects(10), ends: 'completed', bounds: commonBounds },
   { name: 'chain-100-of-effects', workflow: chainOfEffects(100), ends: 'completed', bounds: commonBounds },
   { name: 'chain-1000-of-effects', workflow: chainOfEffects(1_000), ends: 'completed', isLong: true, bounds: commonBounds },
-  { name: 'chain-10-failed', workflow: failingChain(10), ends: 'failed', bounds: { ...commonBounds, ...packed(10) } },
+  {
+    name: 'chain-10-failed',
+    workflow: failingChain(10),
+    ends: 'failed',
+    // The end is published first, so it is a write of its own. It is billed by the size of the head with the results.
+    bounds: { ...commonBounds, ...packedInHead(10), 'writeUnits.end': between(1, 2) },
+  },
   { name: 'chain-10-with-ends', workflow: chainWithEnds(10), ends: 'completed', bounds: commonBounds },
   {
     name: 'chain-10-answered',
@@ -112,7 +121,7 @@ export const scenarios: readonly Scenario[] = [
     batchOf: batchStarts,
     bounds: {
       ...commonBounds,
-      ...perBatch(packed(10)),
+      ...perBatch(packedInHead(10)),
       // The runs that have not begun after a second of a busy machine get messages of their own.
       'invocations.worker': between(1, batchStarts),
       'queueRequests.send node queue': between(1, 2),

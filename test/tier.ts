@@ -17,6 +17,7 @@ export const inBothTiers: Readonly<Record<string, readonly string[]>> = {
   conformance: ['test/conformance/topologies.test.ts'],
   simulation: [
     'test/simulation/batches.test.ts',
+    'test/simulation/short-chains.test.ts',
     'test/simulation/concurrency-slots.test.ts',
     'test/simulation/corpus-chaos.test.ts',
     'test/simulation/long-waits.test.ts',
@@ -29,6 +30,7 @@ export const inBothTiers: Readonly<Record<string, readonly string[]>> = {
   unit: [
     'test/aws/code-runs.test.ts',
     'test/aws/all-run-items.test.ts',
+    'test/aws/second-commit.test.ts',
     'test/service/long-waits.test.ts',
     'test/service/many-child-runs.test.ts',
     'test/service/many-code-calls.test.ts',

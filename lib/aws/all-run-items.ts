@@ -3,6 +3,7 @@
  * remain until they expire. An extension updates the expiry of each item alone, so a concurrent write of other attributes is not lost,
  * and an item that was deleted is not created. (docs/decisions/long-waits.md)
  */
+import { defined } from '../base/defined.ts';
 import { nonce as nonceSchema } from '../codec/ids.ts';
 import * as z from 'zod';
 import type { RunAddress } from '../engine/ids.ts';
@@ -10,9 +11,21 @@ import { tombstoneCommit, tombstoneNonce, isTombstone } from '../engine/log/comm
 import type { Head, RetentionProgress, Side } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import { runsTableKeys } from '../contract/environment.ts';
-import { type Item, expiry, number, text, stringOf, named, keyPart, itemSchema, partSchema } from './item-schema.ts';
-import { encodeRetentionProgress, headDeadlineNames } from './head-item.ts';
-import { nonceIn, commitItem, commitSlot } from './run-items.ts';
+import {
+  type Item,
+  anyFlag,
+  expiry,
+  number,
+  text,
+  stringOf,
+  optional,
+  named,
+  keyPart,
+  itemSchema,
+  partSchema,
+} from './item-schema.ts';
+import { encodeRetentionProgress, headDeadlineNames, holdsSecondCommitName } from './head-item.ts';
+import { nonceIn, commitItem, commitSlot, secondCommitIn, secondCommitPart } from './run-items.ts';
 import { headKey, isLogSort, runPartition } from './run-keys.ts';
 import { type Table, firstOf, ifExists, partitionName } from './table.ts';
 
@@ -23,6 +36,7 @@ const tombstoneItem = itemSchema('the tombstone of a run', {
   nonce: named('n', stringOf(nonceSchema)),
   /** The side of the log. */
   kind: named('k', stringOf(z.enum(['graph', 'code', 'devkit']))),
+  holdsSecondCommit: named(holdsSecondCommitName, optional(anyFlag)),
 });
 
 /** @param side the side of the run's log */
@@ -30,9 +44,15 @@ export async function deleteRunItems(table: Table, run: RunAddress, side: Side, 
   const head = headKey(run);
   if (side !== 'platform') await deletePartition(table, runPartition(run, side), expiresAt);
   await deletePartition(table, head.pk, expiresAt, head.sk);
+  const item = side === 'platform' ? await table.get(head) : undefined;
+  const second = item && secondCommitIn(item);
   // Last: while the head exists, the deletion can be repeated. The tombstone keeps the side of the log.
-  const tombstone = { nonce: tombstoneNonce, kind: side === 'platform' ? 'graph' : side } as const;
-  await table.put(head, tombstoneItem.encode(tombstone, expiresAt));
+  const kind = side === 'platform' ? 'graph' : side;
+  const tombstone = { nonce: tombstoneNonce, kind, holdsSecondCommit: second === undefined ? undefined : true } as const;
+  await table.put(head, {
+    ...tombstoneItem.encode(defined(tombstone), expiresAt),
+    ...(second === undefined ? {} : secondCommitPart.encode(tombstoneCommit(second))),
+  });
 }
 
 /** @param excludedSort the sort key of an item that is not deleted */

@@ -6,6 +6,7 @@ import * as schema from '../codec/ids.ts';
 import { Unreadable } from '../codec/unreadable.ts';
 import { runsTableKeys } from '../contract/environment.ts';
 import { firstCommit, type RunAddress } from '../engine/ids.ts';
+import type { Commit } from '../engine/log/commit.ts';
 import { type Head, type HeadProjection, type RetentionProgress, type RunCreation, runStatuses } from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
 import { listedState } from '../ports/run-index.ts';
@@ -28,7 +29,7 @@ import {
   itemSchema,
   partSchema,
 } from './item-schema.ts';
-import { commitAttributes } from './run-items.ts';
+import { commitAttributes, secondCommitPart } from './run-items.ts';
 import { creationSort, projectPartitionOf, runIn, statePartitionOf } from './run-keys.ts';
 import type { Expression } from './table.ts';
 
@@ -50,6 +51,9 @@ const optionalProjectionNames = ['attention', 'endedAt', 'error'] as const;
 /** The attributes that an extension of the deadline updates. */
 export const headDeadlineNames = { deadlineAt: 'da', expiresAt: 'x', retention: 'rp' } as const;
 
+/** Also of the tombstone of a head. */
+export const holdsSecondCommitName = 's2';
+
 /** While a job moves the expiries of the other items. */
 const retentionProgress: z.ZodType<RetentionProgress> = z.strictObject({
   expiresAt: schema.instant,
@@ -68,6 +72,7 @@ const headItem = itemSchema('a head', {
   deploymentId: named('d', nullable(stringOf(schema.deploymentId))),
   queueNamespace: named('qn', optional(anyString)),
   isTest: named('t', optional(anyFlag)),
+  holdsSecondCommit: named(holdsSecondCommitName, optional(anyFlag)),
   createdAt: named('ca', anyInstant),
   deadlineAt: named(headDeadlineNames.deadlineAt, anyInstant),
   deadlineLimitAt: named('dl', optional(anyInstant)),
@@ -102,22 +107,32 @@ const workflowOf = (run: RunCreation) =>
   });
 
 export const headIn = (item: Item): Head => {
-  const { kind, name, version, codeVersion, deploymentId, queueNamespace, isTest, correlationId, traceparent, ...creation } =
+  const { kind, name, version, codeVersion, deploymentId, queueNamespace, isTest, holdsSecondCommit, ...others } =
     headItem.decode(item);
+  const { correlationId, traceparent, ...creation } = others;
   return defined({
     ...creation,
-    ...pinnedTo(defined({ kind, name, version, codeVersion, deploymentId, queueNamespace, isTest })),
+    ...pinnedTo(defined({ kind, name, version, codeVersion, deploymentId, queueNamespace, isTest, holdsSecondCommit })),
     trace: correlationId === undefined || traceparent === undefined ? undefined : { correlationId, traceparent },
     commit: { number: firstCommit, ...commitPart.decode(item) },
     projection: projectionPart.decode(item),
   });
 };
 
-type Pinned = Pick<StoredHead, 'kind' | 'name' | 'version' | 'codeVersion' | 'deploymentId' | 'queueNamespace' | 'isTest'>;
+type Pinned = Pick<
+  StoredHead,
+  'kind' | 'name' | 'version' | 'codeVersion' | 'deploymentId' | 'queueNamespace' | 'isTest' | 'holdsSecondCommit'
+>;
 
-const pinnedTo = ({ kind, name, version, codeVersion, deploymentId, queueNamespace, isTest }: Pinned) => {
+const pinnedTo = ({ kind, name, version, codeVersion, deploymentId, queueNamespace, isTest, holdsSecondCommit }: Pinned) => {
   if (kind === 'graph' && version !== undefined) {
-    return defined({ kind, workflow: { name, version }, deploymentId: null, isTest: isTest === true ? isTest : undefined });
+    return defined({
+      kind,
+      workflow: { name, version },
+      deploymentId: null,
+      isTest: isTest === true ? isTest : undefined,
+      holdsSecondCommit: holdsSecondCommit === true ? holdsSecondCommit : undefined,
+    });
   }
   if (kind === 'bundle' && deploymentId !== null) return { kind, workflow: { name }, deploymentId };
   if (kind === 'devkit' && deploymentId !== null) return defined({ kind, workflow: { name }, deploymentId, queueNamespace });
@@ -164,3 +179,20 @@ export const projectionUpdate = (
     },
   };
 };
+
+/** Adds commit 2 to the head, with the end of the run if this commit ends it and nothing else remains to do. */
+export function secondCommitUpdate(run: RunAddress, commit: Commit, ended: HeadProjection | undefined): Expression {
+  const attributes = secondCommitPart.encode(commit);
+  const sets = Object.keys(attributes).map((name) => `#${name} = :${name}`);
+  const added = {
+    names: Object.fromEntries(Object.keys(attributes).map((name) => [`#${name}`, name])),
+    values: Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`:${name}`, value])),
+  };
+  if (ended === undefined) return { expression: `SET ${sets.join(', ')}`, ...added };
+  const { expression, names, values } = projectionUpdate(run, ended);
+  return {
+    expression: expression.replace(/^SET /, `SET ${sets.join(', ')}, `),
+    names: { ...names, ...added.names },
+    values: { ...values, ...added.values },
+  };
+}

@@ -19,7 +19,7 @@ export const number = (value: number): AttributeValue => ({ N: String(value) });
 /** JSON in one attribute: a string if it is small, else compressed bytes. */
 export const packed = (value: unknown): AttributeValue => {
   const parts = pack(value);
-  return 'text' in parts ? { S: parts.text } : { B: parts.gzip };
+  return 'text' in parts ? { S: parts.text } : { B: parts.zlib };
 };
 /** TTL is in whole epoch seconds; rounded up, so that no item expires early. */
 export const expiry = (epochMs: number): AttributeValue => number(Math.ceil(epochMs / 1_000));
@@ -73,7 +73,7 @@ export const jsonOf = <Value>(
 const packedAttribute = z
   .union([
     z.object({ S: z.string() }).transform(({ S }) => ({ text: S })),
-    z.object({ B: z.instanceof(Uint8Array) }).transform(({ B }) => ({ gzip: B })),
+    z.object({ B: z.instanceof(Uint8Array) }).transform(({ B }) => ({ zlib: B })),
   ])
   .transform((stored, context): unknown => {
     try {

@@ -3,13 +3,24 @@
  * functions write heads, so platform functions trust them. The code function writes the other items of a code run.
  */
 import * as z from 'zod';
-import type { RunAddress } from '../engine/ids.ts';
+import { type RunAddress, secondCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
-import { type Head, type HeadProjection, type RunCreation, type Side, firstProjection, sideOfKind } from '../engine/log/head.ts';
+import type { Commit } from '../engine/log/commit.ts';
+import {
+  type Head,
+  type HeadProjection,
+  type RunCreation,
+  type Side,
+  firstProjection,
+  isHeldByHead,
+  sideOfKind,
+} from '../engine/log/head.ts';
 import type { Instant } from '../engine/time.ts';
+import { Unavailable } from '../ports/unavailable.ts';
 import { isTombstoneItem } from './all-run-items.ts';
-import { headAttributes, headIn, projectionPart } from './head-item.ts';
-import { type Item, anyInstant, stringOf, optional, named, partSchema } from './item-schema.ts';
+import { headAttributes, headIn, holdsSecondCommitName, projectionPart, secondCommitUpdate } from './head-item.ts';
+import { type Item, anyFlag, anyInstant, stringOf, optional, named, partSchema } from './item-schema.ts';
+import { ifSecondCommitIsFree, secondCommitIn } from './run-items.ts';
 import { headKey, projectionKey, runPartition } from './run-keys.ts';
 import { type Put, type Table, ifNotExists, maxKeysPerBatch } from './table.ts';
 
@@ -17,6 +28,8 @@ export interface KnownRun {
   readonly side: Side;
   /** undefined: the run was deleted */
   readonly lifetime: { readonly createdAt: Instant; readonly expiresAt: Instant } | undefined;
+  /** commit 2 is a part of the head */
+  readonly holdsSecondCommit: boolean;
 }
 
 export interface RunHeads {
@@ -25,13 +38,25 @@ export interface RunHeads {
   recognize(run: RunCreation): void;
   head(run: RunAddress): Promise<Head | undefined>;
   heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]>;
+  /** Commit 2 of a run whose head holds it; undefined if the number is free. A deleted run has a tombstone. */
+  secondCommit(run: RunAddress): Promise<Commit | undefined>;
+  /**
+   * Adds commit 2 to the head.
+   * @param ended what the head shows from then on; absent: the projection stays
+   * @throws Unavailable if the head has expired
+   */
+  putSecondCommit(run: RunAddress, commit: Commit, ended?: HeadProjection): Promise<Put>;
   /** The cached facts of the run, without a request. */
   known(run: RunAddress): KnownRun | undefined;
   /** The same, read from the table if it is not cached; undefined if the run does not exist. */
   load(run: RunAddress): Promise<KnownRun | undefined>;
 }
 
-const lifetimeOf = ({ createdAt, expiresAt }: RunCreation) => ({ createdAt, expiresAt });
+const knownRunOf = (run: RunCreation): KnownRun => ({
+  side: sideOfKind[run.kind],
+  lifetime: { createdAt: run.createdAt, expiresAt: run.expiresAt },
+  holdsSecondCommit: isHeldByHead(run, { number: secondCommit }),
+});
 
 /** With so many runs, heads and projections are one batch of DynamoDB (`table.ts`). */
 const maxGuesses = maxKeysPerBatch / 2;
@@ -57,8 +82,8 @@ class KnownRuns {
 export class StoredHeads implements RunHeads {
   readonly #table: Table;
   readonly #known = new KnownRuns();
-  /** reads in progress: concurrent reads of parts of a run share one read of its head */
-  readonly #pendingReads = new Map<string, Promise<Item | undefined>>();
+  /** Reads of this turn of the event loop: one request reads several parts of a run at once. A later call may need a newer item. */
+  readonly #readsOfThisTurn = new Map<string, Promise<Item | undefined>>();
 
   constructor(table: Table) {
     this.#table = table;
@@ -74,7 +99,7 @@ export class StoredHeads implements RunHeads {
   }
 
   recognize(run: RunCreation): void {
-    this.#known.remember(run.address, { side: sideOfKind[run.kind], lifetime: lifetimeOf(run) });
+    this.#known.remember(run.address, knownRunOf(run));
   }
 
   async head(run: RunAddress): Promise<Head | undefined> {
@@ -105,6 +130,18 @@ export class StoredHeads implements RunHeads {
     );
   }
 
+  async secondCommit(run: RunAddress): Promise<Commit | undefined> {
+    const item = await this.#item(run);
+    return item && secondCommitIn(item);
+  }
+
+  async putSecondCommit(run: RunAddress, commit: Commit, ended?: HeadProjection): Promise<Put> {
+    const update = secondCommitUpdate(run, commit, ended);
+    const put = await this.#table.updateOrExisting(headKey(run), update, ifSecondCommitIsFree);
+    if (put === undefined) throw new Unavailable(`the head of ${run.runId}, which has expired`);
+    return put;
+  }
+
   known(run: RunAddress): KnownRun | undefined {
     return this.#known.get(run);
   }
@@ -118,17 +155,19 @@ export class StoredHeads implements RunHeads {
 
   #item(run: RunAddress): Promise<Item | undefined> {
     const name = runPartition(run);
-    const pending = this.#pendingReads.get(name);
+    const pending = this.#readsOfThisTurn.get(name);
     if (pending !== undefined) return pending;
-    const request = this.#table.get(headKey(run)).finally(() => this.#pendingReads.delete(name));
-    this.#pendingReads.set(name, request);
+    const request = this.#table.get(headKey(run));
+    this.#readsOfThisTurn.set(name, request);
+    queueMicrotask(() => this.#readsOfThisTurn.delete(name));
     return request;
   }
 
   #remember(run: RunAddress, item: Item): KnownRun {
-    const { kind, createdAt, expiresAt } = headSummary.decode(item);
+    const { kind, createdAt, expiresAt, holdsSecondCommit = false } = headSummary.decode(item);
     const isDeleted = isTombstoneItem(item) || createdAt === undefined || expiresAt === undefined;
-    return this.#known.remember(run, { side: sideOfKind[kind], lifetime: isDeleted ? undefined : { createdAt, expiresAt } });
+    const lifetime = isDeleted ? undefined : { createdAt, expiresAt };
+    return this.#known.remember(run, { side: sideOfKind[kind], lifetime, holdsSecondCommit });
   }
 }
 
@@ -136,6 +175,7 @@ const headSummary = partSchema('a head', {
   kind: named('k', stringOf(z.enum(['graph', 'bundle', 'code', 'devkit']))),
   createdAt: named('ca', optional(anyInstant)),
   expiresAt: named('x', optional(anyInstant)),
+  holdsSecondCommit: named(holdsSecondCommitName, optional(anyFlag)),
 });
 
 const headOf = (item: Item | undefined, projection: Item | undefined): Head | undefined => {
@@ -172,9 +212,16 @@ export class MessageHeads implements RunHeads {
     return Promise.all(runs.map((run) => this.head(run)));
   }
 
+  /** Only heads of graph runs hold a second commit. */
+  async secondCommit(): Promise<undefined> {}
+
+  putSecondCommit({ runId }: RunAddress): Promise<Put> {
+    throw new TypeError(`cannot update the head of ${runId} here: only platform functions write heads`);
+  }
+
   known(run: RunAddress): KnownRun {
     const head = this.#heads.get(runPartition(run));
-    return { side: head === undefined ? 'code' : sideOfKind[head.kind], lifetime: head && lifetimeOf(head) };
+    return head === undefined ? { side: 'code', lifetime: undefined, holdsSecondCommit: false } : knownRunOf(head);
   }
 
   async load(run: RunAddress): Promise<KnownRun> {

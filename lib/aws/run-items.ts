@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { runEvent, jsonValue } from '../codec/events.ts';
 import { exactly } from '../codec/exact.ts';
 import * as schema from '../codec/ids.ts';
+import { secondCommit } from '../engine/ids.ts';
 import type { Commit } from '../engine/log/commit.ts';
 import type { BegunDelivery, Deliveries, LostDelivery } from '../engine/log/deliveries.ts';
 import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
@@ -40,6 +41,23 @@ export const commitAttributes = {
   nonce: commitNonce,
 };
 export const commitItem = itemSchema('a commit', { number: slotAttributes.number, ...commitAttributes });
+/** Commit 2 as a part of the head. A head without these attributes does not have it. */
+export const secondCommitNames = { firstEventId: 'f2', events: 'e2', at: 'a2', by: 'b2', nonce: 'n2' } as const;
+export const secondCommitPart = partSchema('commit 2 in a head', {
+  firstEventId: named(secondCommitNames.firstEventId, commitAttributes.firstEventId),
+  events: named(secondCommitNames.events, commitAttributes.events),
+  at: named(secondCommitNames.at, commitAttributes.at),
+  by: named(secondCommitNames.by, commitAttributes.by),
+  nonce: named(secondCommitNames.nonce, commitAttributes.nonce),
+});
+/** Commit 2 in the item of a head, or in its tombstone; undefined: the item does not have it. */
+export const secondCommitIn = (head: Item): Commit | undefined =>
+  secondCommitNames.nonce in head ? { number: secondCommit, ...secondCommitPart.decode(head) } : undefined;
+/** The head holds commit 2 and does not have it yet. The tombstone of a run that has no commit 2 takes none. */
+export const ifSecondCommitIsFree: Expression = {
+  expression: 'attribute_exists(#createdAt) AND attribute_not_exists(#nonce2)',
+  names: { '#createdAt': 'ca', '#nonce2': secondCommitNames.nonce },
+};
 /** A commit without its events. */
 export const commitSlot = partSchema('a commit', slotAttributes);
 

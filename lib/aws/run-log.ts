@@ -1,8 +1,8 @@
 /** The run log in DynamoDB. */
-import { type CommitNo, type RunAddress, firstCommit } from '../engine/ids.ts';
+import { type CommitNo, type RunAddress, firstCommit, secondCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../engine/json.ts';
-import type { Commit } from '../engine/log/commit.ts';
+import { type Commit, tombstoneNonce } from '../engine/log/commit.ts';
 import {
   type Head,
   type HeadProjection,
@@ -19,7 +19,7 @@ import { deleteRunItems, extendHeadItem, extendRunItems, saveRetentionProgress }
 import { projectionPart, projectionUpdate } from './head-item.ts';
 import { number, text } from './item-schema.ts';
 import { type RunHeads, StoredHeads } from './run-heads.ts';
-import { nonceIn, commitItem, attachmentItem, heartbeatItem, ifHeartbeatIs, snapshotItem } from './run-items.ts';
+import { nonceIn, commitItem, secondCommitIn, attachmentItem, heartbeatItem, ifHeartbeatIs, snapshotItem } from './run-items.ts';
 import {
   attachmentKey,
   heartbeatKey,
@@ -49,8 +49,18 @@ export class DynamoRunLog implements RunLog {
     return putResult(await this.#heads.create(run, ended));
   }
 
-  async put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult> {
-    return this.#putCommit(run, await this.#sideOf(run), commit, expiresAt);
+  async put(run: RunAddress, commit: Commit, expiresAt: Instant, ended?: HeadProjection): Promise<PutResult> {
+    const known = await this.#heads.load(run);
+    // An end is only recorded in a head. If the head has expired, the update finds none.
+    const isInHead = commit.number === secondCommit && (known?.holdsSecondCommit ?? ended !== undefined);
+    invariant(isInHead || ended === undefined, `the head of ${run.runId} does not hold commit ${commit.number}`);
+    return isInHead ? this.#putInHead(run, commit, ended) : this.#putCommit(run, known?.side ?? 'platform', commit, expiresAt);
+  }
+
+  async #putInHead(run: RunAddress, commit: Commit, ended: HeadProjection | undefined): Promise<PutResult> {
+    const put = await this.#heads.putSecondCommit(run, commit, ended);
+    if (put.kind === 'stored') return put;
+    return { kind: 'occupied', nonce: secondCommitIn(put.existing)?.nonce ?? tombstoneNonce };
   }
 
   async prepare(run: RunAddress, commit: Commit, { expiresAt, kind }: Parameters<RunLog['prepare']>[2]): Promise<PutResult> {
@@ -83,13 +93,18 @@ export class DynamoRunLog implements RunLog {
   }
 
   async commits(keys: readonly CommitKey[]): Promise<readonly (Commit | undefined)[]> {
-    const sides = await Promise.all(keys.map(({ run }) => this.#sideOf(run)));
-    const items = await this.#table.getAll(keys.map(({ run, number }, index) => logKey(run, sides[index] ?? 'platform', number)));
-    return items.map((item) => (item === undefined ? undefined : commitItem.decode(item)));
+    const runs = await Promise.all(keys.map(({ run }) => this.#heads.load(run)));
+    const isInHead = keys.map(({ number }, index) => runs[index]?.holdsSecondCommit === true && number === secondCommit);
+    const items = await this.#table.getAll(
+      keys.map(({ run, number }, index) =>
+        isInHead[index] === true ? headKey(run) : logKey(run, runs[index]?.side ?? 'platform', number),
+      ),
+    );
+    return items.map((item, index) => item && (isInHead[index] === true ? secondCommitIn(item) : commitItem.decode(item)));
   }
 
   async commitsAfter(run: RunAddress, after: CommitNo, through?: CommitNo): Promise<readonly Commit[]> {
-    const items = await this.#readFromSide(run, (side) =>
+    const read = this.#readFromSide(run, (side) =>
       allOf(
         this.#table.query({
           ConsistentRead: true,
@@ -102,7 +117,14 @@ export class DynamoRunLog implements RunLog {
         }),
       ),
     );
-    return items.map(commitItem.decode);
+    const [items, second] = await Promise.all([read, after < secondCommit ? this.#secondCommitOf(run) : undefined]);
+    const commits = items.map(commitItem.decode);
+    return second === undefined ? commits : [second, ...commits];
+  }
+
+  /** A run whose head is unknown is read with its head in any case. */
+  async #secondCommitOf(run: RunAddress): Promise<Commit | undefined> {
+    return this.#heads.known(run)?.holdsSecondCommit === false ? undefined : this.#heads.secondCommit(run);
   }
 
   async project(run: RunAddress, projection: HeadProjection, expiresAt?: Instant): Promise<void> {

@@ -10,6 +10,8 @@ import {
   QueryCommand,
   type QueryCommandInput,
   UpdateItemCommand,
+  type UpdateItemCommandInput,
+  type UpdateItemCommandOutput,
 } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
 import { controlTableKeys } from '../contract/environment.ts';
@@ -110,6 +112,25 @@ export class Table {
 
   /** Updates the item. Returns the new values of the updated attributes; undefined if the condition fails. */
   async update(key: Key, change: Expression, condition?: Expression): Promise<Item | undefined> {
+    const response = await this.#update(key, change, condition);
+    return 'refused' in response ? undefined : (response.Attributes ?? {});
+  }
+
+  /** Updates the item. If the condition fails, returns the existing item; undefined if there is none. */
+  async updateOrExisting(key: Key, change: Expression, condition: Expression): Promise<Put | undefined> {
+    const response = await this.#update(key, change, condition, { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' });
+    if (!('refused' in response)) return { kind: 'stored' };
+    // Not every implementation returns the existing item with the error.
+    const existing = response.refused.Item ?? (await this.get(key));
+    return existing && { kind: 'refused', existing };
+  }
+
+  #update(
+    key: Key,
+    change: Expression,
+    condition: Expression | undefined,
+    more: Pick<UpdateItemCommandInput, 'ReturnValuesOnConditionCheckFailure'> = {},
+  ): Promise<UpdateItemCommandOutput | { refused: ConditionalCheckFailedException }> {
     const command = new UpdateItemCommand({
       TableName: this.name,
       Key: keyOf(key),
@@ -117,9 +138,9 @@ export class Table {
       ...(condition && { ConditionExpression: condition.expression }),
       ...merged(change, condition),
       ReturnValues: 'UPDATED_NEW',
+      ...more,
     });
-    const response = await this.#catchConditionFailure(() => this.#client.send(command));
-    return 'refused' in response ? undefined : (response.Attributes ?? {});
+    return this.#catchConditionFailure(() => this.#client.send(command));
   }
 
   /** Deletes the item if the condition holds. */

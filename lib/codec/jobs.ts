@@ -81,6 +81,7 @@ export const graphCreation = exactly<GraphCreation>()(
     workflow: z.strictObject({ name: workflowName, version: z.int() }),
     deploymentId: z.null(),
     isTest: z.literal(true).exactOptional(),
+    holdsSecondCommit: z.literal(true).exactOptional(),
   }),
 );
 

@@ -128,6 +128,7 @@ export function enclosingIterations(iteration: IterationKey): readonly Iteration
 }
 
 export const firstCommit = commitNo(1);
+export const secondCommit = commitNo(2);
 export const firstAttempt = attempt(1);
 
 /** The owner of a record: each belongs to one project and environment. */

@@ -10,10 +10,12 @@ import {
   type RetentionProgress,
   type RunCreation,
   firstProjection,
+  isHeldByHead,
   terminalStatuses,
 } from '../engine/log/head.ts';
 import { type Instant, instant } from '../engine/time.ts';
 import type { CommitKey, PutResult, RunLog, Snapshot } from '../ports/run-log.ts';
+import { Unavailable } from '../ports/unavailable.ts';
 import { frozenCopy } from './frozen-copy.ts';
 import { type MemoryRuns, itemNames } from './runs.ts';
 
@@ -37,13 +39,18 @@ export class MemoryRunLog implements RunLog {
 
   recognize(): void {}
 
-  async put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult> {
+  async put(run: RunAddress, commit: Commit, expiresAt: Instant, ended?: HeadProjection): Promise<PutResult> {
     invariant(commit.number > firstCommit, 'the first commit is written with the head');
-    const { commits, expiries } = this.#runs.record(run);
+    const record = this.#runs.record(run);
+    const { commits, expiries, head } = record;
+    const isInHead = head !== undefined && isHeldByHead(head, commit);
     const existing = commits.get(commit.number);
     if (existing !== undefined) return { kind: 'occupied', nonce: existing.nonce };
+    if (head === undefined && ended !== undefined) throw new Unavailable(`the head of ${run.runId}, which has expired`);
+    invariant(isInHead || ended === undefined, `the head of ${run.runId} does not hold commit ${commit.number}`);
     commits.set(commit.number, frozenCopy(commit));
-    expiries.set(itemNames.commit(commit.number), expiresAt);
+    if (!isInHead) expiries.set(itemNames.commit(commit.number), expiresAt);
+    else if (ended !== undefined) record.head = frozenCopy({ ...head, projection: ended });
     return { kind: 'stored' };
   }
 

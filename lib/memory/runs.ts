@@ -1,8 +1,8 @@
 /** The records of runs in memory, which the run log writes and the run index reads. */
-import type { NodeKey, RunAddress, Scope } from '../engine/ids.ts';
+import { type NodeKey, type RunAddress, type Scope, secondCommit } from '../engine/ids.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Commit } from '../engine/log/commit.ts';
-import type { Head } from '../engine/log/head.ts';
+import { type Head, isHeldByHead } from '../engine/log/head.ts';
 import type { Heartbeat } from '../engine/log/heartbeat-timeout.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Snapshot } from '../ports/run-log.ts';
@@ -53,7 +53,10 @@ export class MemoryRuns {
   /** Deletes what has expired, as the TTL of the table does. The other items of a run remain. */
   deleteExpired(now: Instant): void {
     for (const record of this.#records.values()) {
-      if (record.head !== undefined && record.head.expiresAt <= now) delete record.head;
+      if (record.head !== undefined && record.head.expiresAt <= now) {
+        if (isHeldByHead(record.head, { number: secondCommit })) record.commits.delete(secondCommit);
+        delete record.head;
+      }
       for (const [name, expiresAt] of record.expiries) {
         if (expiresAt > now) continue;
         record.expiries.delete(name);

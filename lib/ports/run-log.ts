@@ -39,8 +39,13 @@ export interface RunLog {
   create(run: RunCreation, ended?: HeadProjection): Promise<PutResult>;
   /** The run exists, or its writer is about to create it so. Later calls need not read how it was created. */
   recognize(run: RunCreation): void;
-  /** Writes commit n > 1 if its number is free. `expiresAt` is the run's. */
-  put(run: RunAddress, commit: Commit, expiresAt: Instant): Promise<PutResult>;
+  /**
+   * Writes commit n > 1 if its number is free. `expiresAt` is the run's. Commit 2 becomes a part of the head if the head holds it
+   * (`RunCreation`): then it is stored as long as the head.
+   * @param ended only for a commit that the head holds: the end of the run, if this commit ends it and nothing else remains to do for the end
+   * @throws Unavailable also if the head would hold the commit, and has expired
+   */
+  put(run: RunAddress, commit: Commit, expiresAt: Instant, ended?: HeadProjection): Promise<PutResult>;
   /**
    * Like `put`, for a run that does not exist yet: readers see the commit once the run exists.
    * @param head fields of the run's future head

@@ -84,7 +84,7 @@ export type FirstJob = WorkJob;
 /** The kind-specific part of a run, and its first events. */
 export interface PreparedRun {
   readonly created:
-    | Pick<GraphCreation, 'kind' | 'workflow' | 'deploymentId' | 'isTest'>
+    | Pick<GraphCreation, 'kind' | 'workflow' | 'deploymentId' | 'isTest' | 'holdsSecondCommit'>
     | Pick<BundleCreation, 'kind' | 'workflow' | 'deploymentId'>
     | Pick<CodeCreation, 'kind' | 'workflow' | 'deploymentId'>
     | Pick<DevKitCreation, 'kind' | 'workflow' | 'deploymentId' | 'queueNamespace'>;

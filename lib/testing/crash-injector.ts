@@ -87,10 +87,10 @@ export class Process {
     const log: RunLog = new Proxy(guardedLog, {
       get: (target, name) => {
         if (name === 'create')
-          return (...[creation]: Parameters<RunLog['create']>) =>
+          return (...[creation, ended]: Parameters<RunLog['create']>) =>
             crashes.write(
               { run: creation.address, commit: creation.commit, deadlineAt: creation.deadlineAt },
-              () => target.create(creation),
+              () => target.create(creation, ended),
               () => this.#crash(),
             );
         if (name !== 'put') return Reflect.get(target, name);

@@ -26,12 +26,15 @@ afterAll(async () => {
 /** Commit n has the one event n. */
 const dense = (number: number): Commit => commit(number, { firstEventId: eventId(number) });
 
-test('a deletion that is interrupted at any request leaves a valid log and can be completed', async () => {
+test.each([
+  ['a test run', { isTest: true }],
+  ['a run whose head holds commit 2', { holdsSecondCommit: true }],
+] as const)('a deletion of %s that is interrupted at any request leaves a valid log and can be completed', async (_of, facts) => {
   const table = await createRunsTable(client);
   const log = new DynamoRunLog(table);
   const sending = client.send.bind(client);
   for (let failAt = 1, isComplete = false; !isComplete; failAt += 1) {
-    const run = creation(freshRun(), { isTest: true, commit: dense(1) });
+    const run = creation(freshRun(), { ...facts, commit: dense(1) });
     const { address } = run;
     await log.create(run);
     for (const number of [2, 3, 4]) await log.put(address, dense(number), expiresAt);

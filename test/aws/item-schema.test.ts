@@ -59,7 +59,7 @@ test.for<[string, Item, RegExp]>([
   ['a flag that is neither 0 nor 1', { t: { N: '2' } }, /at t/],
   ['JSON of another shape', { value: { S: '[1]' } }, /at value\[0\]/],
   ['text that is not JSON', { value: { S: '[' } }, /not valid JSON[^]*at value/],
-  ['bytes that are not gzip', { value: { B: new Uint8Array([1]) } }, /not valid gzip[^]*at value/],
+  ['bytes that are not compressed', { value: { B: new Uint8Array([1]) } }, /compressed data is not valid[^]*at value/],
   ['another format version', { v: { N: '2' } }, /the item has version 2, but this program reads only version 1/],
 ])('%s is refused, and the error names the attribute', ([, change, message]) => {
   expect(() => schema.decode({ ...stored, ...change })).toThrow(Unreadable);

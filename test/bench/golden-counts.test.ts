@@ -42,9 +42,9 @@ test.each([
   },
 );
 
-test.each(['chain-10', 'chain-100'])('%s costs six units besides its commits, and three queue requests', (name) => {
+test.each(['chain-10', 'chain-100'])('%s costs five units besides its commits and its end, and three queue requests', (name) => {
   const { writeUnits, queueRequests } = billFor(name);
-  expect(total(writeUnits, ['rate windows']) - (writeUnits['commits'] ?? 0)).toBe(6);
+  expect([total(writeUnits, ['rate windows', 'commits', 'end']), writeUnits['end']]).toEqual([5, 1]);
   expect(total(queueRequests)).toBe(3);
 });
 

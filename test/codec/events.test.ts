@@ -40,15 +40,15 @@ test.for([
 
 test('small values are stored as text, and larger ones are compressed', () => {
   expect(pack('x'.repeat(598))).toHaveProperty('text');
-  expect(pack('x'.repeat(599))).toHaveProperty('gzip');
-  expect(pack('ü'.repeat(300))).toHaveProperty('gzip');
+  expect(pack('x'.repeat(599))).toHaveProperty('zlib');
+  expect(pack('ü'.repeat(300))).toHaveProperty('zlib');
   const packed = pack('x'.repeat(100_000));
-  expect('gzip' in packed && packed.gzip.byteLength).toBeLessThan(1_000);
+  expect('zlib' in packed && packed.zlib.byteLength).toBeLessThan(1_000);
 });
 
 test('damaged bytes and damaged text are unreadable', () => {
-  expect(() => unpack('a commit', { gzip: new Uint8Array([1, 2, 3]) })).toThrow(
-    'a commit cannot be read: its data is not valid gzip',
+  expect(() => unpack('a commit', { zlib: new Uint8Array([1, 2, 3]) })).toThrow(
+    'a commit cannot be read: its compressed data is not valid',
   );
   expect(() => readJson('a commit', runEvent, '{"type":')).toThrow('a commit cannot be read: it is not valid JSON');
 });

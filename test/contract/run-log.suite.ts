@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defined } from '../../lib/base/defined.ts';
-import { environment, firstAttempt, firstCommit, nodeKey, projectId } from '../../lib/engine/ids.ts';
+import { environment, firstAttempt, firstCommit, nodeKey, projectId, secondCommit } from '../../lib/engine/ids.ts';
 import { inline } from '../../lib/engine/json.ts';
 import { tombstoneNonce, isTombstone } from '../../lib/engine/log/commit.ts';
 import { firstProjection, terminalStatuses } from '../../lib/engine/log/head.ts';
@@ -370,6 +370,108 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.commitsAfter(address, firstCommit)).toEqual(commits);
         expect(await log.attached(address, 'input')).toBe('large');
         expect(await log.snapshot(address)).toMatchObject({ asOf: 3 });
+      });
+    });
+
+    describe('commit 2 of a run whose head holds it', () => {
+      const end = { status: 'completed', asOf: secondCommit, endedAt: noon } as const;
+      const held = async () => {
+        const run = creation(freshRun(), { holdsSecondCommit: true });
+        await log.create(run);
+        return run;
+      };
+
+      test('one of fifty concurrent puts wins it, and the others see its nonce', async () => {
+        const { address } = await held();
+        const rivals = Array.from({ length: 50 }, () => commit(2));
+        const results = await Promise.all(rivals.map((rival) => log.put(address, rival, expiresAt, end)));
+        const winners = rivals.filter((_, index) => results[index]?.kind === 'stored');
+        expect(winners).toHaveLength(1);
+        const seen = results.flatMap((result) => (result.kind === 'occupied' ? [result.nonce] : []));
+        expect(new Set(seen)).toEqual(new Set([winners[0]?.nonce]));
+        expect(await log.commitsAfter(address, firstCommit)).toEqual(winners);
+      });
+
+      test('is written together with the end of the run', async () => {
+        const run = await held();
+        const mine = commit(2, { events: allEvents });
+        expect(await log.put(run.address, mine, expiresAt, end)).toEqual({ kind: 'stored' });
+        expect(await log.put(run.address, mine, expiresAt, end)).toEqual({ kind: 'occupied', nonce: mine.nonce });
+        expect(await log.head(run.address)).toEqual({ ...run, projection: end });
+        expect(await log.isFinalized(run.address)).toBe(true);
+        expect(await log.commitsAfter(run.address, firstCommit)).toEqual([mine]);
+      });
+
+      test('of a failed run is written with its error', async () => {
+        const run = await held();
+        const failed = { ...end, status: 'failed', error: { cause: 'error', message: 'no stock' } } as const;
+        await log.put(run.address, commit(2), expiresAt, failed);
+        expect((await log.head(run.address))?.projection).toEqual(failed);
+      });
+
+      test('that loses changes neither the commit nor the projection', async () => {
+        const run = await held();
+        const first = commit(2, { by: 'first' });
+        await log.put(run.address, first, expiresAt);
+        expect(await log.put(run.address, commit(2), expiresAt, end)).toEqual({ kind: 'occupied', nonce: first.nonce });
+        expect(await log.head(run.address)).toEqual({ ...run, projection: firstProjection });
+        expect(await log.commitsAfter(run.address, firstCommit)).toEqual([first]);
+      });
+
+      test('is followed by commits and projections as any other', async () => {
+        const { address } = await held();
+        const commits = [commit(2), commit(3), commit(4)];
+        for (const each of commits) expect(await log.put(address, each, expiresAt)).toEqual({ kind: 'stored' });
+        expect(await log.commitsAfter(address, firstCommit)).toEqual(commits);
+        expect(numbersOf(await log.commitsAfter(address, secondCommit))).toEqual([3, 4]);
+        expect(numbersOf(await log.commitsAfter(address, firstCommit, secondCommit))).toEqual([2]);
+        expect(numbersOf(await log.commitsAfter(address, firstCommit, commitNo(3)))).toEqual([2, 3]);
+        await log.project(address, { status: 'completed', asOf: commitNo(4), endedAt: noon });
+        expect((await log.head(address))?.projection).toMatchObject({ status: 'completed', asOf: 4 });
+        expect(await log.commitsAfter(address, firstCommit)).toEqual(commits);
+      });
+
+      test('is one of many commits of many runs', async () => {
+        const [{ address: one }, { address: free }] = [await held(), await held()];
+        const other = freshRun();
+        await log.create(creation(other));
+        const commits = [commit(2), commit(3), commit(2)];
+        for (const [index, run] of [one, one, other].entries()) await log.put(run, commits[index] ?? commit(9), expiresAt);
+        const keys = [
+          { run: one, number: secondCommit },
+          { run: one, number: commitNo(3) },
+          { run: other, number: secondCommit },
+          { run: free, number: secondCommit },
+        ];
+        expect(await log.commits(keys)).toEqual([...commits, undefined]);
+      });
+
+      test('keeps its place when the run is extended', async () => {
+        const { address, deadlineAt } = await held();
+        const mine = commit(2);
+        await log.put(address, mine, expiresAt);
+        const later = { deadlineAt: after(deadlineAt, days(3)), expiresAt: after(expiresAt, days(3)) };
+        await log.extendItems(address, later.expiresAt, { limit: 10 });
+        await log.extendHead(address, later);
+        expect(await log.head(address)).toMatchObject(later);
+        expect(await log.commitsAfter(address, firstCommit)).toEqual([mine]);
+      });
+
+      test('is a tombstone after the deletion of the run', async () => {
+        const { address } = await held();
+        for (const number of [2, 3]) await log.put(address, commit(number), expiresAt);
+        for (const _time of ['once', 'again']) {
+          await log.deleteRun(address, expiresAt);
+          expect(await log.head(address)).toBeUndefined();
+          const left = await log.commitsAfter(address, firstCommit);
+          expect(left.map(({ number, firstEventId }) => [number, firstEventId])).toEqual([
+            [2, 20],
+            [3, 30],
+          ]);
+          expect(left.every(isTombstone)).toBe(true);
+          expect(await log.put(address, commit(2), expiresAt, end)).toEqual({ kind: 'occupied', nonce: tombstoneNonce });
+          expect(await log.head(address)).toBeUndefined();
+        }
       });
     });
 

@@ -25,7 +25,7 @@ export class ObservedHistory {
       ...world,
       log: overrideMethods(world.log, {
         create: (run, ended) => landed(run.address, run.commit, world.log.create(run, ended)),
-        put: (run, commit, expiresAt) => landed(run, commit, world.log.put(run, commit, expiresAt)),
+        put: (run, commit, expiresAt, ended) => landed(run, commit, world.log.put(run, commit, expiresAt, ended)),
       }),
     };
   };
@@ -49,7 +49,7 @@ export class ObservedHistory {
       ...reached,
       log: overrideMethods(log, {
         create: (run: RunCreation, ended?: HeadProjection) => asked(run.address, run.commit, () => log.create(run, ended)),
-        put: (run, commit, expiresAt) => asked(run, commit, () => log.put(run, commit, expiresAt)),
+        put: (run, commit, expiresAt, ended) => asked(run, commit, () => log.put(run, commit, expiresAt, ended)),
         commitsAfter: async (run, from, through) => {
           const found = await log.commitsAfter(run, from, through);
           this.#saw(run, `reads(${me}, ${from}, Set(${found.map(({ number }) => number).join(', ')}))`);

@@ -13,7 +13,7 @@ import { ListClients } from './list-clients.ts';
 import type { SimulationContext } from './process.ts';
 import { type LongWaits, withLongCodeWaits, withLongGraphWaits } from './long-waits.ts';
 import { type CodeWorkflow, leafCode, randomCode, randomCodeChain } from './random-code.ts';
-import { randomChain } from './random-chain.ts';
+import { randomChain, randomShortChain } from './random-chain.ts';
 import { longRunningVersions, leafVersion, randomVersion } from './random-graph.ts';
 import { SignalClients } from './signal-clients.ts';
 import type { SignalChecker } from './signal-checker.ts';
@@ -36,7 +36,7 @@ export interface ClientOptions {
   readonly awaited: number;
   /** starts are sent in batches, one for each environment */
   readonly areBatched: boolean;
-  /** the share of idempotent nodes; above 0, most graphs are chains */
+  /** the share of idempotent nodes; above 0, most graphs are chains, and short ones if it is 1 */
   readonly idempotent: number;
 }
 
@@ -110,7 +110,11 @@ export class Clients {
       ? { ...randomVersion(prng, 'flow', isBrisk, true), options: limits }
       : undefined;
     const randomGraph = (name: string): WorkflowVersion =>
-      idempotent > 0 && prng.isLucky(0.8) ? randomChain(prng, name, idempotent) : randomVersion(prng, name, isBrisk);
+      idempotent === 1 && prng.isLucky(0.8)
+        ? randomShortChain(prng, name)
+        : idempotent > 0 && prng.isLucky(0.8)
+          ? randomChain(prng, name, idempotent)
+          : randomVersion(prng, name, isBrisk);
     const randomProgram = (name: string): CodeWorkflow =>
       idempotent > 0 && prng.isLucky(0.8) ? randomCodeChain(prng, name, idempotent) : randomCode(prng, name, { isBrisk });
     const drawn = (index: number): WorkflowVersion | CodeWorkflow => {

@@ -3,6 +3,7 @@ import type { RunAttempt } from '../../lib/service/commit/plans.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { loadPayload } from '../../lib/service/run-log/payloads.ts';
 import type { WorkflowOptions } from '../../lib/engine/graph/definition.ts';
+import type { RunEvents } from '../../lib/engine/run-events.ts';
 import { type JsonValue, isJsonObject } from '../../lib/engine/json.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import type { Instant } from '../../lib/engine/time.ts';
@@ -20,6 +21,8 @@ export interface FixedWorkflow extends Script {
   /** the name of the workflow that it repeats with other settings */
   readonly variantOf?: string;
   readonly limits?: WorkflowOptions;
+  /** default: each end */
+  readonly runEvents?: RunEvents;
   readonly modules?: FunctionOverrides['modules'];
   readonly attempts?: (process: Process, deps: Deps, outside: RunActions, parts: WorkloadParts) => RunAttempt;
 }
@@ -85,6 +88,7 @@ export async function crashRun(
       onCommit?.(commit, here().parts.around.time.now);
     },
     ...(fixed.limits === undefined ? {} : { limits: fixed.limits }),
+    ...(fixed.runEvents === undefined ? {} : { runEvents: fixed.runEvents }),
     ...(planted === undefined ? {} : { planted }),
     workings: {
       ...(types === undefined ? {} : { types }),

@@ -3,7 +3,7 @@
  * options. `--kept 102-chaos-one-slot.json` replays a file of `seeds` with its recorded options. `--corpus --seeds 10` runs
  * each fixed workflow ten times with all faults. `--poison` simulates attempts that kill their workers, `--storm` crash
  * storms, `--parts` command batches in several commits, `--slow` attempts that use up their first slice, `--long` waits of weeks, `--waits` starts that wait, and
- * `--batches` starts in batches. `--seeds 100000`
+ * `--batches` starts in batches, `--short` chains that one commit can end. `--seeds 100000`
  * runs many seeds and prints the injected faults, the counts and the time. `--go-on --minutes 10` continues the stored count
  * of all seeds and stores it at intervals.
  */
@@ -23,11 +23,11 @@ import { writeProof } from './write-proof.ts';
 
 const given = wholeNumber.exactOptional();
 const values = parseOptionsOrExit({
-  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts | --slow | --long | --packs | --waits | --batches] [--shared] [--runs <n>] [--code <n>] [--places <n>]
+  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts | --slow | --long | --packs | --waits | --batches | --short] [--shared] [--runs <n>] [--code <n>] [--places <n>]
                             --kept <file of test/simulation/seeds>
                             --corpus [--from <n>] [--seeds <n>]
                             --go-on [--seeds <n>] [--minutes <n>]
-                            [--seeds <n>] [--from <n>] [--calm | --poison | --storm | --parts | --slow | --long | --packs | --waits | --batches] [--minutes <n>]`,
+                            [--seeds <n>] [--from <n>] [--calm | --poison | --storm | --parts | --slow | --long | --packs | --waits | --batches | --short] [--minutes <n>]`,
   options: {
     seed: { type: 'string' },
     seeds: { type: 'string' },
@@ -38,6 +38,7 @@ const values = parseOptionsOrExit({
     packs: { type: 'boolean', default: false },
     waits: { type: 'boolean', default: false },
     batches: { type: 'boolean', default: false },
+    short: { type: 'boolean', default: false },
     storm: { type: 'boolean', default: false },
     parts: { type: 'boolean', default: false },
     slow: { type: 'boolean', default: false },
@@ -60,6 +61,7 @@ const values = parseOptionsOrExit({
     packs: z.boolean(),
     waits: z.boolean(),
     batches: z.boolean(),
+    short: z.boolean(),
     storm: z.boolean(),
     parts: z.boolean(),
     slow: z.boolean(),
@@ -85,8 +87,9 @@ else print(...(await timed(values.from ?? 1, values.seeds ?? 200)));
 
 function kindAsked(): SimulationKind {
   return (
-    (['poison', 'storm', 'parts', 'slow', 'long', 'packs', 'waits', 'batches', 'calm'] as const).find((kind) => values[kind]) ??
-    'drawn'
+    (['poison', 'storm', 'parts', 'slow', 'long', 'packs', 'waits', 'batches', 'short', 'calm'] as const).find(
+      (kind) => values[kind],
+    ) ?? 'drawn'
   );
 }
 

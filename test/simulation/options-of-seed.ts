@@ -38,7 +38,8 @@ export function optionsOfSeed(seed: number): SimulationOptions {
  * batch, with all faults. `slow`: many attempts use up their first slice, two of three times with all faults; every second simulation
  * has project limits. `long`: waits that last longer than the default deadline, three of four times with all faults. `packs`: most nodes
  * are idempotent, in turn with all faults and with what else ends or moves an attempt. `waits`: most starts wait for their runs, three of
- * four times with all faults. `batches`: up to twelve runs start in batches, three of four times with all faults.
+ * four times with all faults. `batches`: up to twelve runs start in batches, three of four times with all faults. `short`: chains
+ * that one commit can end, in turn through a queue, in batches and with starts that wait, three of four times with all faults.
  */
 export const simulationKinds = [
   'drawn',
@@ -51,6 +52,7 @@ export const simulationKinds = [
   'packs',
   'waits',
   'batches',
+  'short',
 ] as const;
 export type SimulationKind = (typeof simulationKinds)[number];
 
@@ -97,6 +99,18 @@ export function optionsOfKind(kind: SimulationKind, seed: number): SimulationOpt
       };
     case 'batches':
       return { seed, rates: seed % 4 === 0 ? noFaults : chaosFaults, runs: 4 + (seed % 9), code: 0.3, areBatched: true };
+    case 'short':
+      return {
+        seed,
+        rates: seed % 4 === 0 ? noFaults : chaosFaults,
+        code: 0,
+        runs: 6,
+        idempotent: 1,
+        areBatched: seed % 3 === 1,
+        awaited: seed % 3 === 2 ? 0.5 : 0,
+        // An end that is not published is recorded with the commit that ends the run.
+        runEvents: seed % 5 === 0 ? 'ended' : 'failed',
+      };
     case 'slow':
       return {
         seed,

@@ -10,6 +10,19 @@ import type { Prng } from './prng.ts';
 /** Retry delays so short that the worker itself waits. */
 const atOnce = { attempts: 3, backoffMs: 40, maxBackoffMs: 400, retryOn: ['error'], jitter: 'none' };
 
+/** A few nodes without side effects, whose results one commit can have: it is a part of the head of its run. */
+export function randomShortChain(prng: Prng, name: string): WorkflowVersion {
+  // The results of many nodes are too large for a head whose run goes on.
+  const isLarge = prng.isLucky(0.3);
+  const ids = Array.from({ length: isLarge ? prng.whole(16, 24) : prng.whole(1, 9) }, (_, index) => `s${index}`);
+  const nodes = [
+    ...ids.map((id) => shortWork(prng, id, isLarge ? [20, 20, 5, 40] : [1, 1, 5, 5, 5, 20, 20, 100, 300])),
+    ...(prng.isLucky(0.8) ? [{ id: nodeId('end'), type: 'end', config: {} }] : []),
+  ];
+  const edges = nodes.slice(1).map((node, index) => ({ source: nodes[index]?.id ?? node.id, target: node.id }));
+  return { name: workflowName(name), version: 1, nodes, edges, options: {} };
+}
+
 /** @param idempotent the share of idempotent nodes */
 export function randomChain(prng: Prng, name: string, idempotent: number): WorkflowVersion {
   const nodes: NodeDefinition[] = [];
@@ -37,6 +50,17 @@ export function randomChain(prng: Prng, name: string, idempotent: number): Workf
   }
   if (prng.isLucky(0.8)) add({ id: nodeId('end'), type: 'end', config: {} }, [last]);
   return { name: workflowName(name), version: 1, nodes, edges, options: {} };
+}
+
+/** @param times of its attempts, in ms */
+function shortWork(prng: Prng, id: string, times: readonly number[]): NodeDefinition {
+  const retry = prng.isLucky(0.5) ? { policy: { retry: atOnce } } : {};
+  const fails = prng.pick([0, 0, 0, 0, 0, 0, 0, 0, 0, 0.4]);
+  return {
+    id: nodeId(id),
+    type: 'work',
+    config: { idempotent: true, announces: prng.isLucky(0.02), ms: prng.pick(times), fails, ...retry },
+  };
 }
 
 function work(prng: Prng, id: string, idempotent: number): NodeDefinition {

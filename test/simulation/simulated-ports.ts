@@ -179,8 +179,8 @@ export class SimulatedPorts {
         }
         return result;
       },
-      put: async (run, commit, expiresAt) => {
-        const result = await log.put(run, commit, expiresAt);
+      put: async (run, commit, expiresAt, ended) => {
+        const result = await log.put(run, commit, expiresAt, ended);
         if (result.kind === 'stored') onCommit(run, commit);
         return result;
       },

@@ -1,5 +1,5 @@
 /** The head of a run: commit 1, and a projection that may be late but never reports a wrong end. */
-import { type CommitNo, type DeploymentId, type RunAddress, firstCommit } from '../ids.ts';
+import { type CommitNo, type DeploymentId, type RunAddress, firstCommit, secondCommit } from '../ids.ts';
 import { invariant } from '../invariant.ts';
 import { type Instant, type DurationMs, after, between, days, instant } from '../time.ts';
 import type { Trace } from '../trace.ts';
@@ -37,6 +37,8 @@ export interface GraphCreation extends RunCreationBase {
   readonly deploymentId: null;
   /** a test run of an unpublished graph that the run carries as version 0, or a child of a test run */
   readonly isTest?: true;
+  /** commit 2 is a part of the head, because it will probably end the run (docs/decisions/commit-two-in-the-head.md) */
+  readonly holdsSecondCommit?: true;
 }
 
 /** A bundle run, pinned to a deployment; its bundle receives messages over HTTP. */
@@ -79,6 +81,10 @@ export const sideOfKind: { readonly [Kind in RunCreation['kind']]: Side } = {
 };
 
 export const isTestRun = (run: RunCreation): boolean => run.kind === 'graph' && run.isTest === true;
+
+/** Whether every writer of this commit writes it to the head of the run. */
+export const isHeldByHead = (run: RunCreation, { number }: Pick<Commit, 'number'>): boolean =>
+  run.kind === 'graph' && run.holdsSecondCommit === true && number === secondCommit;
 
 /** Published versions count from 1. */
 export const carriesGraph = (run: RunCreation): boolean =>

@@ -16,7 +16,12 @@ import {
 } from '../ids.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../json.ts';
 import { type Instant, instant } from '../time.ts';
-import type { RunCreation } from './head.ts';
+import type { Commit } from './commit.ts';
+
+/** A run, or the first commit of one. */
+interface OfFirstCommit {
+  readonly commit: Pick<Commit, 'events'>;
+}
 
 const rerunOfKey = '__rerunOf';
 const rerunFromKey = '__rerunFrom';
@@ -27,13 +32,13 @@ export const rerunSystemValues = (of: RunId, from?: NodeId): Readonly<Record<str
 });
 
 /** The run that this one repeats; undefined if it is not a rerun. */
-export function rerunOf(run: Pick<RunCreation, 'commit'>): RunId | undefined {
+export function rerunOf(run: OfFirstCommit): RunId | undefined {
   const value = systemText(run, rerunOfKey);
   return value !== undefined && runIdPattern.test(value) ? runId(value) : undefined;
 }
 
 /** The node that this rerun started from; undefined if it started from the beginning. */
-export function rerunFrom(run: Pick<RunCreation, 'commit'>): NodeId | undefined {
+export function rerunFrom(run: OfFirstCommit): NodeId | undefined {
   const value = systemText(run, rerunFromKey);
   return value !== undefined && nodeIdPattern.test(value) ? nodeId(value) : undefined;
 }
@@ -54,7 +59,7 @@ const callerKey = '__calledBy';
 export const callerSystemValues = (caller: Caller): Readonly<Record<string, JsonValue>> => ({ [callerKey]: { ...caller } });
 
 /** The caller of this run; undefined if no workflow called it. */
-export function callerOf(run: Pick<RunCreation, 'commit'>): Caller | undefined {
+export function callerOf(run: OfFirstCommit): Caller | undefined {
   const value = systemValue(run, callerKey);
   return value !== undefined && isJsonObject(value) ? parseCaller(value) : undefined;
 }
@@ -82,9 +87,7 @@ export const scheduleSystemValues = (id: ScheduleId, scheduledAt: Instant): Read
 });
 
 /** The schedule that started this run, and its due time; undefined if no schedule did. */
-export function scheduleOf(
-  run: Pick<RunCreation, 'commit'>,
-): { readonly scheduleId: ScheduleId; readonly scheduledAt: Instant } | undefined {
+export function scheduleOf(run: OfFirstCommit): { readonly scheduleId: ScheduleId; readonly scheduledAt: Instant } | undefined {
   const id = systemText(run, scheduleIdKey);
   const at = systemText(run, scheduledAtKey);
   if (id === undefined || at === undefined || !scheduleIdPattern.test(id) || !/^\d{1,15}$/.test(at)) return undefined;
@@ -101,20 +104,18 @@ export const triggerSystemValues = (trigger: string, messageId: string): Readonl
 });
 
 /** The trigger that started this run, and its message; undefined if no trigger did. */
-export function triggerOf(
-  run: Pick<RunCreation, 'commit'>,
-): { readonly trigger: string; readonly messageId: string } | undefined {
+export function triggerOf(run: OfFirstCommit): { readonly trigger: string; readonly messageId: string } | undefined {
   const trigger = systemText(run, triggerKey);
   const messageId = systemText(run, triggerMessageKey);
   return trigger === undefined || messageId === undefined ? undefined : { trigger, messageId };
 }
 
-function systemText(run: Pick<RunCreation, 'commit'>, key: string): string | undefined {
+function systemText(run: OfFirstCommit, key: string): string | undefined {
   const value = systemValue(run, key);
   return typeof value === 'string' ? value : undefined;
 }
 
-function systemValue({ commit }: Pick<RunCreation, 'commit'>, key: string): JsonValue | undefined {
+function systemValue({ commit }: OfFirstCommit, key: string): JsonValue | undefined {
   for (const event of commit.events) {
     if (event.type === 'SYSTEM_SET' && event.key === key && 'value' in event.value) return event.value.value;
     // Applications cannot set names of this form.

@@ -5,7 +5,8 @@
 import type { Commit } from './commit.ts';
 import type { RunEvent } from './events.ts';
 import { isPublished, type RunEvents } from '../run-events.ts';
-import { type Head, type TerminalStatus, isTestRun } from './head.ts';
+import { firstCommit } from '../ids.ts';
+import { type Head, type TerminalStatus, isHeldByHead, isTestRun } from './head.ts';
 import { callerOf, scheduleOf, triggerOf } from './lineage.ts';
 
 /** In the units of the price table. */
@@ -43,6 +44,8 @@ export class UsageCounter {
   /** delays up to this many ms are messages, longer ones schedules */
   readonly #maxQueueDelayMs: number;
   #bytes = 0;
+  /** of the head, with each commit that is a part of it */
+  #headBytes = 0;
   #writeUnits = 0;
   #messages = 0;
   #sends = 0;
@@ -51,6 +54,8 @@ export class UsageCounter {
   #schedules = 0;
   /** undefined while it is open */
   #end: TerminalStatus | undefined;
+  /** the write of the commit that ends the run also records the end in the head */
+  #isEndRecorded = false;
   readonly #runEvents: RunEvents;
   readonly #objects = new Set<string>();
 
@@ -63,14 +68,24 @@ export class UsageCounter {
 
   /** @param bytes of the item as it is stored */
   add(commit: Commit, bytes: number): void {
+    const isInHead = commit.number === firstCommit || isHeldByHead(this.#head, commit);
     this.#bytes += bytes;
-    this.#writeUnits += unitsOf(bytes);
+    if (isInHead) this.#headBytes += bytes;
+    // An update is billed by the size of the whole item.
+    this.#writeUnits += unitsOf(isInHead ? this.#headBytes : bytes);
     const queued = commit.events.filter((event) => isQueued(event, this.#head)).length;
     this.#messages += queued;
     this.#sends += Math.ceil(queued / batchSize);
     this.#results += commit.events.filter((event) => event.type === 'NODE_DISPATCHED' && event.via === 'collect').length;
     if (commit.by === 'collect') this.#batches += 1;
     for (const event of commit.events) this.#take(event, commit.at);
+    // Of commit 1, only a worker that a waiting start has called writes the end too.
+    const isWholeWrite = isInHead && (commit.number !== firstCommit || commit.by === 'worker');
+    if (isWholeWrite && this.#end !== undefined && !this.#isEndPublished) this.#isEndRecorded = true;
+  }
+
+  get #isEndPublished(): boolean {
+    return this.#end !== undefined && isPublished(this.#runEvents, this.#head, this.#end);
   }
 
   /** of the log */
@@ -93,13 +108,13 @@ export class UsageCounter {
         startWrites.ofEveryRun +
         requests * startWrites.ofRequest +
         triggers * startWrites.ofTrigger +
-        (this.#end === undefined ? 0 : 1) +
+        (this.#end === undefined || this.#isEndRecorded ? 0 : unitsOf(this.#headBytes)) +
         (isCode ? 2 : 0),
       readUnits: (isCode ? firstReads.code : firstReads.graph) + Math.max(0, this.#messages - 1),
       queueRequests: this.#sends + this.#results + (this.#messages + this.#batches + triggers) * requestsPerMessage,
       invocations: requests + triggers + this.#messages + this.#batches,
       apiRequests: requests,
-      busEvents: this.#end !== undefined && isPublished(this.#runEvents, head, this.#end) ? 1 : 0,
+      busEvents: this.#isEndPublished ? 1 : 0,
       schedules: this.#schedules,
       objects: this.#objects.size,
     };

@@ -1,5 +1,5 @@
 /** Checks that a value fits into one DynamoDB item. */
-import { pack } from '../../codec/packed.ts';
+import { pack, packedBytes } from '../../codec/packed.ts';
 
 /** Compressed. An item holds 400 KB; attributes and keys need some. */
 const maxBytes = 380_000;
@@ -13,8 +13,7 @@ export const alwaysFitsLength = 100_000;
  */
 export function assertFitsItem<Value>(what: string, value: Value): Value {
   if (JSON.stringify(value).length <= alwaysFitsLength) return value;
-  const packed = pack(value);
-  const bytes = 'text' in packed ? Buffer.byteLength(packed.text) : packed.gzip.length;
+  const bytes = packedBytes(pack(value));
   if (bytes > maxBytes) throw new RangeError(`${what}: ${bytes} bytes compressed are more than the maximum of ${maxBytes}`);
   return value;
 }

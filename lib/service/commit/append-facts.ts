@@ -8,6 +8,7 @@ import { metricsOf } from '../../engine/log/run-metrics.ts';
 import type { Deps } from '../deps.ts';
 import type { Decider } from '../decider.ts';
 import { type AppendResult, append } from '../run-log/append.ts';
+import { endRecordedWith } from './finalize-run.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
 /** How facts become events; each run kind has its own. */
@@ -46,7 +47,11 @@ export async function appendFacts<DecidedFact>(
     undecided = facts.slice(facts.length - decided.undecided);
     return decided.events;
   };
-  const appended = await append(deps, fold, by, decideEvents, isAlreadyRecordedBy, decision.eventsWhenTooLarge);
+  const appended = await append(deps, fold, by, decideEvents, {
+    isAlreadyRecordedBy,
+    eventsWhenTooLarge: decision.eventsWhenTooLarge,
+    endWith: (commit) => endRecordedWith(deps, fold, commit),
+  });
   if (appended.kind === 'committed') measureCommit(deps, fold, appended.commit, decision.nodeTypeOf);
   return { appended, undecided };
 }

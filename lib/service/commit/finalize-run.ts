@@ -4,7 +4,8 @@
  */
 import { defined } from '../../base/defined.ts';
 import { invariant } from '../../engine/invariant.ts';
-import { isTerminal } from '../../engine/log/fold.ts';
+import type { Commit } from '../../engine/log/commit.ts';
+import { applyCommit, fork, isTerminal } from '../../engine/log/fold.ts';
 import { type HeadProjection, terminalStatuses } from '../../engine/log/head.ts';
 import { callerOf } from '../../engine/log/lineage.ts';
 import { isPublished } from '../../engine/run-events.ts';
@@ -43,8 +44,9 @@ function endOf({ state: { progress, asOf } }: Pick<RunFold, 'state'>): HeadProje
 }
 
 /**
- * The end that the put of the head may record, because nothing must precede the record: no run is notified, nothing is published, and
- * neither a slot nor a deployment is freed. Undefined: the run has not ended, or `finalizeRun` records its end.
+ * The end that the head may record in the same write as the commit that ends the run, because nothing must precede the record: no run is
+ * notified, nothing is published, and neither a slot nor a deployment is freed. Undefined: the run has not ended, or `finalizeRun` records
+ * its end.
  */
 export function endRecordedByHead(
   { notices }: Pick<Deps, 'notices'>,
@@ -56,6 +58,17 @@ export function endRecordedByHead(
   if (isPublished(notices.runEvents, head, end.status)) return undefined;
   const hasCalled = [...state.nodes.entries()].some(([, node]) => 'childRunId' in node && node.childRunId !== undefined);
   return hasCalled ? undefined : end;
+}
+
+/** The same of a commit that the fold does not have. */
+export function endRecordedWith(
+  deps: Pick<Deps, 'notices'>,
+  { head, state: before }: Pick<RunFold, 'head' | 'state'>,
+  commit: Commit,
+): HeadProjection | undefined {
+  const state = fork(before);
+  applyCommit(state, commit);
+  return endRecordedByHead(deps, { head, state });
 }
 
 /** Sends a job to the caller of this run, and one to each child run that has not completed, which this run no longer waits for. */

@@ -95,8 +95,11 @@ export class HopLimiter {
       // An earlier delivery may have created an existing run, so that is no progress of this delivery.
       create: (run, ended) => recordingProgress((result) => result.kind === 'stored', log.create(run, ended)),
       // If the response of an earlier put was lost, this put is refused with its own nonce.
-      put: (run, commit, expiresAt) =>
-        recordingProgress((result) => result.kind === 'stored' || result.nonce === commit.nonce, log.put(run, commit, expiresAt)),
+      put: (run, commit, expiresAt, ended) =>
+        recordingProgress(
+          (result) => result.kind === 'stored' || result.nonce === commit.nonce,
+          log.put(run, commit, expiresAt, ended),
+        ),
     };
     return new Proxy(log, {
       get(target, name) {

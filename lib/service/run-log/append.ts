@@ -12,6 +12,7 @@ import { invariant } from '../../engine/invariant.ts';
 import type { JsonValue, PayloadRef } from '../../engine/json.ts';
 import { type Commit, nextCommitNo } from '../../engine/log/commit.ts';
 import type { Failure, RunEvent } from '../../engine/log/events.ts';
+import { type HeadProjection, isHeldByHead } from '../../engine/log/head.ts';
 import type { PutResult } from '../../ports/run-log.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
@@ -34,10 +35,17 @@ export const maxLostPuts = 50;
 export const maxPutAttempts = 6;
 const unknownOutcomeLimits: RetryLimits = { attempts: maxPutAttempts, backoff: { baseMs: 50 } };
 
+export interface AppendTerms {
+  /** whether another writer's commit contains all that this commit would record; then nothing is committed. Default: none does */
+  readonly isAlreadyRecordedBy?: ((commit: Commit) => boolean) | undefined;
+  /** the events to commit when the decided events exceed a commit's size; by default the run fails */
+  readonly eventsWhenTooLarge?: ((failure: Failure) => readonly RunEvent[]) | undefined;
+  /** the end that the head records with this commit, if the head holds the commit; undefined: it records none */
+  readonly endWith?: (commit: Commit) => HeadProjection | undefined;
+}
+
 /**
  * Commits the events that `decide` returns for the run, and advances the fold to the last known commit.
- * @param isAlreadyRecordedBy whether another writer's commit contains all that this commit would record; then nothing is committed
- * @param eventsWhenTooLarge the events to commit when the decided events exceed a commit's size; by default the run fails
  * @throws Unavailable when the outcome of the put stays unknown; the queue must then redeliver the caller's message
  */
 export async function append(
@@ -45,8 +53,7 @@ export async function append(
   fold: RunFold,
   by: string,
   decide: (loaded: LoadedPayloads) => readonly RunEvent[],
-  isAlreadyRecordedBy: (commit: Commit) => boolean = () => false,
-  eventsWhenTooLarge: (failure: Failure) => readonly RunEvent[] = runFailedEvents,
+  { isAlreadyRecordedBy = () => false, eventsWhenTooLarge = runFailedEvents, endWith }: AppendTerms = {},
 ): Promise<AppendResult> {
   const loaded = new Map<PayloadRef, JsonValue>();
   for (let lostPuts = 0; lostPuts <= maxLostPuts; lostPuts += 1) {
@@ -62,9 +69,11 @@ export async function append(
       by,
       nonce: deps.ids.nonce(),
     };
-    const result = await putUntilOutcomeKnown(deps, () => deps.log.put(fold.head.address, commit, fold.head.expiresAt));
+    const ended = isHeldByHead(fold.head, commit) ? endWith?.(commit) : undefined;
+    const result = await putUntilOutcomeKnown(deps, () => deps.log.put(fold.head.address, commit, fold.head.expiresAt, ended));
     if (isWon(result, commit)) {
       advanceFold(fold, commit);
+      if (ended !== undefined) fold.head = { ...fold.head, projection: ended };
       return { kind: 'committed', commit, lostPuts };
     }
     let isAlreadyRecorded = false;

@@ -1,7 +1,8 @@
 /** The size of a run's log, and what the run used of AWS: both read the whole log. */
-import { pack } from '../../codec/packed.ts';
+import { pack, packedBytes } from '../../codec/packed.ts';
 import { type RunAddress, firstCommit } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
+import { isHeldByHead } from '../../engine/log/head.ts';
 import { type RunUsage, UsageCounter } from '../../engine/log/run-usage.ts';
 import { maxQueueDelayMs } from '../../ports/jobs.ts';
 import type { Deps } from '../deps.ts';
@@ -13,8 +14,11 @@ export interface RunEstimate {
   readonly usage: RunUsage;
 }
 
-/** Keys, names, times and ids of an item beside its events. The head also has the creation record and the projection. */
-const itemOverheadBytes = { commit: 150, head: 450 } as const;
+/**
+ * Keys, names, times and ids of an item beside its events. The head also has the creation record and the projection. A commit that the head
+ * holds has no key.
+ */
+const overheadBytes = { commit: 150, head: 450, commitInHead: 60 } as const;
 const commitsPerWindow = 500;
 
 /** @returns undefined for a run whose log does not say which messages it took: a bundle run, or a run of the DevKit */
@@ -22,13 +26,13 @@ export async function estimateRun(deps: Pick<Deps, 'log' | 'notices'>, run: RunA
   const head = await deps.log.head(run);
   if (head === undefined || head.kind === 'bundle' || head.kind === 'devkit') return undefined;
   const counter = new UsageCounter(head, maxQueueDelayMs, deps.notices.runEvents);
-  counter.add(head.commit, storedBytes(head.commit) + itemOverheadBytes.head);
+  counter.add(head.commit, storedBytes(head.commit) + overheadBytes.head);
   for await (const { commits } of readWindows(deps, run, { from: firstCommit, events: commitsPerWindow }))
-    for (const commit of commits) counter.add(commit, storedBytes(commit) + itemOverheadBytes.commit);
+    for (const commit of commits) {
+      const overhead = isHeldByHead(head, commit) ? overheadBytes.commitInHead : overheadBytes.commit;
+      counter.add(commit, storedBytes(commit) + overhead);
+    }
   return { bytes: counter.bytes, usage: counter.usage };
 }
 
-function storedBytes({ events }: Commit): number {
-  const packed = pack(events);
-  return 'text' in packed ? Buffer.byteLength(packed.text) : packed.gzip.byteLength;
-}
+const storedBytes = ({ events }: Commit): number => packedBytes(pack(events));

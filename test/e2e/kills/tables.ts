@@ -85,7 +85,7 @@ const textOf = z.object({ S: z.string() }).transform(({ S }) => S);
 const numberOf = z.object({ N: z.string() }).transform(({ N }) => Number(N));
 const packedOf = z.union([
   z.object({ S: z.string() }).transform(({ S }): Packed => ({ text: S })),
-  z.object({ B: z.string() }).transform(({ B }): Packed => ({ gzip: Buffer.from(B, 'base64') })),
+  z.object({ B: z.string() }).transform(({ B }): Packed => ({ zlib: Buffer.from(B, 'base64') })),
 ]);
 const keyShape = z.object({ pk: textOf, sk: textOf });
 const commitShape = z.object({ v: numberOf.pipe(z.literal(1)), e: packedOf, f: numberOf, a: numberOf, b: textOf, n: textOf });
@@ -203,10 +203,15 @@ function runOf(pk: string, item: RawItem, log: readonly (readonly [number, RawIt
     asOf,
     commits: [
       commitOf(1, item),
+      ...(item['n2'] === undefined ? [] : [commitOf(2, secondOf(item))]),
       ...log.toSorted(([one], [other]) => one - other).map(([number, each]) => commitOf(number, each)),
     ],
   };
 }
+
+/** Commit 2 of a head that holds it, with the names of a commit's attributes; empty for another head. */
+const secondOf = (head: RawItem): RawItem =>
+  Object.fromEntries(Object.entries(head).flatMap(([name, value]) => (/^[efabn]2$/.test(name) ? [[name.charAt(0), value]] : [])));
 
 function addressOf(pk: string): RunAddress {
   const [, projectId, environment, runId] = runPartition.exec(pk) ?? [];

@@ -175,7 +175,7 @@ describe('a start that waits for scripts in a row', () => {
     });
     const result = startedBy(await ask(house));
     expect(result.progress.status).toBe('completed');
-    expect(house.writes).toEqual(['create', 'put 2', 'project']);
+    expect(house.writes).toEqual(['create', 'put 2']);
   });
 
   it('dispatches the effects of the first commit: a sleep, and a parallel node', async () => {

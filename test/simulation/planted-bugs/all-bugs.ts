@@ -23,6 +23,7 @@ import { resumeBugs } from './resume.ts';
 import { sendBugs } from './sends.ts';
 import { signalBugs } from './signals.ts';
 import { startBugs } from './start.ts';
+import { shortChainBugs } from './short-chains.ts';
 import { snapshotBugs } from './snapshots.ts';
 import { unwrittenRunBugs } from './unwritten-runs.ts';
 import { versionBugs } from './versions.ts';
@@ -55,6 +56,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...devKitBugs,
   ...packBugs,
   ...unwrittenRunBugs,
+  ...shortChainBugs,
 ];
 
 export function findBugByName(name: string): PlantedBug {

@@ -23,8 +23,8 @@ export const commitBugs: readonly PlantedBug[] = [
   {
     name: 'each retry of a put gets a new nonce',
     file: append,
-    find: 'deps.log.put(fold.head.address, commit, fold.head.expiresAt)',
-    replace: 'deps.log.put(fold.head.address, { ...commit, nonce: deps.ids.nonce() }, fold.head.expiresAt)',
+    find: 'deps.log.put(fold.head.address, commit, fold.head.expiresAt, ended)',
+    replace: 'deps.log.put(fold.head.address, { ...commit, nonce: deps.ids.nonce() }, fold.head.expiresAt, ended)',
     within: 60,
     faultProfile: 'lost answers',
     options: { withoutSweep: true, code: 0 },

@@ -2,7 +2,7 @@
 import type { PlantedBug } from './bug.ts';
 
 const startAndWait = 'lib/service/runs/start-and-wait.ts';
-const createGraphRun = 'lib/service/kinds/graph/create-graph-run.ts';
+const runShape = 'lib/engine/graph/run-shape.ts';
 const writeNewRun = 'lib/service/kinds/graph/write-new-run.ts';
 
 /** Chains of mostly idempotent nodes, whose starts wait. */
@@ -27,7 +27,7 @@ export const unwrittenRunBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a node with side effects begins before the head of its run exists',
-    file: createGraphRun,
+    file: runShape,
     find: 'return planned?.policy.isIdempotent === true && !planned.recordsStart;',
     replace: 'return planned !== undefined;',
     within: 20,

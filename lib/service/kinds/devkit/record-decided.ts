@@ -40,8 +40,10 @@ export async function recordDecided(world: World, fold: DevKitFold, decide: Deci
 }
 
 const appendOrThrow = ({ deps, by }: World, fold: DevKitFold, events: () => readonly RunEvent[]): Promise<AppendResult> =>
-  append(deps, fold, by, events, undefined, (failure) => {
-    throw new EventTooLarge(failure.message);
+  append(deps, fold, by, events, {
+    eventsWhenTooLarge: (failure) => {
+      throw new EventTooLarge(failure.message);
+    },
   });
 
 /** The application learns that its event is too large. Its run goes on. */

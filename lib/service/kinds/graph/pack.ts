@@ -16,8 +16,8 @@ import { effectsOf } from '../../commit/effects.ts';
 import { type RunFold, hasSiblings } from '../../run-log/read-run-fold.ts';
 import type { Worker } from '../../worker.ts';
 import type { NodeEnded } from './attempt-node.ts';
-import { type DraftCommitted, commitDrafted, decideOnDraft, decideRun } from './decide-run.ts';
-import { writeNewRun } from './write-new-run.ts';
+import { type DraftCommitted, decideOnDraft, decideRun } from './decide-run.ts';
+import { writePack } from './write-pack.ts';
 
 export type PackCommitted =
   /** the log contains the pack */
@@ -36,6 +36,8 @@ export class Pack {
   /** the number of its commit */
   readonly #number;
   readonly #events: RunEvent[] = [];
+  /** how many of them the first result has */
+  #firstEvents = 0;
   /** a result that can only be decided with the pack in the log */
   #undecided: NodeEnded | undefined;
   #length = 0;
@@ -78,6 +80,7 @@ export class Pack {
       return undefined;
     }
     this.#apply(events, this.#worker.deps.clock.now());
+    if (this.#firstEvents === 0) this.#firstEvents = this.#events.length;
     return this.#canHold(events) ? this.#nextOf(events) : undefined;
   }
 
@@ -98,11 +101,14 @@ export class Pack {
   }
 
   #write(): Promise<DraftCommitted> {
-    const [worker, fold, plan, first] = [this.#worker, this.#fold, this.#plan, this.#first];
-    const events = (): readonly RunEvent[] | undefined => (this.#isCurrent ? this.#events : undefined);
-    if (this.#writesHead) return writeNewRun(worker, fold, plan, first, events);
-    invariant(first !== undefined, 'a pack without a result has nothing to commit');
-    return commitDrafted(worker, fold, plan, first, events);
+    return writePack(this.#worker, this.#fold, this.#plan, {
+      number: this.#number,
+      first: this.#first,
+      events: this.#events,
+      firstEvents: this.#firstEvents,
+      draft: this.draft,
+      isCurrent: () => this.#isCurrent,
+    });
   }
 
   /** Whether the events are still what follows from the log. */

@@ -3,7 +3,6 @@
  * a run of scripts in a row is one write. A conditional put decides who creates the run: the worker, or a request of the same key
  * (docs/decisions/answer-in-one-request.md).
  */
-import { gzipSync } from 'node:zlib';
 import type { Fact } from '../../../engine/graph/facts.ts';
 import type { Plan } from '../../../engine/graph/plan.ts';
 import type { Commit } from '../../../engine/log/commit.ts';
@@ -11,20 +10,13 @@ import type { Head } from '../../../engine/log/head.ts';
 import { instant } from '../../../engine/time.ts';
 import { measureCommit } from '../../commit/append-facts.ts';
 import { dispatchEffects } from '../../commit/dispatch-effects.ts';
-import { endRecordedByHead } from '../../commit/finalize-run.ts';
+import { endRecordedWith } from '../../commit/finalize-run.ts';
 import type { Decider } from '../../decider.ts';
 import { isWon, putUntilOutcomeKnown } from '../../run-log/append.ts';
 import { CommitTooLarge, offloadEvents } from '../../run-log/payloads.ts';
 import { type RunFold, advanceFold, readTail, unwrittenFold } from '../../run-log/read-run-fold.ts';
 import { type DraftCommitted, commitDrafted } from './decide-run.ts';
-
-/**
- * In bytes, of the compressed events of a head whose run goes on. Each later update of the head is billed by its size, so larger results
- * have a commit of their own.
- */
-const maxEventsInOpenHead = 500;
-/** The same of a head that nothing updates. Lists read heads: below 4 KB, each is one read unit. */
-const maxEventsInEndedHead = 3_500;
+import { fitsHead } from './head-size.ts';
 
 /**
  * Creates the run with the drafted events, or as its start has prepared it. It dispatches the effects of what it writes.
@@ -43,10 +35,9 @@ export async function writeNewRun(
   if (fold.state.asOf !== 0) return { appended: { kind: 'nothing' }, isWhole: false };
   const prepared = fold.head;
   const whole = await withDrafted(decider, prepared, drafted());
-  const ended = whole === undefined ? undefined : endOf(decider, whole);
-  const maxEvents = ended === undefined ? maxEventsInOpenHead : maxEventsInEndedHead;
-  const isApart = first !== undefined && whole !== undefined && compressedSizeOf(whole.commit.events) > maxEvents;
-  const head = whole === undefined || isApart ? prepared : whole;
+  const ended = whole === undefined ? undefined : endRecordedWith(decider.deps, unwrittenFold(whole), whole.commit);
+  const isApart = first !== undefined && whole !== undefined && !fitsHead(whole.commit.events, ended !== undefined);
+  const head = isApart ? withoutSecondCommit(prepared) : (whole ?? prepared);
   const projection = isApart ? undefined : ended;
   const result = await putUntilOutcomeKnown(decider.deps, () => decider.deps.log.create(head, projection));
   if (result.kind === 'occupied') {
@@ -62,6 +53,13 @@ export async function writeNewRun(
   const rest = whole.commit.events.slice(commit.events.length);
   return commitDrafted(decider, fold, plan, first, () => (fold.state.asOf === commit.number ? rest : undefined));
 }
+
+/** The results are a commit of their own because they are large, and so would be its part of the head. */
+const withoutSecondCommit = (head: Head): Head => {
+  if (head.kind !== 'graph') return head;
+  const { holdsSecondCommit: _isInHead, ...rest } = head;
+  return rest;
+};
 
 /** The head with the drafted events as its first commit; undefined if they may not or cannot be committed. */
 async function withDrafted(
@@ -81,15 +79,6 @@ async function withDrafted(
     return undefined;
   }
 }
-
-/** The end to record with the head; undefined if the run has not ended, or something must precede that record. */
-function endOf({ deps }: Decider, head: Head): ReturnType<typeof endRecordedByHead> {
-  const fold = unwrittenFold(head);
-  advanceFold(fold, head.commit);
-  return endRecordedByHead(deps, fold);
-}
-
-const compressedSizeOf = (events: Commit['events']): number => gzipSync(JSON.stringify(events), { level: 1 }).length;
 
 /**
  * Another process has created the run, or an earlier try of this put whose answer was lost. Which one is not known, so this worker runs

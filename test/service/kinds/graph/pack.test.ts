@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { createHash } from 'node:crypto';
+import { describe, expect, it, vi } from 'vitest';
 import type { WorkflowVersion } from '../../../../lib/engine/graph/definition.ts';
 import { type RunAddress, commitNo, firstAttempt, firstCommit, nodeId } from '../../../../lib/engine/ids.ts';
 import type { JsonObject } from '../../../../lib/engine/json.ts';
@@ -21,6 +22,12 @@ const flow = (drawn: string, idempotent: readonly string[], configs: Record<stri
   });
 
 const chain = flow('a>b b>m m>x', ['a', 'b', 'm', 'x']);
+const namesOf = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `n${at}`);
+const chainOf = (count: number): string =>
+  namesOf(count)
+    .slice(1)
+    .map((name, at) => `n${at}>${name}`)
+    .join(' ');
 
 async function begun(version: WorkflowVersion, options: Parameters<typeof createTestEnv>[0] = {}) {
   const env = createTestEnv(options);
@@ -196,6 +203,80 @@ describe('a run whose nodes share commits', () => {
     const run = await startTestRun(env, { ...definitionOf('draft', 'a>b b>m'), nodes });
     await env.settle();
     expect(await commitsOf(env, run)).toHaveLength(3);
+  });
+});
+
+describe('the head of a run of idempotent nodes', () => {
+  /** Text that hardly compresses. */
+  const noise = (node: string, bytes: number): string =>
+    Array.from({ length: Math.ceil(bytes / 64) }, (_, at) => createHash('sha256').update(`${node} ${at}`).digest('hex')).join('');
+  /** Of an installation that publishes failures alone. */
+  async function quiet(version: WorkflowVersion, options: Parameters<typeof createTestEnv>[0] = {}) {
+    const env = createTestEnv(options);
+    env.ports.notices.runEvents = 'failed';
+    await env.publish(version);
+    return { env, run: await env.begin('flow') };
+  }
+  const projections = (env: TestEnv) => vi.spyOn(env.ports.log, 'project');
+
+  it('holds the pack, and shows the end with it', async () => {
+    const { env, run } = await quiet(chain);
+    const projecting = projections(env);
+    await env.settle();
+    const { head } = await env.fold(run);
+    expect(head).toMatchObject({ holdsSecondCommit: true, projection: { status: 'completed', asOf: 2 } });
+    expect(await commitsOf(env, run)).toHaveLength(1);
+    expect(projecting).not.toHaveBeenCalled();
+  });
+
+  it('shows a published end after it was published', async () => {
+    const { env, run } = await quiet(chain);
+    env.ports.notices.runEvents = 'ended';
+    const projecting = projections(env);
+    await env.settle();
+    expect((await env.fold(run)).head.projection).toMatchObject({ status: 'completed', asOf: 2 });
+    expect(projecting).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([
+    ['up to 3,500 bytes that end the run', 500, 1],
+    ['no more, but the first result', 2_200, 2],
+  ])('holds results of %s', async (_name, bytes, commits) => {
+    const { env, run } = await quiet(chain, { answer: (node) => finished(noise(node, bytes)) });
+    await env.settle();
+    const all = ['RUN_STATUS_CHANGED a >b', 'b >m m >x x RUN_STATUS_CHANGED RUN_COMPLETED'];
+    expect(await commitsOf(env, run)).toEqual(commits === 2 ? all : [all.join(' ')]);
+    expect((await env.fold(run)).head.projection).toMatchObject({ status: 'completed', asOf: commits + 1 });
+    expect(env.attempts).toEqual(['a#1', 'b#1', 'm#1', 'x#1']);
+  });
+
+  it('holds the cancellation, and another process finds it', async () => {
+    const { env, run } = await quiet(chain);
+    await cancelRun(env.worker, run, 'not needed');
+    expect((await env.fold(run)).head.projection).toMatchObject({ status: 'cancelled', asOf: 2 });
+    await env.settle();
+    expect(await commitsOf(env, run)).toEqual(['RUN_STATUS_CHANGED RUN_CANCELLED']);
+  });
+
+  it.each([
+    ['a node with side effects', flow('a>b b>m m>x', ['a', 'b', 'x'])],
+    ['a node whose start is on record', flow('a>b', ['a', 'b'], { b: { announces: true } })],
+    ['26 nodes', flow(chainOf(26), namesOf(26))],
+    ['two branches', flow('a>b a>m', ['a', 'b', 'm'])],
+    ['two beginnings', flow('a>m b>m', ['a', 'b', 'm'])],
+  ])('holds no commit of a run with %s', async (_name, version) => {
+    const { env, run } = await quiet(version);
+    expect((await env.fold(run)).head).not.toHaveProperty('holdsSecondCommit');
+  });
+
+  it('holds no commit where each end is published, which is a write of its own', async () => {
+    const { env, run } = await begun(chain);
+    expect((await env.fold(run)).head).not.toHaveProperty('holdsSecondCommit');
+  });
+
+  it('holds no commit of a run with a concurrency limit', async () => {
+    const { env, run } = await quiet({ ...chain, options: { maxConcurrentRuns: 1 } });
+    expect((await env.fold(run)).head).not.toHaveProperty('holdsSecondCommit');
   });
 });
 
