@@ -2,7 +2,7 @@
 import type { PlantedBug } from './bug.ts';
 
 const append = 'lib/service/run-log/append.ts';
-const writePack = 'lib/service/kinds/graph/write-pack.ts';
+const writeToHead = 'lib/service/kinds/graph/write-to-head.ts';
 const finalizeRun = 'lib/service/commit/finalize-run.ts';
 
 /** Chains of nodes without side effects. No end but a failure is published, so the commit can record it. */
@@ -48,16 +48,16 @@ export const shortChainBugs: readonly PlantedBug[] = [
   },
   {
     name: 'of a pack that is too large for the head, the commit after it repeats the first result',
-    file: writePack,
-    find: 'events.slice(firstEvents)];',
-    replace: 'events.slice(0)];',
+    file: writeToHead,
+    find: 'events.slice(0, firstEvents), events.slice(firstEvents)]',
+    replace: 'events.slice(0, firstEvents), events.slice(0)]',
     within: 60,
     faultProfile: 'none',
     options: short,
   },
   {
     name: 'of a pack that is too large for the head, the results after the first are lost',
-    file: writePack,
+    file: writeToHead,
     find: 'return commitDrafted(decider, fold, plan, first, () => (fold.state.asOf === number ? rest : undefined));',
     replace: 'return rest.length > 0 || number > 0 ? { appended, isWhole: true } : { appended, isWhole };',
     within: 60,

@@ -3,7 +3,7 @@ import type { PlantedBug } from './bug.ts';
 
 const startAndWait = 'lib/service/runs/start-and-wait.ts';
 const runShape = 'lib/engine/graph/run-shape.ts';
-const writeNewRun = 'lib/service/kinds/graph/write-new-run.ts';
+const writeToHead = 'lib/service/kinds/graph/write-to-head.ts';
 
 /** Chains of mostly idempotent nodes, whose starts wait. */
 const chains = { code: 0, runs: 6, idempotent: 0.8, awaited: 1 } as const;
@@ -19,7 +19,7 @@ export const unwrittenRunBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a worker continues with a head that another process wrote',
-    file: writeNewRun,
+    file: writeToHead,
     find: "if (result.kind === 'occupied') {",
     replace: "if (result.kind === 'occupied' && !isWon(result, prepared.commit)) {",
     within: 100,
@@ -45,7 +45,7 @@ export const unwrittenRunBugs: readonly PlantedBug[] = [
   },
   {
     name: 'the effects of a head that a worker wrote are not dispatched',
-    file: writeNewRun,
+    file: writeToHead,
     find: 'await dispatchEffects(decider, fold, commit);',
     replace: '',
     within: 20,
@@ -54,7 +54,7 @@ export const unwrittenRunBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a commit of results repeats the creation that the head contains',
-    file: writeNewRun,
+    file: writeToHead,
     find: 'whole.commit.events.slice(commit.events.length);',
     replace: 'whole.commit.events;',
     within: 60,
@@ -63,7 +63,7 @@ export const unwrittenRunBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a worker writes a head with a nonce of its own',
-    file: writeNewRun,
+    file: writeToHead,
     find: 'commit: { ...prepared.commit, events, at, by }',
     replace: 'commit: { ...prepared.commit, events, at, by, nonce: deps.ids.nonce() }',
     within: 60,

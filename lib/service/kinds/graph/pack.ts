@@ -7,8 +7,8 @@ import type { Plan } from '../../../engine/graph/plan.ts';
 import { firstAttempt, firstCommit, nodeKey } from '../../../engine/ids.ts';
 import { invariant } from '../../../engine/invariant.ts';
 import { type Commit, maxPackAge, maxPackLength, nextCommitNo } from '../../../engine/log/commit.ts';
-import type { RunEvent } from '../../../engine/log/events.ts';
 import { applyEvent, fork, isTerminal } from '../../../engine/log/fold.ts';
+import { isHeldByHead } from '../../../engine/log/head.ts';
 import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
 import { type DurationMs, type Instant, between, durationMs } from '../../../engine/time.ts';
 import { isPastDeadline } from '../../commit/deadline.ts';
@@ -16,8 +16,8 @@ import { effectsOf } from '../../commit/effects.ts';
 import { type RunFold, hasSiblings } from '../../run-log/read-run-fold.ts';
 import type { Worker } from '../../worker.ts';
 import type { NodeEnded } from './attempt-node.ts';
-import { type DraftCommitted, decideOnDraft, decideRun } from './decide-run.ts';
-import { writePack } from './write-pack.ts';
+import { type DraftCommitted, commitDrafted, decideOnDraft, decideRun } from './decide-run.ts';
+import { writeNewRun, writeSecondCommit } from './write-to-head.ts';
 
 export type PackCommitted =
   /** the log contains the pack */
@@ -35,7 +35,7 @@ export class Pack {
   readonly #openedAt;
   /** the number of its commit */
   readonly #number;
-  readonly #events: RunEvent[] = [];
+  readonly #events: Commit['events'][number][] = [];
   /** how many of them the first result has */
   #firstEvents = 0;
   /** a result that can only be decided with the pack in the log */
@@ -101,14 +101,15 @@ export class Pack {
   }
 
   #write(): Promise<DraftCommitted> {
-    return writePack(this.#worker, this.#fold, this.#plan, {
-      number: this.#number,
-      first: this.#first,
-      events: this.#events,
-      firstEvents: this.#firstEvents,
-      draft: this.draft,
-      isCurrent: () => this.#isCurrent,
-    });
+    const [worker, fold, plan, first] = [this.#worker, this.#fold, this.#plan, this.#first];
+    const isCurrent = (): boolean => this.#isCurrent;
+    const events = (): Commit['events'] | undefined => (isCurrent() ? this.#events : undefined);
+    if (this.#writesHead) return writeNewRun(worker, fold, plan, first, events);
+    invariant(first !== undefined, 'a pack without a result has nothing to commit');
+    const firstEvents = this.#firstEvents;
+    return this.#events.length > firstEvents && isHeldByHead(fold.head, { number: this.#number })
+      ? writeSecondCommit(worker, fold, plan, { first, events: this.#events, firstEvents, draft: this.draft, isCurrent })
+      : commitDrafted(worker, fold, plan, first, events);
   }
 
   /** Whether the events are still what follows from the log. */
@@ -118,7 +119,7 @@ export class Pack {
     );
   }
 
-  #apply(events: readonly RunEvent[], at: Instant): void {
+  #apply(events: Commit['events'], at: Instant): void {
     const stamp = { commit: this.#number, at };
     for (const event of events) applyEvent(this.draft.state, event, stamp);
     this.#events.push(...events);
@@ -126,7 +127,7 @@ export class Pack {
   }
 
   /** Whether nothing waits for these events. The start of the run is announced with the pack. */
-  #canHold(events: readonly RunEvent[]): boolean {
+  #canHold(events: Commit['events']): boolean {
     if (this.#length > maxPackLength || this.remaining === 0 || isTerminal(this.draft.state.progress)) return false;
     const commit = { number: this.#number, events, at: this.#worker.deps.clock.now() };
     const effects = effectsOf(this.#worker.kinds.graph, this.draft, commit);
@@ -134,7 +135,7 @@ export class Pack {
   }
 
   /** The idempotent node that these events dispatched to this worker, if nothing else of the run is open. */
-  #nextOf(events: readonly RunEvent[]): OpenNode | undefined {
+  #nextOf(events: Commit['events']): OpenNode | undefined {
     const { state } = this.draft;
     for (const event of events) {
       if (event.type !== 'NODE_DISPATCHED' || event.via !== 'inline') continue;

@@ -1,8 +1,9 @@
 /**
- * Writes the head of a run that its start has prepared and not written. The head contains the results that the worker has held back, so
- * a run of scripts in a row is one write. A conditional put decides who creates the run: the worker, or a request of the same key
- * (docs/decisions/answer-in-one-request.md).
+ * Writes results to the head of a run. The first pack of a run that its start has prepared and not written is a part of commit 1: a run of
+ * scripts in a row is then one write, and its conditional put decides who creates the run, the worker or a request of the same key
+ * (docs/decisions/answer-in-one-request.md). The head of a short run holds commit 2 (docs/decisions/commit-two-in-the-head.md).
  */
+import { pack, packedBytes } from '../../../codec/packed.ts';
 import type { Fact } from '../../../engine/graph/facts.ts';
 import type { Plan } from '../../../engine/graph/plan.ts';
 import type { Commit } from '../../../engine/log/commit.ts';
@@ -10,13 +11,51 @@ import type { Head } from '../../../engine/log/head.ts';
 import { instant } from '../../../engine/time.ts';
 import { measureCommit } from '../../commit/append-facts.ts';
 import { dispatchEffects } from '../../commit/dispatch-effects.ts';
-import { endRecordedWith } from '../../commit/finalize-run.ts';
+import { endRecordedByHead, endRecordedWith } from '../../commit/finalize-run.ts';
 import type { Decider } from '../../decider.ts';
 import { isWon, putUntilOutcomeKnown } from '../../run-log/append.ts';
 import { CommitTooLarge, offloadEvents } from '../../run-log/payloads.ts';
 import { type RunFold, advanceFold, readTail, unwrittenFold } from '../../run-log/read-run-fold.ts';
 import { type DraftCommitted, commitDrafted } from './decide-run.ts';
-import { fitsHead } from './head-size.ts';
+
+/**
+ * In bytes, of the events of a head whose run goes on, as they are stored. Each later update of the head is billed by its size, so larger
+ * results have a commit of their own.
+ */
+const maxEventsInOpenHead = 500;
+/** The same of a head that nothing updates. Lists read heads: below 4 KB, each is one read unit. */
+const maxEventsInEndedHead = 3_500;
+
+/** @param isEnded the write with these events records the end of the run */
+const fitsHead = (events: Commit['events'], isEnded: boolean): boolean =>
+  packedBytes(pack(events)) <= (isEnded ? maxEventsInEndedHead : maxEventsInOpenHead);
+
+/** A pack of several results. */
+export interface DraftedPack {
+  readonly first: Fact;
+  readonly events: Commit['events'];
+  /** how many of them the first result has */
+  readonly firstEvents: number;
+  /** the fold with the events */
+  readonly draft: RunFold;
+  /** whether the events are still what follows from the log */
+  readonly isCurrent: () => boolean;
+}
+
+/** Commits the pack as commit 2, which the head holds. If it is too large for the head, all but its first result are commit 3. */
+export async function writeSecondCommit(
+  decider: Decider,
+  fold: RunFold,
+  plan: Plan,
+  { first, events, firstEvents, draft, isCurrent }: DraftedPack,
+): Promise<DraftCommitted> {
+  const fits = fitsHead(events, endRecordedByHead(decider.deps, draft) !== undefined);
+  const [held, rest] = fits ? [events, []] : [events.slice(0, firstEvents), events.slice(firstEvents)];
+  const { appended, isWhole } = await commitDrafted(decider, fold, plan, first, () => (isCurrent() ? held : undefined));
+  if (fits || appended.kind !== 'committed' || !isWhole) return { appended, isWhole: fits && isWhole };
+  const { number } = appended.commit;
+  return commitDrafted(decider, fold, plan, first, () => (fold.state.asOf === number ? rest : undefined));
+}
 
 /**
  * Creates the run with the drafted events, or as its start has prepared it. It dispatches the effects of what it writes.
