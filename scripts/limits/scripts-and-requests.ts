@@ -9,7 +9,7 @@ import { maxPrivateDestinationCharacters, maxPrivateDestinations } from '../../l
 import { requestLimits } from '../../lib/nodes/http/shape.ts';
 import { defaultScriptMemoryBytes } from '../../lib/nodes/runners.ts';
 import { scriptLimits } from '../../lib/nodes/sandbox/script.ts';
-import { stackBytes } from '../../lib/nodes/sandbox/virtual-machine.ts';
+import { stackBytes } from '../../lib/nodes/sandbox/script-machine.ts';
 import { type LimitSection, bytes, characters, count, hours, milliseconds, phrase, seconds } from './limit.ts';
 
 export const scriptsAndRequests: LimitSection = {
@@ -48,7 +48,7 @@ export const scriptsAndRequests: LimitSection = {
       value: bytes(stackBytes),
       per: 'script',
       atLimit: '`recursion_exceeded`, cause `error`',
-      definedIn: ['lib/nodes/sandbox/virtual-machine.ts'],
+      definedIn: ['lib/nodes/sandbox/script-machine.ts'],
     },
     {
       name: 'Result of a script',

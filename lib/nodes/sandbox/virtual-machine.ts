@@ -1,18 +1,15 @@
 /**
- * Runs one script in a new QuickJS machine. The interrupt handler stops loops of the script. Loops inside QuickJS's native functions
+ * Runs scripts, each in a QuickJS machine without a trace of another script. The interrupt handler stops loops of the script. Loops inside QuickJS's native functions
  * (classes of a regular expression, BigInt, `normalize`, a `join` over 2^53 elements) do not call it, so the machine runs on a thread
  * that can be terminated (`thread-sandbox.ts`).
  */
-import { type JSValueHandle, QuickJS } from 'quickjs-wasi';
+import type { JSValueHandle } from 'quickjs-wasi';
 import { jsonLimits } from '../../engine/validate-json.ts';
 import { errorText } from '../../engine/error-text.ts';
-import { prelude } from './prelude.ts';
-import { type PrintedLines, collectPrintedLines } from '../../engine/log/event-limits.ts';
+import { collectPrintedLines } from '../../engine/log/event-limits.ts';
 import { type Script, type ScriptEnd, type StopReason, scriptLimits, sliceSpent, timeLimit } from './script.ts';
+import { ScriptMachine } from './script-machine.ts';
 import { type ScriptResult, truncateMessage, fileName, scriptPrefix, parseScriptResult } from './script-result.ts';
-
-/** Less than the 1 MiB stack of the WebAssembly module, so that deep recursion is an exception and not a crash. */
-export const stackBytes = 262_144;
 
 /** Monotonic time. It bounds this process and is not recorded. */
 const elapsedSince = (start: bigint): number => Number((process.hrtime.bigint() - start) / 1_000_000n);
@@ -23,11 +20,30 @@ const threadCpuMs = (): number => {
   return (user + system) / 1_000;
 };
 
-/** Never rejects. */
-export async function runInMachine(
-  wasm: WebAssembly.Module,
+export type MachineEnd = ScriptEnd | { readonly kind: typeof sliceSpent };
+
+/** Runs scripts of one thread, one after the other. The function that it returns never rejects. */
+export function createScriptRunner(wasm: WebAssembly.Module): (script: Script) => Promise<MachineEnd> {
+  /** for the next script with the same limit of memory */
+  let idle: ScriptMachine | undefined;
+  return async (script) => {
+    const kept = idle?.memoryBytes === script.memoryBytes ? idle : undefined;
+    // A machine that throws is not used again, and not disposed: freeing a machine that ran out of memory can trap.
+    idle = undefined;
+    return runScript(script, async (run) => {
+      const machine = kept ?? (await ScriptMachine.create(wasm, script.memoryBytes));
+      const raw = run(machine);
+      if (!machine.hasGrown()) idle = machine;
+      return raw;
+    });
+  };
+}
+
+/** @param withMachine calls its parameter with a machine, and returns what that returns */
+async function runScript(
   script: Script,
-): Promise<ScriptEnd | { readonly kind: typeof sliceSpent }> {
+  withMachine: (run: (machine: ScriptMachine) => string) => Promise<string>,
+): Promise<MachineEnd> {
   const start = process.hrtime.bigint();
   const cpuMsBefore = threadCpuMs();
   const printed = collectPrintedLines();
@@ -44,14 +60,10 @@ export async function runInMachine(
     return isTimedOut || isSliceSpent;
   };
   try {
-    const machine = await QuickJS.create({
-      wasm,
-      memoryLimit: script.memoryBytes,
-      maxStackSize: stackBytes,
-      timezoneOffset: 0,
-      interruptHandler: shouldStop,
+    const raw = await withMachine((machine) => {
+      machine.begin({ shouldStop, print: (line) => printed.add(line) });
+      return evaluate(machine, script);
     });
-    const raw = evaluate(machine, script, printed);
     // An interrupted job is a rejected promise and not an exception, so timeouts are also checked here.
     if (isSliceSpent && !isTimedOut) return { kind: sliceSpent };
     return toScriptEnd(isTimedOut ? { kind: 'stopped', ...timeLimit(script.timeoutMs) } : parseScriptResult(raw, script.code));
@@ -59,17 +71,12 @@ export async function runInMachine(
     if (isSliceSpent && !isTimedOut) return { kind: sliceSpent };
     return toScriptEnd({ kind: 'stopped', ...(isTimedOut ? timeLimit(script.timeoutMs) : stopReasonOf(error)) });
   }
-  // The machine is not disposed: freeing a machine that ran out of memory can trap. It is garbage collected with its instance.
 }
 
 /** @returns the prelude's report of how the script ended */
-function evaluate(machine: QuickJS, script: Script, printed: PrintedLines): string {
-  const print = machine.newFunction('print', (line?: JSValueHandle) => {
-    if (line?.isString === true) printed.add(line.toString());
-    return machine.undefined;
-  });
+function evaluate({ machine, prelude, print }: ScriptMachine, script: Script): string {
   const host = machine.callFunction(
-    machine.evalCode(prelude, 'prelude.js'),
+    prelude,
     machine.undefined,
     print,
     machine.newString(script.context),
