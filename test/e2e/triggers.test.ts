@@ -128,7 +128,7 @@ test('each message of a queue starts a run, which completes and names the trigge
   }));
   const { Successful = [] } = await sqs.send(new SendMessageBatchCommand({ QueueUrl: queueUrl('orders'), Entries }));
   await expect
-    .poll(async () => (await runsOf('ship', 'orders')).filter(({ status }) => status === 'completed').length, { timeout: 20_000 })
+    .poll(async () => (await runsOf('ship', 'orders')).filter(({ status }) => status === 'completed').length, { timeout: 50_000 })
     .toBe(10);
   const ids = (await runsOf('ship', 'orders')).map(({ startedBy }) => startedBy?.messageId);
   expect(new Set(ids)).toEqual(new Set(Successful.map(({ MessageId }) => MessageId)));
