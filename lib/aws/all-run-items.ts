@@ -24,8 +24,8 @@ import {
   itemSchema,
   partSchema,
 } from './item-schema.ts';
-import { encodeRetentionProgress, headDeadlineNames, holdsSecondCommitName } from './head-item.ts';
-import { nonceIn, commitItem, commitSlot, secondCommitIn, secondCommitPart } from './run-items.ts';
+import { encodeRetentionProgress, headDeadlineNames } from './head-item.ts';
+import { nonceIn, commitItem, commitSlot, holdsSecondCommitName, secondCommitIn, secondCommitPart } from './run-items.ts';
 import { headKey, isLogSort, runPartition } from './run-keys.ts';
 import { type Table, firstOf, ifExists, partitionName } from './table.ts';
 

@@ -29,7 +29,7 @@ import {
   itemSchema,
   partSchema,
 } from './item-schema.ts';
-import { commitAttributes, secondCommitPart } from './run-items.ts';
+import { commitAttributes, holdsSecondCommitName, secondCommitPart } from './run-items.ts';
 import { creationSort, projectPartitionOf, runIn, statePartitionOf } from './run-keys.ts';
 import type { Expression } from './table.ts';
 
@@ -50,9 +50,6 @@ const optionalProjectionNames = ['attention', 'endedAt', 'error'] as const;
 
 /** The attributes that an extension of the deadline updates. */
 export const headDeadlineNames = { deadlineAt: 'da', expiresAt: 'x', retention: 'rp' } as const;
-
-/** Also of the tombstone of a head. */
-export const holdsSecondCommitName = 's2';
 
 /** While a job moves the expiries of the other items. */
 const retentionProgress: z.ZodType<RetentionProgress> = z.strictObject({
@@ -144,34 +141,44 @@ const pinnedTo = ({ kind, name, version, codeVersion, deploymentId, queueNamespa
 
 /**
  * Sets the attributes of the projection, removes the other optional ones, and adds the run to the sparse index or removes it.
- * @param separateItem other attributes of the projection's item, if it is apart from the head; absent: part of the head
+ * @param beside `separateItem`: other attributes of the projection's item, if it is apart from the head; absent: part of the head.
+ * `attributes`: what is set besides
  */
 export const projectionUpdate = (
   run: RunAddress,
   projection: HeadProjection,
-  separateItem?: { readonly createdAt: Instant; readonly expiresAt: Instant },
+  {
+    separateItem,
+    attributes: others = {},
+  }: {
+    readonly separateItem?: { readonly createdAt: Instant; readonly expiresAt: Instant };
+    readonly attributes?: Item;
+  } = {},
 ): Expression => {
   const attributes = {
     ...projectionPart.encode(projection),
     ...(separateItem === undefined ? {} : { [runsTableKeys.expiry]: expiry(separateItem.expiresAt) }),
+    ...others,
   };
   const state = listedState(projection);
-  const sets = Object.keys(attributes).map((name) => `#${name} = :${name}`);
+  const set = setting(attributes);
+  const sets = [set.expression];
   const removes = optionalProjectionNames.filter((name) => !(name in attributes)).map((name) => `#${name}`);
   // Both indexes sort by creation. A head already has the sort key; a separate item needs it.
   const creationKey = separateItem && text(creationSort(separateItem.createdAt, run.runId));
   if (state !== undefined) sets.push(`#sp = :sp`, creationKey === undefined ? '#ss = #gs' : '#ss = :ss');
   else removes.push('#sp', '#ss');
   return {
-    expression: `SET ${sets.join(', ')}${removes.length > 0 ? ` REMOVE ${removes.join(', ')}` : ''}`,
+    expression: `${sets.join(', ')}${removes.length > 0 ? ` REMOVE ${removes.join(', ')}` : ''}`,
     names: {
-      ...Object.fromEntries([...Object.keys(attributes), ...optionalProjectionNames].map((name) => [`#${name}`, name])),
+      ...set.names,
+      ...Object.fromEntries(optionalProjectionNames.map((name) => [`#${name}`, name])),
       '#sp': byState.partition,
       '#ss': byState.sort,
       ...(state !== undefined && creationKey === undefined && { '#gs': byProject.sort }),
     },
     values: {
-      ...Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`:${name}`, value])),
+      ...set.values,
       ...(state !== undefined && {
         ':sp': text(statePartitionOf(run, state)),
         ...(creationKey !== undefined && { ':ss': creationKey }),
@@ -180,19 +187,18 @@ export const projectionUpdate = (
   };
 };
 
+/** Sets these attributes. */
+const setting = (attributes: Item): Required<Expression> => {
+  const names = Object.keys(attributes);
+  return {
+    expression: `SET ${names.map((name) => `#${name} = :${name}`).join(', ')}`,
+    names: Object.fromEntries(names.map((name) => [`#${name}`, name])),
+    values: Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`:${name}`, value])),
+  };
+};
+
 /** Adds commit 2 to the head, with the end of the run if this commit ends it and nothing else remains to do. */
 export function secondCommitUpdate(run: RunAddress, commit: Commit, ended: HeadProjection | undefined): Expression {
   const attributes = secondCommitPart.encode(commit);
-  const sets = Object.keys(attributes).map((name) => `#${name} = :${name}`);
-  const added = {
-    names: Object.fromEntries(Object.keys(attributes).map((name) => [`#${name}`, name])),
-    values: Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`:${name}`, value])),
-  };
-  if (ended === undefined) return { expression: `SET ${sets.join(', ')}`, ...added };
-  const { expression, names, values } = projectionUpdate(run, ended);
-  return {
-    expression: expression.replace(/^SET /, `SET ${sets.join(', ')}, `),
-    names: { ...names, ...added.names },
-    values: { ...values, ...added.values },
-  };
+  return ended === undefined ? setting(attributes) : projectionUpdate(run, ended, { attributes });
 }

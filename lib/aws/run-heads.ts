@@ -18,9 +18,9 @@ import {
 import type { Instant } from '../engine/time.ts';
 import { Unavailable } from '../ports/unavailable.ts';
 import { isTombstoneItem } from './all-run-items.ts';
-import { headAttributes, headIn, holdsSecondCommitName, projectionPart, secondCommitUpdate } from './head-item.ts';
+import { headAttributes, headIn, projectionPart, secondCommitUpdate } from './head-item.ts';
 import { type Item, anyFlag, anyInstant, stringOf, optional, named, partSchema } from './item-schema.ts';
-import { ifSecondCommitIsFree, secondCommitIn } from './run-items.ts';
+import { holdsSecondCommitName, ifSecondCommitIsFree, secondCommitIn } from './run-items.ts';
 import { headKey, projectionKey, runPartition } from './run-keys.ts';
 import { type Put, type Table, ifNotExists, maxKeysPerBatch } from './table.ts';
 
@@ -43,7 +43,7 @@ export interface RunHeads {
   /**
    * Adds commit 2 to the head.
    * @param ended what the head shows from then on; absent: the projection stays
-   * @throws Unavailable if the head has expired
+   * @throws Unavailable if the head has expired, or does not hold the commit
    */
   putSecondCommit(run: RunAddress, commit: Commit, ended?: HeadProjection): Promise<Put>;
   /** The cached facts of the run, without a request. */
@@ -139,6 +139,9 @@ export class StoredHeads implements RunHeads {
     const update = secondCommitUpdate(run, commit, ended);
     const put = await this.#table.updateOrExisting(headKey(run), update, ifSecondCommitIsFree);
     if (put === undefined) throw new Unavailable(`the head of ${run.runId}, which has expired`);
+    // The place of the commit is what the stored head says, and not what this process knew.
+    if (put.kind === 'refused' && !this.#remember(run, put.existing).holdsSecondCommit && !isTombstoneItem(put.existing))
+      throw new Unavailable(`the place of commit ${commit.number} of ${run.runId}`);
     return put;
   }
 

@@ -41,6 +41,8 @@ export const commitAttributes = {
   nonce: commitNonce,
 };
 export const commitItem = itemSchema('a commit', { number: slotAttributes.number, ...commitAttributes });
+/** Of a head that holds commit 2, and of its tombstone if the run had that commit. */
+export const holdsSecondCommitName = 's2';
 /** Commit 2 as a part of the head. A head without these attributes does not have it. */
 export const secondCommitNames = { firstEventId: 'f2', events: 'e2', at: 'a2', by: 'b2', nonce: 'n2' } as const;
 export const secondCommitPart = partSchema('commit 2 in a head', {
@@ -53,10 +55,10 @@ export const secondCommitPart = partSchema('commit 2 in a head', {
 /** Commit 2 in the item of a head, or in its tombstone; undefined: the item does not have it. */
 export const secondCommitIn = (head: Item): Commit | undefined =>
   secondCommitNames.nonce in head ? { number: secondCommit, ...secondCommitPart.decode(head) } : undefined;
-/** The head holds commit 2 and does not have it yet. The tombstone of a run that has no commit 2 takes none. */
+/** The head holds commit 2 and does not have it yet. */
 export const ifSecondCommitIsFree: Expression = {
-  expression: 'attribute_exists(#createdAt) AND attribute_not_exists(#nonce2)',
-  names: { '#createdAt': 'ca', '#nonce2': secondCommitNames.nonce },
+  expression: 'attribute_exists(#holds) AND attribute_not_exists(#nonce2)',
+  names: { '#holds': holdsSecondCommitName, '#nonce2': secondCommitNames.nonce },
 };
 /** A commit without its events. */
 export const commitSlot = partSchema('a commit', slotAttributes);

@@ -138,7 +138,11 @@ export class DynamoRunLog implements RunLog {
     } else if (known.lifetime !== undefined) {
       const condition = { expression: `attribute_not_exists(#pk) OR (${isNewer})`, names, values };
       const lifetime = { ...known.lifetime, expiresAt: expiresAt ?? known.lifetime.expiresAt };
-      await this.#table.update(projectionKey(run, known.side), projectionUpdate(run, projection, lifetime), condition);
+      await this.#table.update(
+        projectionKey(run, known.side),
+        projectionUpdate(run, projection, { separateItem: lifetime }),
+        condition,
+      );
     }
   }
 

@@ -77,6 +77,19 @@ test.each([
   expect(await table.get(headKey(run.address))).toBeUndefined();
 });
 
+test('a process that takes another head for the stored one does not fork the log', async () => {
+  const stored = creation(freshRun());
+  const { address } = stored;
+  await aProcess().create(stored);
+  const mine = commit(2);
+  await aProcess().put(address, mine, expiresAt);
+  const log = aProcess();
+  log.recognize({ ...stored, holdsSecondCommit: true });
+  await expect(log.put(address, commit(2), expiresAt)).rejects.toThrow(Unavailable);
+  expect(await log.put(address, commit(2), expiresAt)).toEqual({ kind: 'occupied', nonce: mine.nonce });
+  expect(await log.commitsAfter(address, firstCommit)).toEqual([mine]);
+});
+
 test('only a head that holds commit 2 takes the end with it', async () => {
   const other = creation(freshRun());
   const log = aProcess();

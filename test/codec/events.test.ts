@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
+import { deflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runEvent } from '../../lib/codec/events.ts';
 import { pack, unpack } from '../../lib/codec/packed.ts';
+import { storedJsonDictionary } from '../../lib/codec/packed-dictionary.ts';
 import { Unreadable, read, readJson } from '../../lib/codec/unreadable.ts';
 import { allEvents, eventOfEachType } from '../contract/samples.ts';
 import { arbitraryEvent } from './arbitrary-events.ts';
@@ -44,6 +47,16 @@ test('small values are stored as text, and larger ones are compressed', () => {
   expect(pack('ü'.repeat(300))).toHaveProperty('zlib');
   const packed = pack('x'.repeat(100_000));
   expect('zlib' in packed && packed.zlib.byteLength).toBeLessThan(1_000);
+});
+
+test('the dictionary of stored JSON is the one with which items were written', () => {
+  const digest = createHash('sha256').update(storedJsonDictionary).digest('hex');
+  expect(digest).toBe('cb900b94447db0f8ff30a6f24bf961ee9b7c3ddadd5ab7fe0656cb3c56a0162a');
+  const events = Array.from({ length: 9 }, () => eventOfEachType.NODE_COMPLETED);
+  const packed = pack(events);
+  if (!('zlib' in packed)) throw new Error('it is small');
+  expect(JSON.parse(unpack('a commit', packed))).toEqual(events);
+  expect(packed.zlib.byteLength).toBeLessThan(deflateSync(JSON.stringify(events)).byteLength);
 });
 
 test('damaged bytes and damaged text are unreadable', () => {
