@@ -209,9 +209,11 @@ function runOf(pk: string, item: RawItem, log: readonly (readonly [number, RawIt
   };
 }
 
-/** Commit 2 of a head that holds it, with the names of a commit's attributes; empty for another head. */
+/** Commit 2 of a head that holds it, with the names and the format version of a commit of its own. */
 const secondOf = (head: RawItem): RawItem =>
-  Object.fromEntries(Object.entries(head).flatMap(([name, value]) => (/^[efabn]2$/.test(name) ? [[name.charAt(0), value]] : [])));
+  Object.fromEntries(
+    Object.entries(head).flatMap(([name, value]) => (/^(?:[efabn]2|v)$/.test(name) ? [[name.charAt(0), value]] : [])),
+  );
 
 function addressOf(pk: string): RunAddress {
   const [, projectId, environment, runId] = runPartition.exec(pk) ?? [];
