@@ -93,7 +93,7 @@ export async function writeNewRun(
   return commitDrafted(decider, fold, plan, first, () => (fold.state.asOf === commit.number ? rest : undefined));
 }
 
-/** The results are a commit of their own because they are large, and so would be its part of the head. */
+/** For results that are too large for the head. They become commit 2, which must then be an item of its own. */
 const withoutSecondCommit = (head: Head): Head => {
   if (head.kind !== 'graph') return head;
   const { holdsSecondCommit: _isInHead, ...rest } = head;
