@@ -116,11 +116,11 @@ class Player {
   }
 
   /** A separate environment, so that a script can change it. */
-  outside(): RunActions {
+  outside(ofAttempt?: AbortSignal): RunActions {
     return {
       start: () => this.start(),
       settle: () => this.#settle(),
-      advanceTime: (time) => this.#pass(time),
+      advanceTime: (time) => this.#pass(time, ofAttempt),
       advanceIdle: async (time) => this.#place.clock.advance(time),
       finish: () => this.finish(),
       loseMessages: () => this.#lose(),
@@ -159,14 +159,29 @@ class Player {
     }
   }
 
-  async #pass(time: DurationMs): Promise<void> {
+  /** @param ofAttempt the signal of the attempt in which the time passes; the worker that watches it wakes at its own times */
+  async #pass(time: DurationMs, ofAttempt?: AbortSignal): Promise<void> {
     const until = after(this.#place.clock.now(), time);
     await this.#settle();
-    for (let next = this.#place.nextDue(); next !== undefined && next <= until; next = this.#place.nextDue()) {
+    for (;;) {
+      const wakeAt = ofAttempt === undefined ? undefined : await this.#nextCheckOf(ofAttempt);
+      const next = earliest([this.#place.nextDue(), wakeAt].filter((moment) => moment !== undefined));
+      if (next === undefined || next > until) break;
       this.#moveTo(next);
+      // The check of the attempt comes first. Otherwise the order of the events would depend on the speed of the tables.
+      if (ofAttempt !== undefined) await this.#nextCheckOf(ofAttempt);
       await this.#settle();
     }
     this.#moveTo(until);
+  }
+
+  /** Waits until the worker that watches the attempt sleeps. @returns when it wakes; undefined if the attempt is aborted */
+  async #nextCheckOf(attempt: AbortSignal): Promise<Instant | undefined> {
+    for (;;) {
+      const wakeAt = this.#place.clock.nextWakeAt();
+      if (wakeAt !== undefined || attempt.aborted) return wakeAt;
+      await turn();
+    }
   }
 
   async finish(): Promise<void> {
@@ -336,7 +351,7 @@ class Player {
     const reply = this.#replyOf(node.id, tools.number);
     if (typeof reply !== 'function') return { outcome: reply, printed: [] };
     const lasts = (time: DurationMs): Promise<void> => this.#last(time, tools.signal);
-    return { outcome: await reply({ inputs: input.inputs, iteration, actions: this.outside(), lasts }), printed: [] };
+    return { outcome: await reply({ inputs: input.inputs, iteration, actions: this.outside(tools.signal), lasts }), printed: [] };
   };
 
   #replyOf(node: string, attempt: number): Reply {
@@ -349,10 +364,10 @@ class Player {
   async #last(time: DurationMs, signal: AbortSignal): Promise<void> {
     const { clock } = this.#place;
     const until = after(clock.now(), time);
-    while (!signal.aborted && clock.now() < until) {
-      const next = clock.nextWakeAt();
-      if (next === undefined) await turn();
-      else this.#moveTo(earliest([next, until]) ?? until);
+    while (clock.now() < until) {
+      const next = await this.#nextCheckOf(signal);
+      if (signal.aborted) return;
+      this.#moveTo(earliest([next ?? until, until]) ?? until);
     }
   }
 }

@@ -70,7 +70,7 @@ describe('docs/TUTORIAL.md', () => {
     local = await startLocal(state);
     const printed = await paste(result);
     const counted = [...printed.matchAll(/"shelf": "(\w+)",\s+"process": (\d+)/g)].map(([, shelf, by]) => [shelf, Number(by)]);
-    expect(counted.map(([shelf]) => shelf)).toEqual(['tea', 'rice', 'salt', 'oats']);
+    expect(counted.map(([shelf]) => shelf)).toEqual(['tea', 'rice', 'salt', 'oats', 'nuts', 'figs', 'dates', 'beans']);
     expect(counted.slice(0, 2).map(([, by]) => by)).toEqual([pid, pid]);
     expect(counted.at(-1)?.[1]).toBe(local.pid);
   });
