@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
+import { LRUCache } from 'lru-cache';
 import { embedTokenPattern, secretDigest } from '../../lib/api/auth.ts';
 import { devKitNamePattern } from '../../lib/engine/ids.ts';
 import { type Instant, iso, seconds } from '../../lib/engine/time.ts';
@@ -40,7 +41,7 @@ const retrySeconds = { rate_limited: 60, unavailable: 10 } as const;
 const everyAncestor = ['*'] as const;
 
 export function embedPage({ decider: { deps }, rates, logger }: Pick<CommonTools, 'decider' | 'rates' | 'logger'>) {
-  const cached = new Map<string, CachedView>();
+  const cached = new LRUCache<string, CachedView>({ max: maxCachedViews });
 
   const read = async (digest: string): Promise<FoundView> => {
     const known = cached.get(digest);
@@ -53,8 +54,6 @@ export function embedPage({ decider: { deps }, rates, logger }: Pick<CommonTools
     if ((await rates.takeForEmbed(keyId, id)).kind === 'rate_limited') return { kind: 'rate_limited', origins };
     const fresh = { readAt: now, expiresAt, origins, target: target.kind, view: await viewEmbed(deps, embed) };
     cached.set(digest, fresh);
-    const oldest = cached.keys().next();
-    if (cached.size > maxCachedViews && oldest.done !== true) cached.delete(oldest.value);
     return { kind: 'view', cached: fresh };
   };
 

@@ -10,19 +10,19 @@ import {
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
+import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import { defined } from '../base/defined.ts';
 import { jsonValue } from '../codec/events.ts';
 import { readJson } from '../codec/unreadable.ts';
-import { payloadLifetimeTag, payloadLifetimes } from '../contract/payload-lifetimes.ts';
 import type { Scope } from '../engine/ids.ts';
-import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
-import { type Instant, days, minutes } from '../engine/time.ts';
+import type { Instant } from '../engine/time.ts';
 import type { Blobs } from '../ports/run-records.ts';
 import { isUploadedKey } from '../ports/uploads.ts';
 import type { Clock } from '../ports/clock.ts';
 import { callService } from './call-service.ts';
+import { lifetimeTag, payloadKey } from './payload-objects.ts';
 
 /**
  * A commit of a wide fan-out stores or reads a thousand values. Each further request would wait for a socket, of which the SDK opens 50,
@@ -30,8 +30,23 @@ import { callService } from './call-service.ts';
  */
 export const maxConcurrentValues = 32;
 
+/**
+ * Of JSON: a value in memory takes several times as much, and the smallest function that executes nodes has 512 MB. A value that is larger
+ * than the second limit is read each time.
+ */
+const maxCachedBytes = 4_194_304;
+const maxCachedValueBytes = 1_048_576;
+
+/** A key that ends with the digest of its value always has the same value. Other keys are not cached. */
+const namesItsContent = (key: string): boolean => /\/[0-9a-f]{64}$/.test(key);
+
 export class S3Blobs implements Blobs {
   readonly #inTurn = pLimit(maxConcurrentValues);
+  /** what this process has stored or read, by the object's key: the next node of a run often reads what the last one stored */
+  readonly #recent = new LRUCache<string, { readonly value: JsonValue }>({
+    maxSize: maxCachedBytes,
+    maxEntrySize: maxCachedValueBytes,
+  });
   readonly #client: S3Client;
   readonly #bucket: string;
   readonly #clock: Pick<Clock, 'now'>;
@@ -43,22 +58,33 @@ export class S3Blobs implements Blobs {
   }
 
   async put(scope: Scope, key: string, value: JsonValue, expiresAt: Instant): Promise<void> {
+    const text = JSON.stringify(value);
     const command = new PutObjectCommand({
       Bucket: this.#bucket,
       Key: payloadKey(scope, key),
       // A lifecycle rule deletes objects with this tag. The days count from this put, also if it replaces an object.
       Tagging: lifetimeTag(expiresAt, this.#clock.now()),
-      Body: gzipSync(JSON.stringify(value)),
+      Body: gzipSync(text),
       ...contentHeaders,
     });
     await this.#inTurn(() => callService('the bucket', () => this.#client.send(command)));
+    this.#remember(payloadKey(scope, key), value, text);
   }
 
   async get(scope: Scope, key: string): Promise<JsonValue | undefined> {
+    const recent = this.#recent.get(payloadKey(scope, key));
+    if (recent !== undefined) return recent.value;
     const stored = await this.#bytes(payloadKey(scope, key));
     if (stored === undefined) return undefined;
     if (isUploadedKey(key)) return { $bytes: Buffer.from(stored).toString('base64') };
-    return readJson('an object of the bucket', jsonValue, gunzipSync(stored).toString('utf8'));
+    const text = gunzipSync(stored).toString('utf8');
+    const value = readJson('an object of the bucket', jsonValue, text);
+    this.#remember(payloadKey(scope, key), value, text);
+    return value;
+  }
+
+  #remember(key: string, value: JsonValue, text: string): void {
+    if (namesItsContent(key)) this.#recent.set(key, { value }, { size: text.length });
   }
 
   async copy(scope: Scope, from: string, to: string, expiresAt: Instant): Promise<boolean> {
@@ -90,6 +116,7 @@ export class S3Blobs implements Blobs {
   }
 
   async removeAll(scope: Scope, prefix: string): Promise<void> {
+    for (const key of this.#recent.keys()) if (key.startsWith(payloadKey(scope, prefix))) this.#recent.delete(key);
     for (;;) {
       const listing = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: payloadKey(scope, prefix) });
       const found = await callService('the bucket', () => this.#client.send(listing));
@@ -132,25 +159,3 @@ export class S3Blobs implements Blobs {
 const contentHeaders = { ContentType: 'application/json', ContentEncoding: 'gzip' } as const;
 
 const uploadHeaders = { ContentType: 'application/octet-stream' } as const;
-
-export const payloadKey = (scope: Scope, key: string): string => `payloads/${scope.projectId}/${scope.environment}/${key}`;
-
-/** The tag of an object that is written now and needed until `expiresAt`. */
-export const lifetimeTag = (expiresAt: Instant, now: Instant): string =>
-  `${payloadLifetimeTag}=${payloadLifetime(expiresAt, now)}`;
-
-/** S3 sets the creation time with its own clock. */
-const maxClockSkew = minutes(15);
-
-/**
- * The lifetime, in days, of a payload that is written now and needed until `expiresAt`. S3 adds the days to the creation
- * time and rounds up to the next midnight (UTC). A payload is never deleted before `expiresAt`; up to a lifetime of 730
- * days it is deleted less than two days after it.
- */
-export function payloadLifetime(expiresAt: Instant, now: Instant): number {
-  const dayOfCreation = Math.floor((now - maxClockSkew) / days(1));
-  const needed = Math.ceil(expiresAt / days(1)) - dayOfCreation - 1;
-  const lifetime = payloadLifetimes.find((each) => each >= needed);
-  invariant(lifetime !== undefined, () => `no payload lifetime covers ${needed} days`);
-  return lifetime;
-}

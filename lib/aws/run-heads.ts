@@ -2,6 +2,7 @@
  * The heads of runs. A head also tells on which side the other items of the run are (`run-keys.ts`). Only platform
  * functions write heads, so platform functions trust them. The code function writes the other items of a code run.
  */
+import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import { type RunAddress, secondCommit } from '../engine/ids.ts';
 import { invariant } from '../engine/invariant.ts';
@@ -65,14 +66,13 @@ const maxGuesses = maxKeysPerBatch / 2;
 const maxKnownRuns = 10_000;
 
 class KnownRuns {
-  readonly #runs = new Map<string, KnownRun>();
+  readonly #runs = new LRUCache<string, KnownRun>({ max: maxKnownRuns });
 
   get(run: RunAddress): KnownRun | undefined {
     return this.#runs.get(runPartition(run));
   }
 
   remember(run: RunAddress, known: KnownRun): KnownRun {
-    if (this.#runs.size >= maxKnownRuns) this.#runs.clear();
     this.#runs.set(runPartition(run), known);
     return known;
   }
@@ -191,16 +191,11 @@ const headOf = (item: Item | undefined, projection: Item | undefined): Head | un
  * Heads from messages, for the code function, which cannot read heads from the table. Only the code function trusts them.
  */
 export class MessageHeads implements RunHeads {
-  readonly #heads = new Map<string, Head>();
+  readonly #heads = new LRUCache<string, Head>({ max: maxMessageHeads });
 
   recognize(creation: RunCreation): void {
     invariant(sideOfKind[creation.kind] !== 'platform', `${creation.address.runId} is not a run of deployed code`);
-    const name = runPartition(creation.address);
-    this.#heads.delete(name);
-    this.#heads.set(name, { ...creation, projection: firstProjection });
-    // The least recently recorded head.
-    const [oldest] = this.#heads.keys();
-    if (this.#heads.size > maxMessageHeads && oldest !== undefined) this.#heads.delete(oldest);
+    this.#heads.set(runPartition(creation.address), { ...creation, projection: firstProjection });
   }
 
   create({ address }: RunCreation): Promise<Put> {

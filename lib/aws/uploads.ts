@@ -5,7 +5,7 @@ import type { Scope } from '../engine/ids.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { PresignedUpload, UploadedContent, Uploads } from '../ports/uploads.ts';
-import { lifetimeTag, payloadKey } from './blobs.ts';
+import { lifetimeTag, payloadKey } from './payload-objects.ts';
 import { presignPut, signingTerms } from './presign.ts';
 
 export class S3Uploads implements Uploads {

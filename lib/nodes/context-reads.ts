@@ -1,4 +1,7 @@
-/** The names under `ctx` that a node reads: in its templates, and in its scripts as far as their text shows it. */
+/**
+ * The names under `ctx` that a node reads: in its templates, and in its scripts as far as their text shows it. What a script reads for
+ * certain is for findings and failures (`namesInCode`). What it could read decides which variables it gets (`readableNames`).
+ */
 import type { ContextRead } from '../engine/graph/inspection.ts';
 import { jsonPointer } from '../engine/graph/findings.ts';
 import { namesReadBy } from '../engine/graph/template.ts';
@@ -37,4 +40,22 @@ export function namesInCode(code: string): readonly string[] {
   const assigned = new Set(found.flatMap(([, name = '', assignment]) => (assignment === undefined ? [] : [name])));
   const names = found.map(([, name = '']) => name);
   return [...new Set(names)].filter((name) => !assigned.has(name) && !inherited.has(name));
+}
+
+/** With these, code can read a variable whose name its text does not show: it reaches `ctx` on another path, or builds code. */
+const indirect = /\\u|\b(?:this|globalThis|eval|Function|constructor|prototype|__proto__|\w*PrototypeOf|__\w+ter__)\b/;
+const mention = /ctx/g;
+const plainRead = /(?<![\p{ID_Continue}$])ctx\s*(?:\?\.|\.)\s*([\p{ID_Start}_$][\p{ID_Continue}$\u200c\u200d]*)/gu;
+
+/**
+ * The names under `ctx` that a script can read. Each occurrence of `ctx` counts, in comments and strings too.
+ * @returns undefined if the text of the code does not show them all, as in `ctx[key]` or `Object.keys(ctx)`
+ */
+export function readableNames(code: string): ReadonlySet<string> | undefined {
+  if (indirect.test(code)) return undefined;
+  const reads = [...code.matchAll(plainRead)];
+  if (reads.length !== [...code.matchAll(mention)].length) return undefined;
+  const names = new Set(reads.map(([, name = '']) => name));
+  // Such as `ctx.valueOf()`, which is the whole context.
+  return [...names].some((name) => inherited.has(name)) ? undefined : names;
 }

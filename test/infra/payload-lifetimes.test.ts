@@ -1,7 +1,8 @@
 /** The bucket's lifecycle rules and the tags of payloads, compared with the lifetimes of runs. */
 import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { S3Blobs, payloadLifetime } from '../../lib/aws/blobs.ts';
+import { S3Blobs } from '../../lib/aws/blobs.ts';
+import { payloadLifetime } from '../../lib/aws/payload-objects.ts';
 import { daysUntilDeletion, payloadLifetimeTag } from '../../lib/contract/payload-lifetimes.ts';
 import { environment, projectId } from '../../lib/engine/ids.ts';
 import { expiryOf, latestEndAfterDeadline } from '../../lib/engine/log/head.ts';

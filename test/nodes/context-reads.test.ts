@@ -5,6 +5,7 @@ import { validate } from '../../lib/engine/graph/validate.ts';
 import { nodeId, workflowName } from '../../lib/engine/ids.ts';
 import type { JsonObject } from '../../lib/engine/json.ts';
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
+import { readableNames } from '../../lib/nodes/context-reads.ts';
 
 const findings = (nodes: Readonly<Record<string, readonly [string, JsonObject]>>, loops: readonly string[] = []) => {
   const ids = Object.keys(nodes);
@@ -88,3 +89,47 @@ test.each(['/* ', String.raw`'\'`, 'ctx ', '(  ', 'ctx.a = ', 'ctx?.'])(
     expect(performance.now() - before).toBeLessThan(2_000);
   },
 );
+
+test.each<[string, readonly string[]]>([
+  ['return 1', []],
+  ['return ctx.input.order', ['input']],
+  ['return ctx?.a + ctx . b + ctx\n  .c', ['a', 'b', 'c']],
+  ['return `${ctx.a} ${"ctx.b"}` // ctx.c', ['a', 'b', 'c']],
+  ['ctx.a = 1; ctx.b += 1; delete ctx.c; return typeof ctx.d', ['a', 'b', 'c', 'd']],
+  ['return ctx.größe + ctx.$x + ctx._y + ctx.__node_a.output', ['größe', '$x', '_y', '__node_a']],
+  ['return ctx.a\u200cb', ['a\u200cb']],
+  ['return inputs.ct', []],
+  ['return "\\n" + ctx.thisOne', ['thisOne']],
+])('a script can read only the names of its text: %s', (code, names) => {
+  expect([...(readableNames(code) ?? ['all'])]).toEqual(names);
+});
+
+test.each([
+  'return ctx',
+  'return ctx[inputs.key]',
+  'return ctx?.[inputs.key]',
+  'const { a } = ctx; return a',
+  'return { ...ctx }',
+  'return Object.keys(ctx)',
+  'return ctx /* . */ .a',
+  'return ctx. /* b */ a',
+  'return ctx.a + f(ctx)',
+  'const f = (ctx) => ctx.a; return f(1)',
+  'const f = { ctx }; return f',
+  'return ctx.valueOf()',
+  'return ctx.hasOwnProperty("a")',
+  'return ctx.__proto__',
+  'return this["c" + "tx"].a',
+  'return globalThis["c" + "tx"].a',
+  'return eval("c" + "tx.a")',
+  'return new Function("return c" + "tx.a")()',
+  'return (() => 1).constructor("return c" + "tx.a")()',
+  String.raw`return c\u0074x.a`,
+  String.raw`return ctx.\u0061`,
+  String.raw`return ctx.a\u0062`,
+  'Object.prototype.all = Object.prototype.valueOf; return ctx.all',
+  'return Object.getPrototypeOf(async () => 1)',
+  'return ctx.__lookupGetter__("a")',
+])('a script may read each variable: %s', (code) => {
+  expect(readableNames(code)).toBeUndefined();
+});

@@ -16,7 +16,12 @@ export const contextOf = (values: JsonObject): ContextView => {
     work: new NodeWork(),
     get: (key) => (Object.hasOwn(values, key) ? values[key] : undefined),
     keys,
-    all: (options) => Object.fromEntries(keys(options).map((key) => [key, values[key] ?? null])),
+    all: (options) =>
+      Object.fromEntries(
+        keys(options)
+          .filter((key) => options?.names?.has(key) ?? true)
+          .map((key) => [key, values[key] ?? null]),
+      ),
   };
 };
 

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { ContextTooLarge } from '../../lib/engine/graph/payload-limits.ts';
 import type { JsonObject, JsonValue } from '../../lib/engine/json.ts';
 import { type DurationMs, durationMs, seconds } from '../../lib/engine/time.ts';
 import type { RunResult } from '../../lib/nodes/runner.ts';
 import { createAttemptRunner } from '../../lib/nodes/attempt-runner.ts';
 import { createRunners } from '../../lib/nodes/runners.ts';
-import { found, inputOf, outputOf, planNode, toolsOf } from './given.ts';
+import { contextOf, found, inputOf, outputOf, planNode, toolsOf } from './given.ts';
 
 const attempt = createAttemptRunner(createRunners());
 
@@ -54,6 +55,59 @@ describe('a script', () => {
     await returned('ctx.list.push(2); ctx.other = 1; return null', { context });
     expect(context).toEqual({ list: [1] });
     expect(await returned('return ctx.list', { context })).toEqual([1]);
+  });
+
+  it.each([
+    'return ctx.a + ctx.b',
+    'return [ctx.a, ctx.missing, typeof ctx.missing]',
+    'return ctx?.a ?? ctx . c',
+    'return `${ctx.a}${"ctx.b"}`',
+    'ctx.a = 5; ctx.new = ctx.b; return [ctx.a, ctx.new]',
+    'delete ctx.a; return [ctx.a, ctx.b]',
+    'return Object.keys(ctx)',
+    'ctx.a = 1; return ctx',
+    'const { a, ...rest } = ctx; return rest',
+    'return ["a", "b"].map((key) => ctx[key])',
+    'return "b" in ctx',
+    'return ctx.hasOwnProperty("b")',
+    'return ctx.valueOf()',
+    'return JSON.stringify(this.ctx)',
+    'return globalThis["c" + "tx"].b',
+    'return eval("c" + "tx.b")',
+    'return (0, eval)("c" + "tx").b',
+    'return (() => 1).constructor("return c" + "tx.b")()',
+    String.raw`return c\u0074x.b + ctx.\u0061`,
+    'Object.defineProperty(Object.prototype, "all", { get: Object.prototype.valueOf }); return ctx.all',
+    'const read = (ctx) => ctx.b; return read({ b: 7 })',
+    'return ctx.__node_a.output',
+    'return Object.entries(ctx).length + ctx.__node_a.output',
+    'return __proto__ === undefined',
+  ])('finds in ctx what it would find in the whole: %s', async (code) => {
+    const context = { a: 1, b: 'two', c: [3], __node_a: { status: 'completed', output: 4 } };
+    const whole = {
+      ...contextOf(context),
+      all: (options?: { readonly hidden: boolean }) => contextOf(context).all({ hidden: options?.hidden === true }),
+    };
+    const node = planNode('javascript', { code });
+    const [some, all] = await Promise.all(
+      [contextOf(context), whole].map((view) => attempt(node, { ...inputOf(), context: view }, toolsOf())),
+    );
+    expect(some?.outcome).toEqual(all?.outcome);
+    expect(some?.outcome.kind).toBe('finished');
+  });
+
+  it('does not read the variables that its text does not name', async () => {
+    const context = contextOf({ small: 1 });
+    const large = { ...context, keys: () => ['small', 'large'] };
+    const all: typeof context.all = (options) => {
+      if (options?.names?.has('large') !== false) throw new ContextTooLarge(1e9);
+      return context.all(options);
+    };
+    const ended = async (code: string) =>
+      (await attempt(planNode('javascript', { code }), { ...inputOf(), context: { ...large, all } }, toolsOf())).outcome;
+    expect(outputOf(await ended('return ctx.small'))).toBe(1);
+    for (const code of ['return ctx.large', 'return ctx'])
+      expect(await ended(code)).toMatchObject({ kind: 'failed', failure: { code: 'context_too_large' } });
   });
 
   it('starts in a new machine without state of the previous script', async () => {

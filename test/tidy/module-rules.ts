@@ -41,7 +41,7 @@ const moduleRules = {
   // Use cases. They know no adapter, no node type and no HTTP. The codec parses snapshots.
   service: {
     modules: ['engine', 'ports', 'codec', 'artifact', 'triggers', 'webhooks'],
-    packages: [],
+    packages: ['lru-cache'],
     node: ['async_hooks', 'crypto', 'zlib'],
   },
   // Outgoing requests for authors: which addresses they may reach, how long to wait, and which secrets are masked in results.
@@ -49,7 +49,7 @@ const moduleRules = {
   // Node types call outside services, never the stores. They receive what they need of a store as a port.
   nodes: {
     modules: ['egress', 'engine', 'lens', 'ports'],
-    packages: ['pg', 'pg-cursor', 'quickjs-wasi', 're2js', 'undici', 'zod'],
+    packages: ['lru-cache', 'pg', 'pg-cursor', 'quickjs-wasi', 're2js', 'undici', 'zod'],
     node: 'any',
   },
   // Model and moderation providers over HTTP, the deterministic model, and their configuration.
@@ -95,7 +95,7 @@ const moduleRules = {
   // The ports on AWS: the only module that calls AWS.
   aws: {
     modules: ['engine', 'ports', 'codec', 'contract'],
-    packages: ['@aws-sdk/*', '@smithy/*', 'p-limit', 'ulid', 'zod'],
+    packages: ['@aws-sdk/*', '@smithy/*', 'lru-cache', 'p-limit', 'ulid', 'zod'],
     node: 'any',
   },
   // Executes deployed code: artifacts on disk, bundles and workflow tasks on threads.
@@ -110,7 +110,7 @@ const moduleRules = {
   // Runs the template, not the code: it knows the product's names only.
   local: {
     modules: ['contract'],
-    packages: ['@aws-sdk/*', 'aws-lambda', 'croner', 'fauxqs', 'ws', 'zod'],
+    packages: ['@aws-sdk/*', 'aws-lambda', 'croner', 'fauxqs', 'lru-cache', 'ws', 'zod'],
     node: 'any',
   },
   // Knows a handler's path, not its code. Gateway responses use the catalogue of error codes.
@@ -144,7 +144,7 @@ const moduleRules = {
       'webhooks',
       'world',
     ],
-    packages: ['@aws-lambda-powertools/*', '@middy/*', 'aws-lambda', 'zod'],
+    packages: ['@aws-lambda-powertools/*', '@middy/*', 'aws-lambda', 'lru-cache', 'zod'],
     node: 'any',
   },
   bin: { modules: ['constructs', 'stacks', 'scripts'], packages: ['aws-cdk-lib'], node: 'any' },

@@ -17,8 +17,11 @@ export interface ContextView {
   get(key: string): JsonValue | undefined;
   /** The keys written so far; with `hidden`, those that start with `__` too. */
   keys(options?: { readonly hidden: boolean }): readonly string[];
-  /** The whole context as one object; with `hidden`, the keys that start with `__` too. */
-  all(options?: { readonly hidden: boolean }): JsonObject;
+  /**
+   * The whole context as one object; with `hidden`, the keys that start with `__` too; with `names`, only these.
+   * @throws PayloadsNeeded, ContextTooLarge
+   */
+  all(options?: { readonly hidden: boolean; readonly names?: ReadonlySet<string> }): JsonObject;
 }
 
 /** Names the offloaded values that must be loaded before the read can be repeated. The service catches it. */
@@ -123,8 +126,9 @@ export function contextAt(
     return [...shown, ...new Set(ended)];
   };
 
-  const all = (options?: { readonly hidden: boolean }): JsonObject => {
-    const named = keys(options);
+  const all: ContextView['all'] = (options) => {
+    const written = keys(options);
+    const named = options?.names === undefined ? written : written.filter((key) => options.names?.has(key));
     // Checked before the load: the values would not fit in the worker's memory.
     const offloadedBytes = offloadedBytesIn(named);
     if (offloadedBytes > payloadLimits.contextBytes) throw new ContextTooLarge(offloadedBytes);

@@ -3,6 +3,7 @@
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 import { type KeyObject, createHmac, createSecretKey, hash, timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { WireRequest } from './wire.ts';
 
 type SignedRequest = Pick<WireRequest, 'method' | 'url' | 'query' | 'headers' | 'body'>;
@@ -47,8 +48,7 @@ const declaredBodyDigest = ({ headers, query }: SignedRequest): string | undefin
   headers['x-amz-content-sha256'] ?? query.get('X-Amz-Content-Sha256') ?? undefined;
 
 /** A signing key depends on the secret, day, region and service, so there are a few for each secret. */
-const signingKeys = new Map<string, KeyObject>();
-const maxKeys = 1_000;
+const signingKeys = new LRUCache<string, KeyObject>({ max: 1_000 });
 
 function signingKey(secret: string, scope: string): KeyObject {
   const name = `${secret} ${scope}`;
@@ -58,7 +58,6 @@ function signingKey(secret: string, scope: string): KeyObject {
   // A key object, because Node needs longer for a hash with a key of bytes.
   let key = createSecretKey(`AWS4${secret}`, 'utf8');
   for (const part of [day, region, service, end]) key = createSecretKey(hmac(key, part));
-  if (signingKeys.size >= maxKeys) signingKeys.clear();
   signingKeys.set(name, key);
   return key;
 }

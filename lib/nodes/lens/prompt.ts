@@ -1,5 +1,5 @@
 /** The prompt of a lens node: its compiled lens version, and the template rendered and checked with the values of the node. */
-import type { ContextView } from '../../engine/graph/context.ts';
+import { LRUCache } from 'lru-cache';
 import type { NodeInput } from '../../engine/graph/plan.ts';
 import { resolveTemplate } from '../../engine/graph/template.ts';
 import { type LensName, type Scope, lensName } from '../../engine/ids.ts';
@@ -29,7 +29,7 @@ const maxCached = 100;
 /** Compiled lens versions. A version never changes, so it is cached. */
 export class LensVersions {
   readonly #lenses: Pick<Lenses, 'summary' | 'version'>;
-  readonly #cache = new Map<string, CompiledLens>();
+  readonly #cache = new LRUCache<string, CompiledLens>({ max: maxCached });
 
   constructor(lenses: Pick<Lenses, 'summary' | 'version'>) {
     this.#lenses = lenses;
@@ -43,10 +43,7 @@ export class LensVersions {
     const key = [scope.projectId, scope.environment, lens, wantedVersion].join('#');
     const known = this.#cache.get(key) ?? (await this.#read(scope, lens, wantedVersion));
     if (known === undefined) return undefined;
-    this.#cache.delete(key);
     this.#cache.set(key, known);
-    const oldest = this.#cache.keys().next();
-    if (this.#cache.size > maxCached && oldest.done !== true) this.#cache.delete(oldest.value);
     return known;
   }
 
@@ -121,7 +118,7 @@ function valuesOf(config: Pick<LensConfig, 'paramOverrides' | 'param_overrides'>
 /** `[[nodeId.path]]`: the lens document's reference to another node's output. */
 const upstream = /^\s*\[\[\s*([A-Za-z0-9_:-]{1,128})((?:\.[^.[\]\s]{1,128}){0,20})\s*\]\]\s*$/;
 
-function overrideOf(value: JsonValue, context: ContextView): JsonValue {
+function overrideOf(value: JsonValue, context: NodeInput['context']): JsonValue {
   const [, nodeId, path = ''] = (typeof value === 'string' ? upstream.exec(value) : null) ?? [];
   if (nodeId === undefined) return resolveTemplate(value, context);
   const result = context.get(`__node_${nodeId}`);

@@ -7,6 +7,7 @@ import { failureLimits, printedLimits } from '../../engine/log/event-limits.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import type { FailureCause } from '../../engine/retry.ts';
 import { type DurationMs, durationMs } from '../../engine/time.ts';
+import { readableNames } from '../context-reads.ts';
 
 export interface Script {
   /** the body of a synchronous function */
@@ -79,9 +80,14 @@ export const scriptLimits = {
 export const timeLimit = (timeoutMs: DurationMs) =>
   ({ errorCode: 'script_timeout', message: `the script took longer than its limit of ${timeoutMs} ms`, timeoutMs }) as const;
 
-/** Internal context names (`__…`) and the inputs are passed only when the code mentions them, which saves work. */
+/**
+ * The script gets the variables that its code can read, and the inputs if the code mentions them. Each other variable would have to be
+ * loaded, if it is large, and parsed in each attempt.
+ * @throws PayloadsNeeded, ContextTooLarge
+ */
 export const scriptWith = (code: string, input: NodeInput, limits: Pick<Script, 'timeoutMs' | 'memoryBytes'>): Script => {
-  const context = JSON.stringify(input.context.all({ hidden: code.includes('__') }));
+  const names = readableNames(code);
+  const context = JSON.stringify(input.context.all(defined({ hidden: code.includes('__'), names })));
   const inputs = code.includes('inputs') ? JSON.stringify(input.inputs) : '{}';
   const bytes = context.length + inputs.length;
   if (bytes > payloadLimits.contextBytes) throw new ContextTooLarge(bytes);

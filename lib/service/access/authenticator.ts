@@ -1,5 +1,6 @@
 /** Authenticates API keys: finds the key, compares its digest, and checks revocation and expiry. */
 import { timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Environment, KeyId } from '../../engine/ids.ts';
 import { type Instant, hours, instant, seconds } from '../../engine/time.ts';
 import type { ApiKey } from '../../ports/control.ts';
@@ -27,10 +28,10 @@ export const lastUseResolution = hours(1);
 
 export class Authenticator {
   readonly #deps: Pick<Deps, 'keys' | 'clock'>;
-  readonly #cached = new Map<KeyId, { readonly key: ApiKey; readonly readAt: Instant }>();
+  readonly #cached = new LRUCache<KeyId, { readonly key: ApiKey; readonly readAt: Instant }>({ max: maxCachedKeys });
 
   /** The last hour that this function recorded for each key; a cached key may have an older `lastUsedAt`. */
-  readonly #recordedUses = new Map<KeyId, Instant>();
+  readonly #recordedUses = new LRUCache<KeyId, Instant>({ max: maxCachedKeys });
 
   constructor(deps: Pick<Deps, 'keys' | 'clock'>) {
     this.#deps = deps;
@@ -61,7 +62,6 @@ export class Authenticator {
     const hour = instant(Math.floor(this.#deps.clock.now() / lastUseResolution) * lastUseResolution);
     const known = Math.max(lastUsedAt ?? -Infinity, this.#recordedUses.get(keyId) ?? -Infinity);
     if (known >= hour) return;
-    if (this.#recordedUses.size >= maxCachedKeys) this.#recordedUses.clear();
     this.#recordedUses.set(keyId, hour);
     await this.#deps.keys.recordKeyUse(keyId, hour);
   }
@@ -73,8 +73,6 @@ export class Authenticator {
     const key = await this.#deps.keys.key(keyId);
     if (key === undefined) return undefined;
     this.#cached.set(keyId, { key, readAt: now });
-    const oldest = this.#cached.keys().next();
-    if (this.#cached.size > maxCachedKeys && oldest.done !== true) this.#cached.delete(oldest.value);
     return key;
   }
 }

@@ -3,6 +3,7 @@
  * costs one write per ten requests. Unused leased requests are lost to other functions: a key may be limited slightly early, but
  * never exceeds its limit.
  */
+import { LRUCache } from 'lru-cache';
 import type { EmbedId, KeyId, SessionId } from '../../engine/ids.ts';
 import { type DurationMs, type Instant, after, between, instant, minutes } from '../../engine/time.ts';
 import type { ApiKey, RateLane } from '../../ports/control.ts';
@@ -45,7 +46,7 @@ interface Lease {
 export class RateLimiter {
   readonly #deps: Pick<Deps, 'rates' | 'clock'>;
   readonly #lane: RateLane | undefined;
-  readonly #leases = new Map<string, Lease>();
+  readonly #leases = new LRUCache<string, Lease>({ max: maxLeases });
 
   /** @param lane whose requests this limiter counts; absent: those of the API */
   constructor(deps: Pick<Deps, 'rates' | 'clock'>, lane?: RateLane) {
@@ -97,10 +98,7 @@ export class RateLimiter {
     const total = await this.#deps.rates.take(keyId, windowStart, wanted, lane);
     const granted = Math.min(wanted, Math.max(0, limit - (total - wanted)));
     const lease: Lease = { windowStart, available: granted, total: Math.min(total, limit) };
-    this.#leases.delete(name);
     this.#leases.set(name, lease);
-    const oldest = this.#leases.keys().next();
-    if (this.#leases.size > maxLeases && oldest.done !== true) this.#leases.delete(oldest.value);
     return lease;
   }
 }

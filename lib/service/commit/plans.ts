@@ -1,4 +1,5 @@
 /** The service's view of graphs: the cache of compiled plans, the evaluation of pure nodes, and the function that runs an attempt. */
+import { LRUCache } from 'lru-cache';
 import type { UnsavedGraph } from '../../codec/definition.ts';
 import type { WorkflowVersion } from '../../engine/graph/definition.ts';
 import type { Outcome } from '../../engine/graph/outcome.ts';
@@ -48,7 +49,7 @@ const maxPlans = 100;
 /** The plans of pinned versions, compiled once per process and cached. */
 export class Plans {
   readonly #types: GraphTypes;
-  readonly #cached = new Map<string, { readonly version: WorkflowVersion; readonly plan: Plan }>();
+  readonly #cached = new LRUCache<string, { readonly version: WorkflowVersion; readonly plan: Plan }>({ max: maxPlans });
 
   constructor(types: GraphTypes) {
     this.#types = types;
@@ -86,8 +87,6 @@ export class Plans {
 
   #add(name: string, version: WorkflowVersion, plan: Plan): Plan {
     this.#cached.set(name, { version, plan });
-    const oldest = this.#cached.keys().next();
-    if (this.#cached.size > maxPlans && oldest.done !== true) this.#cached.delete(oldest.value);
     return plan;
   }
 

@@ -1,4 +1,5 @@
 /** Looks up queries for nodes. Caches versions, because a version never changes. Reads the summary each time, because a query may be archived. */
+import { LRUCache } from 'lru-cache';
 import type { QueryName, Scope } from '../../engine/ids.ts';
 import type { QueryVersion } from '../../engine/query/definition.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
@@ -14,7 +15,7 @@ const maxCachedQueries = 100;
 
 export class ProjectQueries {
   readonly #deps: Pick<Deps, 'queries'>;
-  readonly #cached = new Map<string, QueryVersion>();
+  readonly #cached = new LRUCache<string, QueryVersion>({ max: maxCachedQueries });
 
   constructor(deps: Pick<Deps, 'queries'>) {
     this.#deps = deps;
@@ -33,13 +34,7 @@ export class ProjectQueries {
       if (number === undefined) throw new Unavailable(`version ${version} of the query ${name}`);
       return { kind: 'version_unknown' };
     }
-    this.#cache(key, query);
-    return { kind: 'query', query };
-  }
-
-  #cache(key: string, query: QueryVersion): void {
     this.#cached.set(key, query);
-    const oldest = this.#cached.keys().next();
-    if (this.#cached.size > maxCachedQueries && oldest.done !== true) this.#cached.delete(oldest.value);
+    return { kind: 'query', query };
   }
 }

@@ -2,6 +2,7 @@
  * The manifests that a process has read. A deployment id never refers to two manifests, so a known one is not read again. A removed
  * deployment has no open run, because a run pins its deployment.
  */
+import { LRUCache } from 'lru-cache';
 import type { DeploymentId, Scope } from '../../engine/ids.ts';
 import type { Deployments, Manifest } from '../../ports/deployments.ts';
 
@@ -9,7 +10,7 @@ import type { Deployments, Manifest } from '../../ports/deployments.ts';
 const maxManifests = 32;
 
 export class ManifestCache {
-  readonly #manifests = new Map<string, Manifest>();
+  readonly #manifests = new LRUCache<string, Manifest>({ max: maxManifests });
 
   /** @returns undefined if the scope has no such deployment */
   async manifest(
@@ -21,10 +22,7 @@ export class ManifestCache {
     const key = `${projectId}#${environment}#${id}`;
     const known = this.#manifests.get(key) ?? (await deployments.deployment(scope, id))?.manifest;
     if (known === undefined) return undefined;
-    this.#manifests.delete(key);
     this.#manifests.set(key, known);
-    const [oldest] = this.#manifests.keys();
-    if (this.#manifests.size > maxManifests && oldest !== undefined) this.#manifests.delete(oldest);
     return known;
   }
 }

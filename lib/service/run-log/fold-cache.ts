@@ -2,6 +2,7 @@
  * A warm worker's cache of the folds of its recent runs. The worker uses a cached fold as it is only if the fold is as recent as the
  * message. In a chain it is, so the worker reads nothing.
  */
+import { LRUCache } from 'lru-cache';
 import type { CommitNo, RunAddress } from '../../engine/ids.ts';
 import { type RunEnd, isTerminal } from '../../engine/log/fold.ts';
 import { firstProjection } from '../../engine/log/head.ts';
@@ -17,7 +18,12 @@ const maxCachedFolds = 200;
 const maxCommitBytes = 8_388_608;
 
 export class FoldCache {
-  readonly #folds = new Map<string, RunFold>();
+  readonly #folds = new LRUCache<string, RunFold>({
+    max: maxCachedFolds,
+    dispose: (fold, _key, reason) => {
+      if (reason === 'evict') this.#withCommits.delete(fold);
+    },
+  });
   /** folds that keep their latest commits, the most recent last */
   readonly #withCommits = new Set<RunFold>();
 
@@ -84,8 +90,6 @@ export class FoldCache {
   /** Caches a fold for the run's next message. The fold may contain only commits that were read or won. */
   put(fold: RunFold): void {
     this.#folds.set(runKey(fold.head.address), fold);
-    const oldest = this.#folds.keys().next();
-    if (this.#folds.size > maxCachedFolds && oldest.done !== true) this.#folds.delete(oldest.value);
     this.#limitCommits(fold);
   }
 

@@ -150,8 +150,8 @@ describe('a context', () => {
       context: { work: new NodeWork(), get: () => null, keys: () => [], all: () => ({ half: text(most / 2) }) },
     });
     const limits = { timeoutMs: seconds(1), memoryBytes: 1 };
-    expect(() => scriptWith('return inputs', input(most / 2), limits)).toThrow(ContextTooLarge);
-    expect(scriptWith('return 1', input(most / 2), limits).inputs).toBe('{}');
+    expect(() => scriptWith('return [inputs, ctx.half]', input(most / 2), limits)).toThrow(ContextTooLarge);
+    expect(scriptWith('return ctx.half', input(most / 2), limits).inputs).toBe('{}');
   });
 
   test('that is too large fails the node that reads it', () => {
