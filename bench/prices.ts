@@ -3,9 +3,6 @@ import { startApiRoutes } from '../lib/api/start-api.ts';
 import { dollarsPerMillion } from '../lib/contract/prices.ts';
 import { type Bill, total } from './bill.ts';
 
-const perMillion = dollarsPerMillion satisfies Partial<Record<keyof Bill, number>>;
-
-type Priced = keyof typeof perMillion;
 const priced = [
   'writeUnits',
   'readUnits',
@@ -16,7 +13,8 @@ const priced = [
   'busEvents',
   'schedules',
   'objects',
-] as const;
+] as const satisfies readonly (keyof Bill)[];
+type Priced = (typeof priced)[number];
 
 export interface Dollars {
   readonly kind: Priced;
@@ -26,10 +24,18 @@ export interface Dollars {
 
 /** Dollars per million runs, without the execution time of functions. */
 export const dollarsPerMillionRuns = (bill: Bill): readonly Dollars[] =>
-  priced.map((kind) => ({ kind, count: total(bill[kind]), dollars: total(bill[kind]) * perMillion[kind] }));
+  priced.map((kind) => ({
+    kind,
+    count: total(bill[kind]),
+    dollars: kind === 'objects' ? dollarsOfObjects(bill.objects) : total(bill[kind]) * dollarsPerMillion[kind],
+  }));
+
+/** A read of an object costs less than a request that stores one. */
+const dollarsOfObjects = ({ GetObject = 0, ...others }: Bill['objects']): number =>
+  GetObject * dollarsPerMillion.objectReads + total(others) * dollarsPerMillion.objects;
 
 /** Price of the functions' execution time, as measured on this machine. */
-export const timeDollarsPerMillionRuns = (bill: Bill): number => total(bill.gbSeconds) * perMillion.gbSeconds;
+export const timeDollarsPerMillionRuns = (bill: Bill): number => total(bill.gbSeconds) * dollarsPerMillion.gbSeconds;
 
 const startPaths = startApiRoutes.map(({ method, path }) => `${method} ${path}`.split('/'));
 

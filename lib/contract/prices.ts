@@ -16,7 +16,9 @@ export const dollarsPerMillion = {
   startApiRequests: 1,
   busEvents: 1,
   schedules: 1,
+  /** requests that store an object */
   objects: 5,
+  objectReads: 0.4,
 } as const;
 
 type PricedKind = keyof typeof dollarsPerMillion;
