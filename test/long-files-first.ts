@@ -43,7 +43,7 @@ export const longFiles: readonly string[] = [
   'test/bench/golden-counts.test.ts',
   'test/e2e/code-workflows.test.ts',
   'test/e2e/bad-input.test.ts',
-  'test/e2e/cli.test.ts',
+  'test/e2e/cli.deep.test.ts',
   'test/bench/golden-lists.deep.test.ts',
   'test/e2e/sockets.test.ts',
   'test/bench/golden-devkit.deep.test.ts',
