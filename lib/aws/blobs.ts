@@ -58,17 +58,17 @@ export class S3Blobs implements Blobs {
   }
 
   async put(scope: Scope, key: string, value: JsonValue, expiresAt: Instant): Promise<void> {
-    const text = JSON.stringify(value);
+    const { Body, length } = compressed(value);
     const command = new PutObjectCommand({
       Bucket: this.#bucket,
       Key: payloadKey(scope, key),
       // A lifecycle rule deletes objects with this tag. The days count from this put, also if it replaces an object.
       Tagging: lifetimeTag(expiresAt, this.#clock.now()),
-      Body: gzipSync(text),
+      Body,
       ...contentHeaders,
     });
     await this.#inTurn(() => callService('the bucket', () => this.#client.send(command)));
-    this.#remember(payloadKey(scope, key), value, text);
+    this.#remember(payloadKey(scope, key), value, length);
   }
 
   async get(scope: Scope, key: string): Promise<JsonValue | undefined> {
@@ -79,12 +79,13 @@ export class S3Blobs implements Blobs {
     if (isUploadedKey(key)) return { $bytes: Buffer.from(stored).toString('base64') };
     const text = gunzipSync(stored).toString('utf8');
     const value = readJson('an object of the bucket', jsonValue, text);
-    this.#remember(payloadKey(scope, key), value, text);
+    this.#remember(payloadKey(scope, key), value, text.length);
     return value;
   }
 
-  #remember(key: string, value: JsonValue, text: string): void {
-    if (namesItsContent(key)) this.#recent.set(key, { value }, { size: text.length });
+  /** @param length of the value's JSON */
+  #remember(key: string, value: JsonValue, length: number): void {
+    if (namesItsContent(key)) this.#recent.set(key, { value }, { size: length });
   }
 
   async copy(scope: Scope, from: string, to: string, expiresAt: Instant): Promise<boolean> {
@@ -154,6 +155,12 @@ export class S3Blobs implements Blobs {
       throw error;
     }
   }
+}
+
+/** A function of its own, so that the text of a large value does not stay in memory until the bucket has answered. */
+function compressed(value: JsonValue): { readonly Body: Uint8Array; readonly length: number } {
+  const text = JSON.stringify(value);
+  return { Body: gzipSync(text), length: text.length };
 }
 
 const contentHeaders = { ContentType: 'application/json', ContentEncoding: 'gzip' } as const;
