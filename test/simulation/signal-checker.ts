@@ -80,7 +80,10 @@ export class SignalChecker {
         event.type === 'RUN_COMPLETED' ||
         event.type === 'RUN_FAILED' ||
         event.type === 'RUN_TIMED_OUT' ||
-        event.type === 'RUN_CANCELLED'
+        event.type === 'RUN_CANCELLED' ||
+        // A run that rolls back waits for nothing any more, and a retried workflow begins its waits again.
+        event.type === 'ROLLBACK_STARTED' ||
+        event.type === 'RUN_RETRIED'
       )
         this.#endAll(run, now);
       else if ('nodeId' in event) this.#ofNode(run, event, now);

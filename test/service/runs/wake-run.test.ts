@@ -189,6 +189,21 @@ describe('retrying a run now', () => {
     expect(env.attempts).toEqual(['a#1', 'a#2', 'b#1']);
   });
 
+  it('leaves the message of the old time without an effect in a worker that has the run as of its failure', async () => {
+    const { env, run } = await inBackoff({
+      answer: (node, number) => (node === 'a' && number < 3 ? failing() : finished(node)),
+    });
+    const { worker } = env;
+    const old = env.ports.jobs.delayed.find(({ job }) => job.kind === 'node')?.job;
+    if (old === undefined) throw new Error('no retry was sent');
+    worker.foldCache.put(await env.fold(run));
+    await wakeRun(worker, run, { retries: true });
+    for (const job of env.ports.jobs.takeSent()) await env.take(job);
+    env.ports.clock.advance(seconds(5));
+    await env.take(old, { isDelayed: true, worker });
+    expect(env.attempts).toEqual(['a#1', 'a#2']);
+  });
+
   it('wakes no sleeping node, and a wake retries nothing', async () => {
     const env = createTestEnv({ answer: (node, number) => (node === 'a' && number === 1 ? failing() : finished(node)) });
     await env.publish(workflow('flow', 'o>a o>z1', { a: { retry: retries }, z1: { ms: hours(1) } }));
