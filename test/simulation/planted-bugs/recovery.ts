@@ -56,7 +56,7 @@ export const recoveryBugs: readonly PlantedBug[] = [
     find: "if (node.status === 'waiting') await deps.jobs.sendDelayed(wakeJob(fold.head, node.dispatchedIn, node, resends), noDelay);",
     replace: "if (node.status === 'waiting') void noDelay;",
     faultProfile: 'lost alarms',
-    within: 60,
+    within: 200,
     options: { code: 0 },
   },
   {

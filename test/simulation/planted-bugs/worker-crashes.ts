@@ -145,7 +145,7 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     file: 'lib/engine/graph/decide.ts',
     find: 'if (facts.length > 0 && mustEndAtDeadline(draft)) endRun(',
     replace: "if (facts.some(({ kind }) => kind === 'deadline-passed') && mustEndAtDeadline(draft)) endRun(",
-    within: 200,
+    within: 600,
     options: { code: 0, runs: 12 },
   },
   {
