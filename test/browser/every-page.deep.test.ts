@@ -46,7 +46,7 @@ beforeAll(async () => {
   };
   made = await populate(signedIn, { ...hostile, large });
   await getAdmin(signedIn);
-}, 240_000);
+});
 afterAll(async () => {
   await signedIn.close();
   answers.close();

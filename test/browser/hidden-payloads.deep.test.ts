@@ -72,7 +72,7 @@ beforeAll(async () => {
   await plant();
   reader = await signInWithScopes(signedIn, scopes);
   received = await recordOf(reader.page);
-}, 240_000);
+});
 afterAll(() => signedIn.close());
 
 test('a walk through every page receives no planted value, in any form', async () => {
@@ -94,7 +94,7 @@ test('a walk through every page receives no planted value, in any form', async (
   expect(await received.settle()).toEqual([]);
   expect(received.parts.length).toBeGreaterThan(addresses.length);
   expect([received.holding(planted), received.holding('Lovelace')]).toEqual([[], []]);
-}, 240_000);
+});
 
 test('the event stream of an open run has no planted value, and the page follows the run', async () => {
   const runId = await start('sends-later');

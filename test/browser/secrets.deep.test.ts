@@ -181,7 +181,7 @@ beforeAll(async () => {
   secrets.set('link', link).set('link: digest', sha256(link));
   leaky = await leak();
   await getAdmin(signedIn);
-}, 300_000);
+});
 afterAll(async () => {
   await signedIn.close();
   echoes.close();

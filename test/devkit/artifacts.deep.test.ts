@@ -43,7 +43,7 @@ describe.each(rotatingItem(sdkVersions))('an app of workflow %s', (sdkVersion) =
     app = await ordersApp(sdkVersion);
     const printed = await cli(served, app.folder, 'deploy', '--json');
     deploymentId = deployed.parse(JSON.parse(printed)).data.deploymentId;
-  }, 240_000);
+  });
 
   test('is deployed with what it is built with', async () => {
     const { body } = await served.call('GET', `/v1/deployments/${deploymentId}`);

@@ -25,7 +25,7 @@ describe.each(rotatingItem(sdkVersions))('an app of workflow %s', (sdkVersion) =
   beforeAll(async () => {
     app = await ordersApp(sdkVersion);
     await cli(served, app.folder, 'deploy', '--json');
-  }, 240_000);
+  });
 
   test('completes a run, of which no plain value is stored, and the command line says so', async () => {
     const item = `plaintext-${sdkVersion.replaceAll('.', '-')}`;
@@ -53,7 +53,7 @@ describe.each(rotatingItem(sdkVersions))('an app of workflow %s', (sdkVersion) =
     const letter = (await cli(served, app.folder, 'runs', 'start', 'workflows/order//letter', '--input', `["${item}"]`)).trim();
     expect(await cli(served, app.folder, 'runs', 'result', letter)).toContain('encrypted with the key of the run');
     expect(await cli(served, app.folder, 'runs', 'get', letter)).toMatch(new RegExp(`input +\\["${item}"\\]`));
-  }, 120_000);
+  });
 });
 
 /** The texts that occur in any of the forms in which a store has them. */

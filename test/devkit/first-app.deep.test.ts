@@ -93,7 +93,7 @@ test.each(rotatingItem(sdkVersions))('an app of workflow %s survives the end of 
   const [begin = '', look = ''] = startRun.split('\n');
   const run = (await paste(variables, begin, 'echo "$RUN"')).trim();
   const setting = `RUN=${run}`;
-  await expect.poll(() => paste(setting, look), { timeout: 30_000 }).toMatch(/wait_\w+ .*waiting/);
+  await expect.poll(() => paste(setting, look), { timeout: 120_000 }).toMatch(/wait_\w+ .*waiting/);
   await Promise.all([once(first, 'exit'), paste(kill)]);
 
   await runCloud(app, port);

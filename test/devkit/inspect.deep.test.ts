@@ -39,7 +39,7 @@ describe.each(rotatingItem(sdkVersions))('workflow %s', (sdkVersion) => {
     // Each version has a token of its own, because the run of the one before still waits.
     item = `tea-${sdkVersion}`;
     runId = (await app.run('node', ['client.mjs', 'start', item], env())).trim();
-  }, 300_000);
+  });
 
   test('shows the runs, steps, hooks, events, streams and sleeps of a run that waits for its hook', async () => {
     const explain = (): Promise<string> => cli(served, app.folder, 'explain', runId);

@@ -33,7 +33,7 @@ beforeAll(async () => {
   const { body } = await cloud.call('POST', '/v1/world/apps', { baseUrl: 'https://app.example.com' });
   ({ deploymentId } = z.object({ deploymentId: z.string() }).parse(body));
   world = worldWith(cloud.apiKey);
-}, 120_000);
+});
 afterAll(() => cloud.stop());
 
 /** more than API Gateway takes */
@@ -67,7 +67,7 @@ test('a value of 12 MB is the input of a run, by its event and by its message at
     ].map((each) => each.catch((error: unknown) => expect(error).toMatchObject({ name: 'EntityConflictError' }))),
   );
   expect(digestOf(shape.run.parse(await world.runs.get(runId)).input)).toBe(digestOfLargest);
-}, 60_000);
+});
 
 test('a value above the limit of a request is one of a step, of a hook, and the output of the run', async () => {
   await record({ eventType: 'run_started' });
@@ -88,7 +88,7 @@ test('a value above the limit of a request is one of a step, of a hook, and the 
     ['run_created', digestOfLargest],
     ...['step_created', 'step_completed', 'hook_received', 'run_completed'].map((event) => [event, digest]),
   ]);
-}, 120_000);
+});
 
 test('it is a chunk of a stream', async () => {
   await world.streams.writeMulti(runId, 'strm_1', [new Uint8Array([1]), large, new Uint8Array([2])]);
@@ -96,7 +96,7 @@ test('it is a chunk of a stream', async () => {
   const digests: string[] = [];
   for await (const chunk of await world.streams.get(runId, 'strm_1')) digests.push(digestOf(chunk));
   expect(digests).toEqual([digestOf(new Uint8Array([1])), digest, digestOf(new Uint8Array([2]))]);
-}, 60_000);
+});
 
 test('the API shows the size of such a value', async () => {
   const { body } = await cloud.call('GET', `/v1/runs/${runId}`);

@@ -79,7 +79,7 @@ describe.each(rotatingItem(sdkVersions))('an app of workflow %s', (sdkVersion) =
   beforeAll(async () => {
     app = await builtApp(sdkVersion, { 'workflows/order.ts': source, 'large.mjs': client });
     await cli(served, app.folder, 'deploy', '--json');
-  }, 240_000);
+  });
 
   // The large value takes minutes, so CI has one of both.
   test.each(rotatingItem(rows))(

@@ -31,7 +31,7 @@ describe.each(sdkVersions)('the SDK %s', (sdkVersion) => {
   let apiKey: string;
   beforeAll(async () => {
     [app, apiKey] = await Promise.all([ordersApp(sdkVersion), createKey('admin')]);
-  }, 300_000);
+  });
 
   /** Starts a run as an app does. @returns how `start()` ended */
   async function start(variables: Readonly<Record<string, string>>, workflow = orders, ...deploymentId: readonly string[]) {

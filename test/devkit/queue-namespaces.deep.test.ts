@@ -25,7 +25,7 @@ describe.each(rotatingItem(sdkVersions))('an app of workflow %s', (sdkVersion) =
     app = await ordersApp(sdkVersion);
     const printed = await app.run(process.execPath, [program, 'deploy', '--json'], variables());
     ({ deploymentId } = deployed.parse(JSON.parse(printed)).data);
-  }, 240_000);
+  });
 
   test('answers a health check, completes a run that the app starts, and one that the platform starts', async () => {
     expect(await cli(served, app.folder, 'deployments', 'health', deploymentId)).toMatch(/ answered after \d+ ms/);
@@ -38,5 +38,5 @@ describe.each(rotatingItem(sdkVersions))('an app of workflow %s', (sdkVersion) =
     expect(await client('result', started)).toContain('charged receipt');
     const runId = (await cli(served, app.folder, 'runs', 'start', 'workflows/order//letter', '--input', `["${item}"]`)).trim();
     expect(await cli(served, app.folder, 'runs', 'result', runId)).toContain(item);
-  }, 120_000);
+  });
 });

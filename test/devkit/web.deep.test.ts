@@ -47,7 +47,7 @@ describe.each(rotatingItem(sdkVersions))('workflow %s', (sdkVersion) => {
     const isWaiting = async (): Promise<void> =>
       expect(await cli(served, app.folder, 'explain', runId)).toContain('waits for resumeHook()');
     await vi.waitFor(isWaiting, { timeout: 60_000, interval: 200 });
-  }, 300_000);
+  });
 
   let web: ChildProcess | undefined;
   let address: string;
@@ -66,7 +66,7 @@ describe.each(rotatingItem(sdkVersions))('workflow %s', (sdkVersion) => {
     child.stdout.on('data', collect);
     child.stderr.on('data', collect);
     await vi.waitFor(() => expect(printed).toContain('Web UI available at'), { timeout: 60_000 });
-  }, 90_000);
+  });
   afterAll(async () => {
     if (web === undefined || web.exitCode !== null) return;
     web.kill('SIGTERM');
@@ -82,14 +82,15 @@ describe.each(rotatingItem(sdkVersions))('workflow %s', (sdkVersion) => {
     });
     let read = '';
     reader.stdout.on('data', (text: Buffer) => void (read += text.toString()));
-    await expect.poll(() => read, { timeout: 30_000 }).toContain(chunk);
+    await expect.poll(() => read, { timeout: 120_000 }).toContain(chunk);
     reader.kill('SIGKILL');
     await once(reader, 'exit');
-  }, 60_000);
+  });
 
   test('the web pages list the run, show its steps, events and stream, check the health of its code, and cancel it', async () => {
     const page = await browser.newPage();
-    const shows = (text: string): Promise<void> => expect.poll(() => page.innerText('body'), { timeout: 30_000 }).toContain(text);
+    const shows = (text: string): Promise<void> =>
+      expect.poll(() => page.innerText('body'), { timeout: 120_000 }).toContain(text);
     await page.goto(address);
     await shows(runId);
     await page.goto(`${address}/run/${runId}`);
@@ -107,7 +108,7 @@ describe.each(rotatingItem(sdkVersions))('workflow %s', (sdkVersion) => {
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Cancel Run' }).click();
     const run = async (): Promise<unknown> => (await served.call('GET', `/v1/runs/${runId}`)).body;
-    await expect.poll(run, { timeout: 30_000 }).toMatchObject({ status: 'cancelled' });
+    await expect.poll(run, { timeout: 120_000 }).toMatchObject({ status: 'cancelled' });
     await page.close();
-  }, 120_000);
+  });
 });

@@ -35,7 +35,7 @@ const start = async (workflow: string): Promise<{ readonly runId: string; readon
         token = hooksPage.parse(page.body).data[0]?.token;
         return token;
       },
-      { timeout: 30_000, interval: 100 },
+      { timeout: 120_000, interval: 100 },
     )
     .toBeDefined();
   return { runId, token: token ?? '' };
@@ -53,7 +53,7 @@ const resultOf = async (runId: string): Promise<unknown> => {
         result = plainValue(run.result ?? run.output);
         return run.status;
       },
-      { timeout: 30_000, interval: 100 },
+      { timeout: 120_000, interval: 100 },
     )
     .toBe('completed');
   return result;
@@ -65,7 +65,7 @@ describe.each(rotatingItem(sdkVersions))('a webhook of an app of workflow %s', (
   beforeAll(async () => {
     const app = await ordersApp(sdkVersion);
     await cli(served, app.folder, 'deploy', '--json');
-  }, 240_000);
+  });
 
   test('answers 202 and gives the workflow the method, the headers and the bytes of a body of 1 MB', async () => {
     const { runId, token } = await start('byDefault');

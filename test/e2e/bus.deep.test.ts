@@ -13,7 +13,7 @@ let usual: InProcessCloud;
 beforeAll(async () => {
   cloud = await startInProcessCloud({ 'stepwell:runEvents': 'all' });
   usual = await startInProcessCloud();
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all([cloud.stop(), usual.stop()]);
 });

@@ -121,7 +121,7 @@ test('a failed run of the library is listed, shown, explained and watched like a
   expect((await stepwell('runs', 'events', runId)).stdout).toMatch(/node\.failed +ship +attempt 2 +RangeError: no carrier/);
   const watched = await stepwell('runs', 'watch', runId);
   expect(watched).toMatchObject({ code: 1, stdout: expect.stringMatching(/run\.failed[^]*✗ failed/) });
-}, 60_000);
+});
 
 test('requests that only the library can fulfil name the way out', async () => {
   const backend = await connect('default/local');

@@ -19,7 +19,7 @@ beforeAll(async () => {
   `);
   writeFileSync(join(directory, 'secrets.json'), JSON.stringify({ 'orders-db': database.connection }), { mode: 0o600 });
   local = await startLocal(directory);
-}, 120_000);
+});
 afterAll(async () => {
   await local.end('SIGTERM');
   await database.stop();

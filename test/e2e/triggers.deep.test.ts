@@ -76,7 +76,7 @@ beforeAll(async () => {
     const published = await cloud.call('POST', '/v1/workflows', workflow);
     expect(published.status, JSON.stringify(published.body)).toBe(201);
   }
-}, 120_000);
+});
 afterAll(async () => {
   sqs.destroy();
   bus.destroy();
