@@ -16,8 +16,9 @@ export const dollarsPerMillion = {
   startApiRequests: 1,
   busEvents: 1,
   schedules: 1,
-  /** requests that store an object */
+  /** S3: requests that store, copy or list */
   objects: 5,
+  /** S3: GET */
   objectReads: 0.4,
 } as const;
 

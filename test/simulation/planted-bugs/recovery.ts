@@ -56,8 +56,8 @@ export const recoveryBugs: readonly PlantedBug[] = [
     find: "if (node.status === 'waiting') await deps.jobs.sendDelayed(wakeJob(fold.head, node.dispatchedIn, node, resends), noDelay);",
     replace: "if (node.status === 'waiting') void noDelay;",
     faultProfile: 'lost alarms',
-    within: 200,
-    options: { code: 0 },
+    within: 60,
+    options: { code: 0, runs: 9 },
   },
   {
     name: 'the heartbeat of one node counts for all nodes of the run',

@@ -16,7 +16,7 @@ export const runListBugs: readonly PlantedBug[] = [
     file: listRuns,
     find: '(filters.attention === head.projection.attention && !isEnded(status))',
     replace: 'filters.attention === head.projection.attention',
-    within: 200,
-    options: { code: 0, runs: 12 },
+    within: 60,
+    options: { code: 0, runs: 24 },
   },
 ];

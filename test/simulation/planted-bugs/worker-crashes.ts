@@ -145,8 +145,8 @@ export const workerCrashBugs: readonly PlantedBug[] = [
     file: 'lib/engine/graph/decide.ts',
     find: 'if (facts.length > 0 && mustEndAtDeadline(draft)) endRun(',
     replace: "if (facts.some(({ kind }) => kind === 'deadline-passed') && mustEndAtDeadline(draft)) endRun(",
-    within: 600,
-    options: { code: 0, runs: 12 },
+    within: 200,
+    options: { code: 0, runs: 24 },
   },
   {
     name: 'no recheck is sent for the deadline of a waiting run',
