@@ -106,7 +106,7 @@ test('a failed run of the library is listed, shown, explained and watched like a
       { nodeId: 'ship', type: 'function', status: 'failed', attempt: 2 },
     ],
   });
-  expect(run.rootCause?.error.details?.['stack']).toContain('openworkflow-runs.test.ts');
+  expect(run.rootCause?.error.details?.['stack']).toContain('openworkflow-runs.deep.test.ts');
   expect((await client.getRun(run.nodes[0]?.childRunId ?? '')).output).toBe('packed');
   const events = await client.listRunEvents(runId, { limit: 3 });
   expect(events).toMatchObject({ data: [{ eventId: 1 }, { eventId: 2 }, { eventId: 3 }], cursor: '3', hasMore: true });
@@ -116,7 +116,7 @@ test('a failed run of the library is listed, shown, explained and watched like a
   );
   expect((await stepwell('runs', 'get', runId)).stdout).toMatch(/ship +function +✗ failed +2/);
   expect((await stepwell('explain', runId)).stdout).toMatch(
-    /Root cause: .*ship, attempt 2: no carrier for p-1 \(RangeError\), at .*openworkflow-runs\.test\.ts:\d+:\d+/,
+    /Root cause: .*ship, attempt 2: no carrier for p-1 \(RangeError\), at .*openworkflow-runs\.deep\.test\.ts:\d+:\d+/,
   );
   expect((await stepwell('runs', 'events', runId)).stdout).toMatch(/node\.failed +ship +attempt 2 +RangeError: no carrier/);
   const watched = await stepwell('runs', 'watch', runId);
