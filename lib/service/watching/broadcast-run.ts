@@ -159,6 +159,7 @@ async function broadcastUpdates(
     // The other derived events come with the frames of their event.
     if (update.kind === 'derived' && isStart(update.event)) subscribers.broadcast(derivedFrame(update.event));
     if (update.kind === 'delta') subscribers.broadcast(deltaFrame(update.delta, update.received));
+    await subscribers.waitForRoom(signal);
     if (signal.aborted) return;
   }
 }

@@ -12,13 +12,14 @@ export const maxPosts = 3;
 const postLimits: RetryLimits = { attempts: maxPosts, backoff: { baseMs: 250, factor: 1 } };
 /** Maximum size of one queue. A socket that falls further behind is closed; the client can reconnect at its cursor. */
 export const maxQueuedBytes = 8_388_608;
-/** Maximum queue size to which a replay adds frames. */
-const maxReplayQueueBytes = 1_048_576;
+/** Size of a queue above which its writers wait: a replay of the socket's own, and the broadcaster if no other socket is faster. */
+const fullQueueBytes = 1_048_576;
 
 export class SocketSubscriber {
   readonly member: Membership;
   readonly #posts: Posts;
   readonly #clock: Clock;
+  readonly #onProgress: () => void;
   #queue: SocketFrame[] = [];
   #bytes = 0;
   #posting: Promise<void> | undefined;
@@ -34,10 +35,12 @@ export class SocketSubscriber {
   #error: unknown;
   #postedAt: Instant;
 
-  constructor(member: Membership, posts: Posts, clock: Clock) {
+  /** @param onProgress called whenever the queue has become shorter, or takes no further frame */
+  constructor(member: Membership, { posts, clock }: { posts: Posts; clock: Clock }, onProgress: () => void) {
     this.member = member;
     this.#posts = posts;
     this.#clock = clock;
+    this.#onProgress = onProgress;
     this.#queuedUpTo = new Progress(member.cursor);
     this.#postedUpTo = new Progress(member.cursor);
     this.#isJoinAcknowledged = member.isJoinAcknowledged;
@@ -66,6 +69,11 @@ export class SocketSubscriber {
 
   get isJoinAcknowledged(): boolean {
     return this.#isJoinAcknowledged;
+  }
+
+  /** The queue is long, and the socket may still receive it. */
+  get isFull(): boolean {
+    return this.#end === undefined && this.#bytes > fullQueueBytes;
   }
 
   /** Queues a new frame, after the frames of a replay. */
@@ -104,7 +112,7 @@ export class SocketSubscriber {
 
   /** Waits until the queue has room for further replayed frames. */
   async waitForRoom(): Promise<void> {
-    if (this.#bytes > maxReplayQueueBytes) await this.#posting;
+    if (this.isFull) await this.#posting;
   }
 
   /** Waits until every queued frame is posted, or posting has stopped. */
@@ -127,6 +135,7 @@ export class SocketSubscriber {
     this.#end ??= reason;
     this.#queue = [];
     this.#deferred = [];
+    this.#onProgress();
   }
 
   async #postAll(): Promise<void> {
@@ -139,6 +148,7 @@ export class SocketSubscriber {
         if (this.#end !== undefined) return;
         this.#queue.shift();
         this.#bytes -= sizeOf(frame);
+        this.#onProgress();
         this.#postedUpTo.advance(frame.position);
         if (frame.text === undefined) continue;
         this.#isJoinAcknowledged = true;

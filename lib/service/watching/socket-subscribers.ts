@@ -20,6 +20,7 @@ export class SocketSubscribers {
   readonly #replays = new Set<Promise<void>>();
   #error: unknown;
   readonly #savedCursors = new Map<ConnectionId, string>();
+  #progress = Promise.withResolvers<void>();
 
   constructor(deps: BroadcasterDeps, run: RunAddress) {
     this.#deps = deps;
@@ -36,6 +37,29 @@ export class SocketSubscribers {
 
   broadcast(frame: SocketFrame): void {
     for (const subscriber of this.#subscribers.values()) subscriber.push(frame);
+  }
+
+  /**
+   * Waits while every member's queue is full, so that the log is read as fast as the fastest member receives it. A member that falls
+   * behind the others does not delay them: it is closed when its queue has reached its limit.
+   */
+  async waitForRoom(signal: AbortSignal): Promise<void> {
+    const wake = (): void => this.#noteProgress();
+    signal.addEventListener('abort', wake);
+    try {
+      while (!signal.aborted && this.#areAllFull()) await this.#progress.promise;
+    } finally {
+      signal.removeEventListener('abort', wake);
+    }
+  }
+
+  #areAllFull(): boolean {
+    return this.size > 0 && [...this.#subscribers.values()].every(({ isFull }) => isFull);
+  }
+
+  #noteProgress(): void {
+    this.#progress.resolve();
+    this.#progress = Promise.withResolvers();
   }
 
   /** Adds the first members. New polls return their deltas from the first index on. */
@@ -123,8 +147,9 @@ export class SocketSubscribers {
   }
 
   #add(member: Membership, replay: (subscriber: SocketSubscriber) => Promise<void>): void {
-    const subscriber = new SocketSubscriber(member, this.#deps.posts, this.#deps.clock);
+    const subscriber = new SocketSubscriber(member, this.#deps, () => this.#noteProgress());
     this.#subscribers.set(member.connectionId, subscriber);
+    this.#noteProgress();
     const replaying = replay(subscriber)
       .then(() => subscriber.release())
       .catch((error: unknown) => {
@@ -164,5 +189,6 @@ export class SocketSubscribers {
   #remove(id: ConnectionId): void {
     this.#subscribers.delete(id);
     this.#savedCursors.delete(id);
+    this.#noteProgress();
   }
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { type RunAddress, keyId, runId } from '../../../lib/engine/ids.ts';
 import type { JsonObject } from '../../../lib/engine/json.ts';
-import { after, between, hours, minutes, seconds } from '../../../lib/engine/time.ts';
+import { after, between, durationMs, hours, minutes, seconds } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
 import { maxJoinedRuns } from '../../../lib/service/watching/join-run.ts';
@@ -311,6 +311,37 @@ describe('members', () => {
     expect(await stage.sockets.connection(connectionIdOf('stuck'))).toBeUndefined();
     expect(statuses(stage.framesOf('quick')).at(-1)).toBe('run completed');
     expect(between(since, env.ports.clock.now())).toBeLessThan(seconds(10));
+  });
+
+  test.for([
+    ['that is slower than the log stays, and receives every event', {}, ['a']],
+    ['does not wait for a socket that is stuck', { stuck: seconds(60) }, ['a']],
+  ] as const)('a socket %s', async ([, others, complete]) => {
+    const wide = 150;
+    const chain = Array.from({ length: wide - 1 }, (_none, at) => `n${at}>n${at + 1}`).join(' ');
+    const env = createTestEnv({ answer: () => finished('x'.repeat(maxFrameValueBytes - 100)) });
+    await env.publish(workflow('flow', chain));
+    const run = await env.begin('flow');
+    const stage = createSocketTestEnv(env);
+    for (const name of ['a', ...Object.keys(others)]) await stage.join(name, run);
+    const real = stage.posts.post.bind(stage.posts);
+    const posts = Object.assign(stage.posts, {
+      post: async (id: ReturnType<typeof connectionIdOf>, text: string) => {
+        await env.ports.clock.sleep(new Map(Object.entries(others)).get(id) ?? durationMs(50));
+        return real(id, text);
+      },
+    });
+    // All events are written at once, when the broadcaster follows the run.
+    let isWritten = false;
+    const write = async (): Promise<void> => {
+      if (isWritten) return;
+      isWritten = true;
+      await env.settle();
+    };
+    await stage.settle({ deps: { posts }, onPause: write });
+    const completed = Array.from({ length: wide }, (_none, at) => `n${at} completed`);
+    for (const name of complete) expect(statuses(stage.framesOf(name)), name).toEqual(expect.arrayContaining(completed));
+    expect(stage.posts.closed).not.toContain('a');
   });
 
   test('the sockets of a revoked key are closed within 30 seconds, and others stay', async () => {
