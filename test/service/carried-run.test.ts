@@ -5,7 +5,9 @@ import { type DurationMs, durationMs } from '../../lib/engine/time.ts';
 import type { NodeJob } from '../../lib/ports/jobs.ts';
 import { carriedRunOf, maxCarriedAge, maxCarriedBytes } from '../../lib/service/run-log/carried-run.ts';
 import { cancelCheckInterval } from '../../lib/service/execution/heartbeat-loop.ts';
+import { runNode } from '../../lib/service/kinds/graph/run-node.ts';
 import { handleJobsTogether } from '../../lib/service/execution/handle-jobs-together.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import { fromFirstCommit } from '../../lib/service/run-log/read-run-fold.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import { sendSignal } from '../../lib/service/runs/send-signal.ts';
@@ -98,6 +100,18 @@ test('a run that was cancelled just before begins no node with side effects', as
   await cancelRun(env.worker, cancelled);
   await env.take(job);
   expect([env.attempts, (await env.fold(cancelled)).state.progress.status]).toEqual([[], 'cancelled']);
+});
+
+test('a run that was cancelled while its next message waited begins none in a worker that has it cached', async () => {
+  env.ports.jobs.takeSent();
+  const cancelled = await env.begin('effects');
+  const worker = { ...env.worker, foldCache: new FoldCache() };
+  await runNode(worker, firstJob(), { isRedelivered: false, mustEndAt: env.ports.clock.now() });
+  const next = firstJob();
+  await cancelRun(env.worker, cancelled);
+  reads = [];
+  await env.take(next, { worker });
+  expect([env.attempts, reads]).toEqual([['a#1'], ['log']]);
 });
 
 test('a run that was cancelled just before keeps no result of its first node', async () => {

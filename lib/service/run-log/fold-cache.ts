@@ -50,20 +50,20 @@ export class FoldCache {
 
   /**
    * Removes the fold of the job's run from the cache. If it is not cached, it is the run that the message carries, or it is read.
-   * `isCarried`: what was committed since the message was sent is not in the fold. `isCached`: it may not be.
+   * `isRead`: it contains what was committed before the message was taken. A cached or a carried fold may not.
    */
   async takeFor(
     deps: Pick<Deps, 'log' | 'clock'>,
     job: NodeJob,
     delivery: Parameters<typeof trustedRun>[1],
-  ): Promise<{ readonly fold: RunFold | undefined; readonly isCarried: boolean; readonly isCached: boolean }> {
+  ): Promise<{ readonly fold: RunFold | undefined; readonly isRead: boolean }> {
     const isCached = this.#folds.has(runKey(job.run));
     const carried = isCached ? undefined : trustedRun(job, delivery, deps.clock.now());
-    if (carried !== undefined) return { fold: this.#foldOf(deps, carried), isCarried: true, isCached };
+    if (carried !== undefined) return { fold: this.#foldOf(deps, carried), isRead: false };
     // A job in the slow lane may have waited long. A run that has ended since must not use its project's share.
     const mustBeFresh = delivery.isRedelivered || job.slowLane !== undefined;
     const fold = await this.take(deps, job.run, { minCommit: job.commit, mustBeFresh });
-    return { fold, isCarried: false, isCached: isCached && !mustBeFresh };
+    return { fold, isRead: mustBeFresh || !isCached };
   }
 
   #foldOf({ log }: Pick<Deps, 'log'>, { creation, commits }: CarriedRun): RunFold {

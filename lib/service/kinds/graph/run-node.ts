@@ -35,12 +35,9 @@ const reserveMs = durationMs(5_000);
 export async function runNode(worker: Worker, job: NodeJob, delivery: Delivery): Promise<void> {
   const isSlow = job.slowLane !== undefined;
   const usesProjectGroup = isSlow || worker.deps.settings.shares?.regular !== undefined;
-  const { fold, isCarried, isCached } = await worker.foldCache.takeFor(worker.deps, job, delivery);
+  const { fold, isRead } = await worker.foldCache.takeFor(worker.deps, job, delivery);
   if (fold === undefined) return;
-  // A run that was cancelled since its message was sent must not begin a node with side effects.
-  if (isCarried && !(await isIdempotentIn(worker, fold, job))) await readTail(worker.deps, fold);
-  // During a backoff a client may have asked for the retry, and another worker may have executed it.
-  if (isCached && wasDelayed(fold, job)) await readTail(worker.deps, fold);
+  if (!isRead && (await needsWholeLog(worker, fold, job))) await readTail(worker.deps, fold);
   if (openNodeOf(fold, job) !== undefined && (await hasEndedAtDeadline(worker, fold, job))) return worker.foldCache.put(fold);
   const found = openNodeOf(fold, job);
   // A later commit dispatched the attempt if its backoff was ended early. The job of that commit runs it.
@@ -82,15 +79,15 @@ export async function runFirstOf(worker: Worker, fold: RunFold, job: NodeJob, de
   if (fold.state.asOf !== 0) worker.foldCache.put(fold);
 }
 
-async function isIdempotentIn(worker: Worker, fold: RunFold, job: NodeJob): Promise<boolean> {
+/** Whether the node may begin only if the fold has everything that was committed before the message was taken. */
+async function needsWholeLog(worker: Worker, fold: RunFold, job: NodeJob): Promise<boolean> {
   const open = openNodeOf(fold, job);
-  return open !== undefined && planNodeOf(await planOf(worker, fold), open).policy.isIdempotent === true;
+  if (open === undefined) return false;
+  // During a backoff a client may have asked for the retry, and another worker may have executed it.
+  if (open.status === 'queued' && open.notBefore !== undefined) return true;
+  // A run that was cancelled since its message was sent must not begin a node with side effects.
+  return planNodeOf(await planOf(worker, fold), open).policy.isIdempotent !== true;
 }
-
-const wasDelayed = (fold: RunFold, job: NodeJob): boolean => {
-  const open = openNodeOf(fold, job);
-  return open?.status === 'queued' && open.notBefore !== undefined;
-};
 
 /** An attempt that this worker may begin. */
 interface Admitted {
