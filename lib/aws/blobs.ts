@@ -42,11 +42,8 @@ const namesItsContent = (key: string): boolean => /\/[0-9a-f]{64}$/.test(key);
 
 export class S3Blobs implements Blobs {
   readonly #inTurn = pLimit(maxConcurrentValues);
-  /**
-   * What this process has stored, by the object's key: the next node of a run often reads what the last one stored. What it reads is not
-   * kept: the reads set the pace at which the broadcaster queues frames for its sockets.
-   */
-  readonly #stored = new LRUCache<string, { readonly value: JsonValue }>({
+  /** What this process has stored or read, by the object's key: the next node of a run often reads what the last one stored or read. */
+  readonly #kept = new LRUCache<string, { readonly value: JsonValue }>({
     maxSize: maxCachedBytes,
     maxEntrySize: maxCachedValueBytes,
   });
@@ -71,16 +68,23 @@ export class S3Blobs implements Blobs {
       ...contentHeaders,
     });
     await this.#inTurn(() => callService('the bucket', () => this.#client.send(command)));
-    if (namesItsContent(key)) this.#stored.set(payloadKey(scope, key), { value }, { size: length });
+    this.#keep(scope, key, value, length);
   }
 
   async get(scope: Scope, key: string): Promise<JsonValue | undefined> {
-    const kept = this.#stored.get(payloadKey(scope, key));
+    const kept = this.#kept.get(payloadKey(scope, key));
     if (kept !== undefined) return kept.value;
     const stored = await this.#bytes(payloadKey(scope, key));
     if (stored === undefined) return undefined;
     if (isUploadedKey(key)) return { $bytes: Buffer.from(stored).toString('base64') };
-    return readJson('an object of the bucket', jsonValue, gunzipSync(stored).toString('utf8'));
+    const text = gunzipSync(stored).toString('utf8');
+    const value = readJson('an object of the bucket', jsonValue, text);
+    this.#keep(scope, key, value, text.length);
+    return value;
+  }
+
+  #keep(scope: Scope, key: string, value: JsonValue, length: number): void {
+    if (namesItsContent(key)) this.#kept.set(payloadKey(scope, key), { value }, { size: length });
   }
 
   async copy(scope: Scope, from: string, to: string, expiresAt: Instant): Promise<boolean> {
@@ -112,7 +116,7 @@ export class S3Blobs implements Blobs {
   }
 
   async removeAll(scope: Scope, prefix: string): Promise<void> {
-    for (const key of this.#stored.keys()) if (key.startsWith(payloadKey(scope, prefix))) this.#stored.delete(key);
+    for (const key of this.#kept.keys()) if (key.startsWith(payloadKey(scope, prefix))) this.#kept.delete(key);
     for (;;) {
       const listing = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: payloadKey(scope, prefix) });
       const found = await callService('the bucket', () => this.#client.send(listing));

@@ -58,7 +58,7 @@ describe('a value whose key is its digest', () => {
     return { blobs: new S3Blobs(client, 'payloads', { now: () => now }), reads: () => reads };
   };
 
-  test('is not read by the process that stored it, and each time by another one', async () => {
+  test('is not read by the process that stored it, and once by another one', async () => {
     const [writer, reader] = [startProcess(), startProcess()];
     const value = { orders: [1, 2, 3] };
     await writer.blobs.put(scope, keyOf(value), value, expiresAt);
@@ -66,7 +66,7 @@ describe('a value whose key is its digest', () => {
       expect(await writer.blobs.get(scope, keyOf(value))).toEqual(value);
       expect(await reader.blobs.get(scope, keyOf(value))).toEqual(value);
     }
-    expect([writer.reads(), reader.reads()]).toEqual([0, 3]);
+    expect([writer.reads(), reader.reads()]).toEqual([0, 1]);
   });
 
   test('is gone for the process that deleted its run, and not found under the key of another scope', async () => {
