@@ -37,7 +37,7 @@ const together = { isolate: false, setupFiles: './test/nothing-left-behind.ts' }
 /** They run the whole product as those of `test/e2e` do, and so have its synthesis from there. */
 const onTheProduct = [
   'test/scripts/{build-packages,trial}.deep.test.ts',
-  'test/bench/golden-counts.test.ts',
+  'test/bench/{bundles,golden-counts}.test.ts',
   'test/bench/golden-{counts,devkit,lists,loops,short-loops}.deep.test.ts',
   'test/bench/{estimate,peers}.deep.test.ts',
 ];

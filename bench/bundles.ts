@@ -1,6 +1,6 @@
 /** Sizes of the function bundles. A cold start reads and compiles the handler's bundle. */
 import { readdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { FunctionName } from '../lib/contract/environment.ts';
 import { buildFunctions } from '../scripts/build-functions.ts';
 
@@ -11,6 +11,8 @@ export interface BundleSize {
   /** other files of the asset */
   readonly assetBytes: number;
 }
+
+const handlerFile = 'index.mjs';
 
 /** Maximum minified size of a handler: 1 MB. */
 const maxBytes = 1_048_576;
@@ -25,11 +27,21 @@ const exceptions: Partial<Record<FunctionName, number>> = {
 
 export const maxBytesOf = (name: FunctionName): number => exceptions[name] ?? maxBytes;
 
-export async function measureBundles(outdir: string): Promise<readonly BundleSize[]> {
-  const bundles = await buildFunctions({ outdir });
-  return bundles.map(({ name, file, bytes }) => {
-    const folder = dirname(file);
+export const measureBundles = async (outdir: string): Promise<readonly BundleSize[]> =>
+  sizesOf(
+    outdir,
+    (await buildFunctions({ outdir })).map(({ name }) => name),
+  );
+
+/** @param bundles the folder with the bundles of these functions */
+export function sizesOf(bundles: string, names: readonly FunctionName[]): readonly BundleSize[] {
+  return names.map((name) => {
+    const folder = join(bundles, name);
     const deployed = readdirSync(folder).filter((one) => !one.endsWith('.map'));
-    return { name, handlerBytes: bytes, assetBytes: deployed.reduce((sum, one) => sum + statSync(join(folder, one)).size, 0) };
+    return {
+      name,
+      handlerBytes: statSync(join(folder, handlerFile)).size,
+      assetBytes: deployed.reduce((sum, one) => sum + statSync(join(folder, one)).size, 0),
+    };
   });
 }

@@ -1,16 +1,11 @@
-/** Each handler stays within a size limit, which bounds its cold start. */
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
-import { type BundleSize, measureBundles, maxBytesOf } from '../../bench/bundles.ts';
+/** Each handler stays within a size limit, which bounds its cold start. The synthesis of the product has bundled them. */
+import { expect, test } from 'vitest';
+import { sizesOf, maxBytesOf } from '../../bench/bundles.ts';
 import { functionNames } from '../../lib/contract/environment.ts';
+import { bundleDirectory } from '../../scripts/build-functions.ts';
 import { read } from '../docs/documents.ts';
 
-let sizes: readonly BundleSize[];
-beforeAll(async () => {
-  sizes = await measureBundles(mkdtempSync(join(tmpdir(), 'stepwell-sizes-')));
-});
+const sizes = sizesOf(bundleDirectory, functionNames);
 
 /** A bundle below this lacks its code. The console reads files and has no adapters. */
 const minBytesOf = (name: (typeof functionNames)[number]): number => (name === 'console' ? 5_000 : 100_000);

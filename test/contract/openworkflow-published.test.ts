@@ -10,6 +10,7 @@ import { MemoryExternalRuns } from '../../lib/memory/external-runs.ts';
 import { ExternalRunsBackend } from '../../lib/openworkflow/backend/backend.ts';
 import { BackendStepwell } from '../../lib/openworkflow/backend/index.ts';
 import type { ExternalRuns } from '../../lib/ports/external-runs.ts';
+import { inTier } from '../tier.ts';
 import { createRunsTable, dynamoAt, dynamoImplementations } from './emulators/dynamo.ts';
 import type { Emulator } from './emulators/emulator-process.ts';
 import { openworkflowWorkerSuite } from './openworkflow-worker.suite.ts';
@@ -99,7 +100,8 @@ const onMemory = (store: ExternalRuns, namespaceId: string): Backend => {
   return new ExternalRunsBackend({ store, clock, sleep, warn: () => {}, newId: randomUUID, random: Math.random }, namespaceId);
 };
 
-describe('memory', () => {
+// The worker of the package has the same work on both. The quick tier keeps the one that users have.
+describe.each(inTier({ quick: [], deep: ['memory'] }))('%s', () => {
   publishedSuite(async () => onMemory(new MemoryExternalRuns(), 'default'));
   const store = new MemoryExternalRuns();
   openworkflowWorkerSuite(async (namespaceId) => onMemory(store, namespaceId));
