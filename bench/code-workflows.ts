@@ -20,6 +20,9 @@ export const codePacked = (steps: number): CodeWorkflow => ({ name: 'code-packed
 /** Parallel steps. */
 export const codeTogether = (steps: number): CodeWorkflow => ({ name: 'code-together', input: { steps }, folder: codeFolder });
 
+/** One call after the other of a workflow with one step. */
+export const codeCaller = (calls: number): CodeWorkflow => ({ name: 'code-caller', input: { steps: calls }, folder: codeFolder });
+
 /** @throws if the deployment fails, with the output of the command */
 export async function deployCode(url: string, apiKey: string, folder: string): Promise<void> {
   const env = { ...process.env, STEPWELL_API_KEY: apiKey };

@@ -2,7 +2,7 @@
 import { type BenchCloud, threads } from './bench-cloud.ts';
 import type { Bill } from './bill.ts';
 import type { Bound } from './golden.ts';
-import { type CodeWorkflow, codeChain, codePacked, codeTogether } from './code-workflows.ts';
+import { type CodeWorkflow, codeCaller, codeChain, codePacked, codeTogether } from './code-workflows.ts';
 import {
   chain,
   chainOfEffects,
@@ -157,6 +157,8 @@ export const scenarios: readonly Scenario[] = [
     bounds: { ...codeBounds, 'writeUnits.commits': between(4, 7) },
   },
   { name: 'code-10-together', workflow: codeTogether(10), ends: 'completed', bounds: codeBounds },
+  // The run and the five that it calls.
+  { name: 'code-5-calls', workflow: codeCaller(5), ends: 'completed', bounds: codeBounds },
   // Counted until it sleeps; a schedule wakes it 20 minutes later.
   { name: 'sleep-20-minutes', workflow: sleeper, ends: 'pending', bounds: commonBounds },
   {

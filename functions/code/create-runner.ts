@@ -4,7 +4,7 @@ import { ManifestCache } from '../../lib/service/deployments/manifest-cache.ts';
 import { codeWorldOf } from './code-world.ts';
 import type { CodeRunner } from './handle-code-job.ts';
 import { type CodeHostOptions, createCodeRuntimes } from './wiring.ts';
-import { encryptsRuns, worldFunction } from './world-wiring.ts';
+import { childReconciler, encryptsRuns, worldFunction } from './world-wiring.ts';
 
 /** @param decider takes the heads of runs from the messages of this process */
 export function createRunner(
@@ -16,5 +16,5 @@ export function createRunner(
   const reportRefusedMessage: CodeHostOptions['reportRefusedMessage'] = (fields) =>
     logger.warn('an application did not take a message: the queue delivers it again', fields);
   const runtimes = createCodeRuntimes(decider.deps, { ...options, world, reportRefusedMessage });
-  return { ...decider, manifests: new ManifestCache(), ...runtimes };
+  return { ...decider, manifests: new ManifestCache(), reconciler: childReconciler(), ...runtimes };
 }

@@ -1,4 +1,7 @@
-/** Serves the World of the Workflow DevKit: the log, the hooks, the streams and the queue of DevKit runs. */
+/**
+ * Serves the World of the Workflow DevKit: the log, the hooks, the streams and the queue of DevKit runs. For the function that executes
+ * code, it also starts the code runs that code calls, and commits their ends to their callers.
+ */
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { inspectNode } from '../../lib/nodes/catalogue.ts';
 import { RateLimiter } from '../../lib/service/access/rate-limiter.ts';
@@ -9,6 +12,8 @@ import { httpFunction } from '../api/pipeline/http-function.ts';
 import { makeUploads } from '../uploads-wiring.ts';
 import { deciderOf, depsOf, loggerOf } from '../wiring.ts';
 import { appAddressRule } from './app-address-wiring.ts';
+import { isChildCall, parseChildCall } from '../../lib/codec/job-calls.ts';
+import { reconcileForCode } from '../../lib/service/execution/reconcile-for-code.ts';
 import { handleWorldCall, isWorldCall } from './handle-call.ts';
 import { runKeysOf } from './run-keys-wiring.ts';
 
@@ -27,4 +32,8 @@ const tools = {
 const serveHttp = httpFunction(tools, servedByWorld);
 
 export const handler = async (event: APIGatewayProxyEvent, context: Context) =>
-  isWorldCall(event) ? handleWorldCall(tools, event) : serveHttp(event, context);
+  isWorldCall(event)
+    ? handleWorldCall(tools, event)
+    : isChildCall(event)
+      ? reconcileForCode(world, parseChildCall(event))
+      : serveHttp(event, context);

@@ -1,8 +1,8 @@
-/** Jobs by an invocation of the function that executes them, instead of a message of its queue. */
+/** Jobs by an invocation of a function, instead of a message of its queue. */
 import * as z from 'zod';
-import type { JobCall, JobCallResult, WorkJob } from '../ports/jobs.ts';
+import type { ChildJob, JobCall, JobCallResult, ReconciledChild, WorkJob } from '../ports/jobs.ts';
 import { runEnd } from './fold.ts';
-import { graphCreation, jobBody, parseJob } from './jobs.ts';
+import { childJob, graphCreation, jobBody, parseJob, workflowTaskJob } from './jobs.ts';
 import { read, readJson } from './unreadable.ts';
 
 const callEvent = z
@@ -37,3 +37,22 @@ export const parseJobCallAnswer = (text: string): Extract<JobCallResult, { kind:
   const { end } = readJson('the answer to a call with a job', answerShape, text);
   return { kind: 'ended', ...(end === undefined ? {} : { end }) };
 };
+
+const childCallEvent = z.strictObject({ childCall: childJob });
+
+/** API Gateway sets the fields of its events, so a request cannot imitate a call of the code function. */
+export const isChildCall = (event: object): boolean => 'childCall' in event;
+
+export const writeChildCall = (job: ChildJob): string => JSON.stringify({ childCall: job });
+
+/** @throws Unreadable */
+export const parseChildCall = (event: unknown): ChildJob => read('a call with a called run', childCallEvent, event).childCall;
+
+const reconciledChild: z.ZodType<ReconciledChild> = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('reconciled'), tasks: z.array(workflowTaskJob).readonly() }),
+  z.strictObject({ kind: z.literal('needs_message') }),
+]);
+
+/** @throws Unreadable */
+export const parseReconciledChild = (text: string): ReconciledChild =>
+  readJson('the answer to a call with a called run', reconciledChild, text);

@@ -248,6 +248,8 @@ const jobs = {
   retention: exactly<RetentionJob>()(z.strictObject({ kind: z.literal('retention'), run: runAddress, ...traced })),
 } satisfies { [Kind in Job['kind']]: z.ZodType<Extract<Job, { kind: Kind }>> };
 
+export const { child: childJob, workflow_task: workflowTaskJob } = jobs;
+
 const job: z.ZodType<Job> = z.discriminatedUnion('kind', [
   jobs.node,
   jobs.message,

@@ -273,7 +273,7 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
     ],
   },
   world: {
-    description: 'Serves the World of the Workflow DevKit',
+    description: 'Serves the World of the Workflow DevKit, and starts the code runs that code calls',
     isInvokedByCode: true,
     extraEnvironment: ['corsOrigins', 'privateDestinations'],
     memoryMb: 1024,
@@ -293,7 +293,8 @@ export const functionShapes: Record<FunctionName, FunctionShape> = {
       'register applications',
       'find registered applications',
       'record idempotency keys',
-      'read deployments',
+      // A call names a workflow, which may be a graph. This function leaves graphs to the worker.
+      'read run definitions',
       'pin deployments',
       'unpin deployments',
       'send delayed jobs',

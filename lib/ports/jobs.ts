@@ -236,6 +236,21 @@ export interface JobCalls {
   call(call: JobCall<WorkJob>, signal: AbortSignal): Promise<JobCallResult>;
 }
 
+/**
+ * What became of a called run and its caller:
+ * - `reconciled`: as a message would have reconciled them, but the workflow tasks that follow have no message;
+ * - `needs_message`: nothing is known, so a message must reconcile them.
+ */
+export type ReconciledChild =
+  | { readonly kind: 'reconciled'; readonly tasks: readonly WorkflowTaskJob[] }
+  | { readonly kind: 'needs_message' };
+
+/** Reconciles runs of code with the runs of code that they call, for a process that may not create runs or commit to other ones. */
+export interface ChildReconciler {
+  /** Never rejects. */
+  reconcile(job: ChildJob): Promise<ReconciledChild>;
+}
+
 /** The maximum delay of a message (SQS's limit). A longer wait needs a timer. */
 export const maxQueueDelayMs = 900_000;
 

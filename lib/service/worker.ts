@@ -3,7 +3,7 @@ import type { Fact } from '../engine/graph/facts.ts';
 import type { Instant } from '../engine/time.ts';
 import type { Bundles } from '../ports/bundles.ts';
 import type { AppCalls } from '../ports/devkit.ts';
-import type { DevKitJob, MessageJob, NodeJob, WorkflowTaskJob } from '../ports/jobs.ts';
+import type { ChildReconciler, DevKitJob, MessageJob, NodeJob, WorkflowTaskJob } from '../ports/jobs.ts';
 import type { Programs } from '../ports/programs.ts';
 import type { RunAttempt } from './commit/plans.ts';
 import type { Decider } from './decider.ts';
@@ -21,6 +21,8 @@ export interface Worker extends Decider {
 /** Executes the workflow tasks of code runs. */
 export interface WorkflowTaskWorker extends Decider {
   readonly programs: Programs;
+  /** absent: messages request what called runs and their callers need */
+  readonly reconciler?: ChildReconciler | undefined;
 }
 
 /** Delivers messages to the bundles of bundle runs. */

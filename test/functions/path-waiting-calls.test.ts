@@ -8,9 +8,10 @@ import { after, days, minutes } from '../../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
 import { handleJob } from '../../lib/service/execution/handle-job.ts';
+import type { ChildJob } from '../../lib/ports/jobs.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import type { Programs } from '../../lib/ports/programs.ts';
-import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
+import { reconcileForCode } from '../../lib/service/execution/reconcile-for-code.ts';
 import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
@@ -62,8 +63,15 @@ async function warmPaths(): Promise<Paths> {
       },
     };
     const delivery = { isRedelivered: false, mustEndAt };
+    const reconciler = counted.port('functions', {
+      reconcile: (child: ChildJob) => reconcileForCode({ ...worker, by: 'world' }, child),
+    });
     if (job.kind === 'workflow_task')
-      await runWorkflowTask({ ...worker, by: 'code', programs: programsOf(world.clock, began) }, job, delivery);
+      await runExecutions.code.execute(
+        { ...worker, by: 'code', programs: programsOf(world.clock, began), reconciler },
+        job,
+        delivery,
+      );
     else await handleJob(worker, job, delivery);
   });
   const [, key] = await shippedCode([{ name: 'parent' }, { name: 'child' }], counted.api);

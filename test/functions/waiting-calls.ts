@@ -16,6 +16,8 @@ export interface CountedHttp {
   readonly waitingCalls: (request: () => Promise<Answered>) => Promise<WaitingCalls>;
   /** The counted ports. */
   readonly world: () => MemoryPorts;
+  /** Another port whose calls are counted. */
+  readonly port: <Port extends object>(name: string, port: Port) => Port;
   /** Units of the virtual time since the request began. */
   readonly units: () => number;
   /** From now on a message that was sent takes one unit until this process has it. Without it, messages stay in the queues. */
@@ -80,6 +82,7 @@ export function countedHttp(jobCallsOf?: (world: MemoryPorts) => JobCalls): Coun
       if (ports === undefined) throw new Error('the API has no ports');
       return ports;
     },
+    port: (name, port) => countedPort(port, name),
     units: () => time.now - (startedAt ?? time.now),
     deliverTo: (handle) => void (deliver = handle),
     waitingCalls: async (request) => {

@@ -11,16 +11,25 @@ import { functionShapes } from '../../lib/constructs/function-shapes.ts';
 import { TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
 import type { RunEnd } from '../../lib/engine/log/fold.ts';
 import { after, durationMs, seconds } from '../../lib/engine/time.ts';
-import type { DevKitJob, Job, JobCallResult, JobCalls, JobsTogether, ResultMessage } from '../../lib/ports/jobs.ts';
+import type {
+  ChildReconciler,
+  DevKitJob,
+  Job,
+  JobCallResult,
+  JobCalls,
+  JobsTogether,
+  ReconciledChild,
+  ResultMessage,
+} from '../../lib/ports/jobs.ts';
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
 import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { handleDeadLetter } from '../../lib/service/execution/handle-dead-letter.ts';
 import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
 import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
+import { reconcileForCode } from '../../lib/service/execution/reconcile-for-code.ts';
 import { handleCalledJob, handleJob } from '../../lib/service/execution/handle-job.ts';
 import { handleJobsTogether } from '../../lib/service/execution/handle-jobs-together.ts';
 import type { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
@@ -78,6 +87,7 @@ const timeoutMs = {
   api: seconds(functionShapes.api.timeoutSeconds),
   worker: seconds(functionShapes.worker.timeoutSeconds),
   code: seconds(functionShapes.code.timeoutSeconds),
+  world: seconds(functionShapes.world.timeoutSeconds),
   collect: seconds(functionShapes.collect.timeoutSeconds),
   sweep: seconds(functionShapes.sweep.timeoutSeconds),
   'dead-letter': seconds(functionShapes['dead-letter'].timeoutSeconds),
@@ -254,7 +264,7 @@ export class Functions implements MessageHandlers {
           process,
           (id) => this.#workings.modules?.get(id) ?? this.deployed.get(id)?.map((each) => workflowOf(each, world)) ?? [],
         );
-        await runWorkflowTask({ ...invocation, programs }, job, delivery);
+        await runExecutions.code.execute({ ...invocation, programs, reconciler: this.#reconciler }, job, delivery);
       },
       (isDone) => done(isDone ? [] : [received]),
     );
@@ -272,6 +282,28 @@ export class Functions implements MessageHandlers {
           const received = { body: call.job, isRedelivered: false, receives: 1 };
           if (call.job.kind !== 'workflow_task') return this.#answers(received, call, resolve);
           this.drives([received], (failed) => resolve({ kind: failed.length === 0 ? 'ended' : 'unknown' }));
+        });
+      }),
+  };
+
+  /** The function of the World is called in place of a message. If its process crashes, the caller gets no answer. */
+  readonly #reconciler: ChildReconciler = {
+    reconcile: (job) =>
+      new Promise((resolve) => {
+        const { time, prng, faults } = this.#around;
+        time.in(prng.whole(1, 12), () => {
+          const unknown: ReconciledChild = { kind: 'needs_message' };
+          if (faults.shouldInject('refused')) return resolve(unknown);
+          if (faults.shouldInject('lostAnswer')) resolve(unknown);
+          let reconciled: ReconciledChild | undefined;
+          this.invoke(
+            'world',
+            async (invocation) => {
+              reconciled = await reconcileForCode(invocation, job);
+              if (reconciled.kind === 'reconciled') for (const task of reconciled.tasks) this.#effects.delivered(task);
+            },
+            (isDone) => resolve((isDone ? reconciled : undefined) ?? unknown),
+          );
         });
       }),
   };

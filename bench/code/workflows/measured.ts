@@ -15,3 +15,8 @@ export const codePacked = defineWorkflow({ name: 'code-packed', maxStepAttempts:
 export const codeTogether = defineWorkflow({ name: 'code-together' }, async ({ input, step }: Steps) => {
   await Promise.all(Array.from({ length: input.steps }, (_one, at) => step.run({ name: 'step' }, () => at)));
 });
+
+/** One call after the other of a workflow with one step. */
+export const codeCaller = defineWorkflow({ name: 'code-caller' }, async ({ input, step }: Steps) => {
+  for (let at = 0; at < input.steps; at += 1) await step.runWorkflow(codeChain.spec, { steps: 1 });
+});

@@ -52,6 +52,8 @@ export interface Caller {
   /** depth of the call chain, this caller included */
   readonly depth: number;
   readonly parentClosePolicy: 'cancel' | 'abandon';
+  /** the caller is a code run; absent: a run of another kind */
+  readonly isCode?: true;
 }
 
 const callerKey = '__calledBy';
@@ -65,7 +67,7 @@ export function callerOf(run: OfFirstCommit): Caller | undefined {
 }
 
 function parseCaller(value: JsonObject): Caller | undefined {
-  const { runId: run, nodeId: node, iteration, attempt: number, depth, parentClosePolicy } = value;
+  const { runId: run, nodeId: node, iteration, attempt: number, depth, parentClosePolicy, isCode } = value;
   if (typeof run !== 'string' || typeof node !== 'string' || typeof iteration !== 'string') return undefined;
   if (typeof number !== 'number' || typeof depth !== 'number') return undefined;
   return {
@@ -75,6 +77,7 @@ function parseCaller(value: JsonObject): Caller | undefined {
     attempt: attempt(number),
     depth,
     parentClosePolicy: parentClosePolicy === 'abandon' ? 'abandon' : 'cancel',
+    ...(isCode === true ? { isCode } : {}),
   };
 }
 

@@ -8,7 +8,6 @@ import { openNodes } from '../../engine/log/fold.ts';
 import { firstCommit } from '../../engine/ids.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import { isTestRun } from '../../engine/log/head.ts';
-import { type Instant, after, between, durationMs, minutes, seconds } from '../../engine/time.ts';
 import type { ChildJob, Job, NodeJob } from '../../ports/jobs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
@@ -18,13 +17,7 @@ import { readChildEnd } from '../runs/child-run.ts';
 import { startChildRun } from '../runs/start-child-run.ts';
 import type { Continuation, Delivery, JobHandler } from '../worker.ts';
 import { reconcileChild, waitIn } from './reconcile-child.ts';
-
-/** For so long a message takes called runs. Then they have messages of their own, which share the workers between projects. */
-const budgetMs = seconds(10);
-/** The longest time limit of a node is 14 minutes. A node begins only if its limit and the last commit fit into the invocation. */
-const longestNodeMs = durationMs(minutes(14) + seconds(10));
-/** A message starts at most so many called runs, also in tests, where the clock may not advance. */
-const maxCalls = 100;
+import { WorkInPlace } from './work-in-place.ts';
 
 /** Whether calls may be executed under this message. After a crash each run has messages of its own, as an attempt has commits of its own. */
 const mayTake = ({ deps }: JobHandler, job: Job, { isRedelivered }: Delivery): boolean =>
@@ -48,33 +41,24 @@ export async function withCallsInPlace(
 class CallsInPlace implements ChildCalls {
   readonly worker: JobHandler;
   readonly #delivery: Delivery;
-  readonly #until: Instant;
-  /** what is executed next. One thing follows from another, so the calls of a run that calls itself do not nest here. */
-  readonly #next: (() => Promise<void>)[] = [];
-  #calls = 0;
+  readonly #work: WorkInPlace;
 
   constructor(worker: JobHandler, delivery: Delivery) {
     this.worker = { ...worker, childCalls: this };
     this.#delivery = delivery;
-    this.#until = after(worker.deps.clock.now(), budgetMs);
+    this.#work = new WorkInPlace(worker.deps.clock, delivery);
   }
 
-  async execute(): Promise<void> {
-    for (let next = this.#next.shift(); next !== undefined; next = this.#next.shift()) await next();
+  execute(): Promise<void> {
+    return this.#work.execute();
   }
 
-  takeCall({ head, state }: RunFold, job: ChildJob): boolean {
-    // A run that also does something else must not wait for the called run, and parallel calls have parallel workers.
-    const [only, ...others] = openNodes(state);
-    if (only === undefined || others.length > 0 || only.status !== 'waiting' || only.for !== 'child') return false;
-    if (isTestRun(head) || !this.#hasTime() || this.#calls === maxCalls) return false;
-    this.#calls += 1;
-    this.#next.push(() => this.#start(job));
-    return true;
+  takeCall(caller: RunFold, job: ChildJob): boolean {
+    return this.#work.takesCall(caller, () => this.#start(job));
   }
 
   async takeEnd(child: RunFold, job: ChildJob): Promise<boolean> {
-    if (isTestRun(child.head) || !this.#hasTime()) return false;
+    if (isTestRun(child.head) || !this.#work.hasTime()) return false;
     try {
       return await this.#commitEnd(child, job);
     } catch (error) {
@@ -97,11 +81,6 @@ class CallsInPlace implements ChildCalls {
     return continuation !== undefined;
   }
 
-  #hasTime(): boolean {
-    const now = this.worker.deps.clock.now();
-    return now < this.#until && between(now, this.#delivery.mustEndAt) > longestNodeMs;
-  }
-
   async #start(job: ChildJob): Promise<void> {
     const { deps, foldCache } = this.worker;
     const caller = await foldCache.take(deps, job.run, { minCommit: firstCommit, mustBeFresh: false });
@@ -109,8 +88,10 @@ class CallsInPlace implements ChildCalls {
     // Another process has advanced the caller in the meantime.
     if (caller === undefined || wait === undefined) return reconcileChild(this.worker, job);
     let first: NodeJob | undefined;
-    const refusal = await startChildRun(this.worker, caller, wait, (taken) => {
-      if (taken.kind === 'node') first = taken;
+    const refusal = await startChildRun(this.worker, caller, wait, {
+      runsFirst: (taken) => {
+        if (taken.kind === 'node') first = taken;
+      },
     });
     if (refusal === undefined) foldCache.put(caller);
     else this.#continue(caller, (await this.#notify(caller, wait, refusal)) ?? (async () => {}));
@@ -129,7 +110,7 @@ class CallsInPlace implements ChildCalls {
   }
 
   #continue(caller: RunFold, continuation: Continuation): void {
-    this.#next.push(async () => {
+    this.#work.add(async () => {
       await continuation(this.#delivery);
       this.worker.foldCache.put(caller);
     });

@@ -5,22 +5,22 @@
  */
 import { waitsForManyRuns } from '../../engine/graph/dispatch.ts';
 import type { ChildEnd, Fact } from '../../engine/graph/facts.ts';
-import { type RunAddress, nodeKey } from '../../engine/ids.ts';
+import { type RunAddress, firstCommit, nodeKey } from '../../engine/ids.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import type { ChildJob, ChildResult } from '../../ports/jobs.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
 import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
 import { childResult } from '../commit/job-messages.ts';
 import type { Decider } from '../decider.ts';
-import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
+import type { AppendResult } from '../run-log/append.ts';
+import { type RunFold, readRunFold, readWaitingRun } from '../run-log/read-run-fold.ts';
 import { readChildEnd, cancelAbandonedChild, isCallOf } from '../runs/child-run.ts';
 import { startChildRun } from '../runs/start-child-run.ts';
 import { recordingAttemptErrors } from './admit-attempt.ts';
 
 export async function reconcileChild(decider: Decider, job: ChildJob): Promise<void> {
   const child: RunAddress = { ...job.run, runId: job.childRunId };
-  // Usually both are needed, so they are read in parallel to save latency.
-  const [caller, fold] = await Promise.all([readRunFold(decider.deps, job.run), readRunFold(decider.deps, child)]);
+  const [caller, fold] = await readCallerAndChild(decider, job, child);
   const wait = caller === undefined ? undefined : waitIn(caller, job);
   // A message or a code run's log may name any run. The head of the child run names its caller, so it must agree.
   if (fold !== undefined && !isCallOf(fold.head, job)) return;
@@ -31,6 +31,10 @@ export async function reconcileChild(decider: Decider, job: ChildJob): Promise<v
   if (end.status === 'refused' || !waitsForManyRuns(caller.state)) return notifyCaller(decider, caller, wait, end);
   await decider.deps.jobs.sendResult(childResult(caller.head, wait.dispatchedIn, wait, wait.childRunId));
 }
+
+/** The caller and the called run. Usually both are needed, so they are read in parallel to save latency. Their logs are short as a rule. */
+export const readCallerAndChild = ({ deps }: Decider, { run }: ChildJob, child: RunAddress) =>
+  Promise.all([readWaitingRun(deps, run, firstCommit), readWaitingRun(deps, child, firstCommit)]);
 
 /** Notifies the caller of the child run's end, if it has ended, without the collector: the collector failed to process this child. */
 export async function notifyChildEnd(decider: Decider, caller: RunFold, called: ChildJob | ChildResult): Promise<void> {
@@ -47,9 +51,12 @@ export function waitIn({ state }: RunFold, job: ChildJob | ChildResult): ChildWa
 }
 
 async function notifyCaller(decider: Decider, caller: RunFold, wait: ChildWait, end: ChildEnd): Promise<void> {
+  await recordingAttemptErrors(decider, caller, wait, () => commitChildEnd(decider, caller, wait, end));
+}
+
+/** Commits the end of the called run to the log of its caller. */
+export function commitChildEnd(decider: Decider, caller: RunFold, wait: ChildWait, end: ChildEnd): Promise<AppendResult> {
   const { nodeId, iteration, attempt, childRunId } = wait;
   const fact: Fact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end };
-  await recordingAttemptErrors(decider, caller, wait, () =>
-    commitWithRecheck(decider, caller, () => notifyRun(decider, caller, [fact])),
-  );
+  return commitWithRecheck(decider, caller, () => notifyRun(decider, caller, [fact]));
 }

@@ -2,7 +2,7 @@
 import { notifyRun } from '../commit/commit-facts.ts';
 import type { KindExecution, KindExecutions } from '../worker.ts';
 import { deliverMessage } from './bundle/deliver-message.ts';
-import { runWorkflowTask } from './code/run-workflow-task.ts';
+import { executeTasks } from './code/execute-tasks.ts';
 import { deliverDevKitMessage } from './devkit/deliver-message.ts';
 import { endGraphWait, runFirstOf, runNode } from './graph/run-node.ts';
 
@@ -14,7 +14,7 @@ const endWaitOfCode: KindExecution<'code' | 'bundle'>['endWait'] = async (worker
 
 export const runExecutions: KindExecutions = {
   graph: { execute: runNode, begin: runFirstOf, endWait: endGraphWait },
-  code: { execute: runWorkflowTask, endWait: endWaitOfCode },
+  code: { execute: executeTasks, endWait: endWaitOfCode },
   bundle: { execute: deliverMessage, endWait: endWaitOfCode },
   devkit: { execute: deliverDevKitMessage, endWait: async () => undefined },
 };

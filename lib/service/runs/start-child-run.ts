@@ -18,19 +18,37 @@ import { resolveStart, resolveVersion } from './start-run.ts';
 /** Maximum depth of nested runs, including the first one; it stops a workflow that calls itself. */
 export const maxCallDepth = 8;
 
-/**
- * @param runsFirst takes the first job of a graph run in place of a queue. Deployed code always runs in its own function
- * @returns why the run cannot be started, with its input; undefined if it exists
- */
+type RefusedEnd = Extract<ChildEnd, { status: 'refused' }>;
+
+interface ChildStartTerms {
+  /** takes the first job of a graph run in place of a queue. Deployed code always runs in its own function */
+  readonly runsFirst?: RunTerms['runsFirst'];
+  /** the process creates no graph runs */
+  readonly isForCode?: boolean;
+}
+
+/** @returns why the run cannot be started, with its input; undefined if it exists; `not_here`: a process that creates graph runs must start it */
+export function startChildRun(
+  decider: Decider,
+  caller: { readonly head: Head },
+  wait: ChildWait,
+  terms?: ChildStartTerms & { readonly isForCode?: false },
+): Promise<RefusedEnd | undefined>;
+export function startChildRun(
+  decider: Decider,
+  caller: { readonly head: Head },
+  wait: ChildWait,
+  terms: { readonly isForCode: true },
+): Promise<RefusedEnd | 'not_here' | undefined>;
 export async function startChildRun(
   decider: Decider,
   { head }: { readonly head: Head },
   wait: ChildWait,
-  runsFirst?: RunTerms['runsFirst'],
-): Promise<Extract<ChildEnd, { status: 'refused' }> | undefined> {
+  terms: ChildStartTerms = {},
+): Promise<RefusedEnd | 'not_here' | undefined> {
   const input = 'value' in wait.input ? wait.input.value : await loadPayload(decider.deps, head.address, wait.input.ref);
-  const refusal = await createChildRun(decider, head, wait, { input, runsFirst });
-  if (refusal === undefined) return undefined;
+  const refusal = await createChildRun(decider, head, wait, { input, ...terms });
+  if (refusal === undefined || refusal === 'not_here') return refusal;
   const { workflowName: workflow, version } = wait;
   const details = { ...refusal.error.details, input: defined({ workflow, version, input: shownInput(input) }) };
   return { status: 'refused', error: { ...refusal.error, details } };
@@ -40,8 +58,8 @@ async function createChildRun(
   decider: Decider,
   head: Head,
   wait: ChildWait,
-  { input, runsFirst }: { readonly input: JsonValue; readonly runsFirst: RunTerms['runsFirst'] | undefined },
-): Promise<Refused | undefined> {
+  { input, runsFirst, isForCode }: ChildStartTerms & { readonly input: JsonValue },
+): Promise<Refused | 'not_here' | undefined> {
   const { deps } = decider;
   const depth = (callerOf(head)?.depth ?? 0) + 1;
   if (depth >= maxCallDepth)
@@ -55,8 +73,19 @@ async function createChildRun(
   if (head.deadlineAt <= now) return refused('deadline', 'deadline_exceeded', 'the deadline of the calling run has passed');
   const resolved = await resolve(decider, head.address, wait, input);
   if (resolved.kind !== 'found') return resolved;
+  if (isForCode === true && 'version' in resolved) return 'not_here';
   const { nodeId, iteration, attempt, parentClosePolicy, childRunId } = wait;
-  const system = callerSystemValues({ runId: head.address.runId, nodeId, iteration, attempt, depth, parentClosePolicy });
+  const system = callerSystemValues(
+    defined({
+      runId: head.address.runId,
+      nodeId,
+      iteration,
+      attempt,
+      depth,
+      parentClosePolicy,
+      isCode: head.kind === 'code' ? true : undefined,
+    }),
+  );
   const { runId } = head.address;
   const terms = defined({
     scope: scopeOf(head),

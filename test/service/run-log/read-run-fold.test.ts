@@ -60,7 +60,7 @@ test('if that result has a gap, the rest is read again', async () => {
   expect(asked).toEqual([1, 1]);
 });
 
-test('a caller and its child run are read in parallel', async () => {
+test('a caller and its child run are read in parallel, each with the beginning of its log', async () => {
   const env = createTestEnv();
   await env.publish(workflow('flow', 'a>k', { k: { calls: 'child' } }));
   await env.publish(workflow('child', 'x>y'));
@@ -72,7 +72,7 @@ test('a caller and its child run are read in parallel', async () => {
   const { asked, log } = slow(env, told.promise);
   const tending = reconcileChild({ ...env.worker, deps: { ...env.deps, log } }, call);
   await Promise.resolve();
-  expect(asked).toEqual([`head of ${call.run.runId}`, `head of ${call.childRunId}`]);
+  expect(asked).toEqual([`head of ${call.run.runId}`, 'commits above 1', `head of ${call.childRunId}`, 'commits above 1']);
   told.resolve();
   await tending;
   expect(await env.deps.log.head({ ...call.run, runId: call.childRunId })).toBeDefined();

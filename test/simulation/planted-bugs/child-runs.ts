@@ -3,6 +3,8 @@ import type { PlantedBug } from './bug.ts';
 import { calling, failing } from './fixed-codes.ts';
 
 const inPlace = 'lib/service/execution/calls-in-place.ts';
+const tasksInPlace = 'lib/service/kinds/code/execute-tasks.ts';
+const forCode = 'lib/service/execution/reconcile-for-code.ts';
 const callSubflow = 'lib/engine/graph/waits.ts';
 
 export const childRunBugs: readonly PlantedBug[] = [
@@ -71,8 +73,8 @@ export const childRunBugs: readonly PlantedBug[] = [
   {
     name: 'a call that a worker takes is not executed',
     file: inPlace,
-    find: 'this.#next.push(() => this.#start(job));',
-    replace: 'void job;',
+    find: '() => this.#start(job));',
+    replace: 'async () => void job);',
     within: 1,
     scenario: 'a called run in the worker of its caller',
   },
@@ -108,5 +110,23 @@ export const childRunBugs: readonly PlantedBug[] = [
     within: 60,
     faultProfile: 'none',
     options: { withoutSweep: true },
+  },
+  {
+    name: 'a task that follows from a call of code is not executed',
+    file: tasksInPlace,
+    find: 'this.#work.add(() => runWorkflowTask(this.worker, task, this.#delivery));',
+    replace: 'void task;',
+    within: 60,
+    faultProfile: 'none',
+    options: { codes: [calling], withoutSweep: true },
+  },
+  {
+    name: 'the next task of a caller runs beside the one that it has',
+    file: forCode,
+    find: ' || openNodes(caller.state).length > 1',
+    replace: '',
+    within: 100,
+    faultProfile: 'none',
+    options: { runs: 8 },
   },
 ];

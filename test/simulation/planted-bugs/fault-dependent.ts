@@ -31,7 +31,7 @@ export const faultDependentBugs: readonly PlantedBug[] = [
       "const appended = facts.length === 0 ? { kind: 'nothing' as const } : await commitFacts(collector, fold, facts).catch(() => ({ kind: 'nothing' as const }));",
     within: 60,
     faultProfile: 'parted batches',
-    options: { withoutSweep: true, code: 0, runs: 8, isBrisk: true },
+    options: { withoutSweep: true, code: 0, runs: 14, isBrisk: true },
   },
   {
     name: 'the collector drops an end that it cannot read',

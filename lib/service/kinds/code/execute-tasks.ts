@@ -1,0 +1,61 @@
+/**
+ * Executes a workflow task, and in the same process the tasks of the code runs that follow from it: of a run that it calls, and of its
+ * caller after its end (docs/decisions/subflows.md). This process may neither create runs nor commit to other runs. Another
+ * function does so, and returns the tasks that follow.
+ */
+import { callerOf } from '../../../engine/log/lineage.ts';
+import { durationMs } from '../../../engine/time.ts';
+import type { ChildJob, ChildReconciler, WorkflowTaskJob } from '../../../ports/jobs.ts';
+import type { ChildCalls } from '../../decider.ts';
+import { WorkInPlace } from '../../execution/work-in-place.ts';
+import type { RunFold } from '../../run-log/read-run-fold.ts';
+import type { Delivery, WorkflowTaskWorker } from '../../worker.ts';
+import { runWorkflowTask } from './run-workflow-task.ts';
+
+export async function executeTasks(worker: WorkflowTaskWorker, job: WorkflowTaskJob, delivery: Delivery): Promise<void> {
+  const { reconciler } = worker;
+  // After a crash each run has messages of its own, so that another crash can be attributed to its run.
+  if (reconciler === undefined || delivery.isRedelivered || job.resend > 0) return runWorkflowTask(worker, job, delivery);
+  const calls = new CodeCallsInPlace(worker, reconciler, delivery);
+  await runWorkflowTask(calls.worker, job, delivery);
+  await calls.execute();
+}
+
+class CodeCallsInPlace implements ChildCalls {
+  readonly worker: WorkflowTaskWorker;
+  readonly #reconciler: ChildReconciler;
+  readonly #delivery: Delivery;
+  readonly #work: WorkInPlace;
+
+  constructor(worker: WorkflowTaskWorker, reconciler: ChildReconciler, delivery: Delivery) {
+    this.worker = { ...worker, childCalls: this };
+    this.#reconciler = reconciler;
+    this.#delivery = delivery;
+    this.#work = new WorkInPlace(worker.deps.clock, delivery);
+  }
+
+  execute(): Promise<void> {
+    return this.#work.execute();
+  }
+
+  takeCall(caller: RunFold, job: ChildJob): boolean {
+    return this.#work.takesCall(caller, async () => {
+      if (!(await this.#reconcile(job))) await this.worker.deps.jobs.sendDelayed(job, durationMs(0));
+    });
+  }
+
+  async takeEnd({ head }: RunFold, job: ChildJob): Promise<boolean> {
+    return callerOf(head)?.isCode === true && this.#work.hasTime() && (await this.#reconcile(job));
+  }
+
+  /** @returns false if a message must do it */
+  async #reconcile(job: ChildJob): Promise<boolean> {
+    const reconciled = await this.#reconciler.reconcile(job);
+    if (reconciled.kind === 'needs_message') return false;
+    for (const task of reconciled.tasks) {
+      this.worker.deps.log.recognize(task.creation);
+      this.#work.add(() => runWorkflowTask(this.worker, task, this.#delivery));
+    }
+    return true;
+  }
+}

@@ -1,0 +1,58 @@
+/** Calls of the function that reconciles called runs: what it gets, and when a message is needed instead. */
+import { expect, test } from 'vitest';
+import type { LambdaClient } from '@aws-sdk/client-lambda';
+import { ReconcilerFunction } from '../../lib/aws/child-reconciler.ts';
+import { isChildCall, parseChildCall } from '../../lib/codec/job-calls.ts';
+import { attempt, commitNo, nodeId, runId, topLevel } from '../../lib/engine/ids.ts';
+import type { ChildJob, WorkflowTaskJob } from '../../lib/ports/jobs.ts';
+import { codeCreation } from '../contract/samples.ts';
+import { scope } from '../service/test-env.ts';
+
+const run = { ...scope, runId: runId('wrun_01KDVDNX9GKSCE0D9P0RB8ZWTJ') };
+const child = { ...scope, runId: runId('wrun_01KDVDNX9GKSCE0D9P0RB8ZWTK') };
+const attemptFields = { nodeId: nodeId('call'), iteration: topLevel, attempt: attempt(1) };
+const job: ChildJob = { kind: 'child', run, ...attemptFields, childRunId: child.runId };
+const task: WorkflowTaskJob = {
+  kind: 'workflow_task',
+  run: child,
+  commit: commitNo(1),
+  ...attemptFields,
+  resend: 0,
+  creation: codeCreation(child),
+};
+
+function reconcilerThat(answer: () => Promise<object>) {
+  const sent: { readonly FunctionName: string; readonly Payload: Uint8Array }[] = [];
+  const send = async ({ input }: { readonly input: (typeof sent)[number] }): Promise<object> => {
+    sent.push(input);
+    return answer();
+  };
+  const client: Pick<LambdaClient, 'send'> = Object.assign(Object.create(null), { send });
+  return { reconciler: new ReconcilerFunction(client, 'the-world'), sent };
+}
+
+const answered = (answer: object) => async () => ({ Payload: Buffer.from(JSON.stringify(answer)) });
+const refused = (name: string, status: number) => (): Promise<never> =>
+  Promise.reject(Object.assign(new Error(name), { name, $metadata: { httpStatusCode: status } }));
+
+test('the function gets the job, and its answer has the tasks that follow', async () => {
+  const reconciled = { kind: 'reconciled', tasks: [task] };
+  const { reconciler, sent } = reconcilerThat(answered(reconciled));
+  expect(await reconciler.reconcile(job)).toEqual(reconciled);
+  expect(sent[0]?.FunctionName).toBe('the-world');
+  const event: unknown = JSON.parse(Buffer.from(sent[0]?.Payload ?? []).toString('utf8'));
+  expect(typeof event === 'object' && event !== null && isChildCall(event)).toBe(true);
+  expect(parseChildCall(event)).toEqual(job);
+});
+
+test.for<[string, () => Promise<object>]>([
+  ['an answer that says so', answered({ kind: 'needs_message' })],
+  ['an answer of another form', answered({ kind: 'done' })],
+  ['an empty answer', async () => ({})],
+  ['an error of the function', async () => ({ FunctionError: 'Unhandled', Payload: Buffer.from('{}') })],
+  ['a throttled call', refused('TooManyRequestsException', 429)],
+  ['an error of the service', refused('ServiceException', 500)],
+  ['a call that is not permitted', refused('AccessDeniedException', 403)],
+])('%s needs a message', async ([, answer]) => {
+  expect(await reconcilerThat(answer).reconciler.reconcile(job)).toEqual({ kind: 'needs_message' });
+});

@@ -1,0 +1,191 @@
+/** Which code runs a process executes after the task that called them, and when a message is needed. */
+import { expect, test } from 'vitest';
+import type { RunAddress } from '../../../../lib/engine/ids.ts';
+import { after, minutes, seconds } from '../../../../lib/engine/time.ts';
+import type { ChildJob, ChildReconciler, Job, ReconciledChild, WorkflowTaskJob } from '../../../../lib/ports/jobs.ts';
+import type { Programs } from '../../../../lib/ports/programs.ts';
+import { reconcileForCode } from '../../../../lib/service/execution/reconcile-for-code.ts';
+import { runExecutions } from '../../../../lib/service/kinds/run-executions.ts';
+import { cancelRun } from '../../../../lib/service/runs/cancel-run.ts';
+import { resumeRun } from '../../../../lib/service/runs/resume-run.ts';
+import type { Delivery } from '../../../../lib/service/worker.ts';
+import { codeManifest, deploy, statusOf } from '../../code-test-env.ts';
+import { type ScriptStage, ScriptedPrograms, functionCommand } from '../../scripted-programs.ts';
+import { type TestEnv, createTestEnv, workflow } from '../../test-env.ts';
+
+const calls = (...names: readonly string[]): ScriptStage =>
+  names.map((workflowName, at) => ({ kind: 'workflow', key: `call${at}`, workflowName, input: {} }));
+
+const scripts: Readonly<Record<string, readonly ScriptStage[]>> = {
+  parent: [[functionCommand('first')], calls('child'), [functionCommand('last')]],
+  child: [[functionCommand('of the child')]],
+  twice: [calls('child', 'child')],
+  ofGraph: [calls('flow'), [functionCommand('last')]],
+  ofNone: [calls('none')],
+  ofWaiting: [calls('waiting')],
+  waiting: [[{ kind: 'signal-wait', key: 'wait', signal: 'go', correlation: '1' }]],
+};
+
+type InWorld = () => Promise<ReconciledChild>;
+
+interface Options {
+  /** answers in place of the function that reconciles */
+  readonly reconcile?: (inWorld: InWorld, job: ChildJob, env: TestEnv) => Promise<ReconciledChild>;
+  readonly onStep?: (env: TestEnv, key: string) => void;
+}
+
+async function deployed({ reconcile = (inWorld) => inWorld(), onStep = () => {} }: Options = {}) {
+  const steps: string[] = [];
+  const asked: ChildJob[] = [];
+  const step = async (key: string): Promise<string> => {
+    steps.push(key);
+    onStep(env, key);
+    return key;
+  };
+  const programs: Programs = {
+    start: (scope, manifest, task, host) =>
+      new ScriptedPrograms(() => env.ports.clock, scripts[task.run.workflowName] ?? [], step).start(scope, manifest, task, host),
+  };
+  const env: TestEnv = createTestEnv({ programs });
+  await env.publish(workflow('flow', 'x>y'));
+  await deploy(
+    env,
+    codeManifest(
+      'v1',
+      Object.keys(scripts).map((name) => ({ name, version: '1' })),
+    ),
+  );
+  const reconciler: ChildReconciler = {
+    reconcile: (job) => {
+      asked.push(job);
+      return reconcile(() => reconcileForCode({ ...env.worker, by: 'world' }, job), job, env);
+    },
+  };
+  /** The messages in the queues, which it empties. */
+  const takeMessages = (): readonly Job[] => [
+    ...env.ports.jobs.takeSent(),
+    ...env.ports.jobs.takeMessages(),
+    ...env.ports.jobs.takeDue().filter(({ kind }) => kind !== 'recheck'),
+  ];
+  const execute = (job: WorkflowTaskJob, delivery?: Partial<Delivery>): Promise<void> => {
+    const mustEndAt = after(env.ports.clock.now(), minutes(15));
+    const worker = { ...env.worker, by: 'code', programs, reconciler };
+    return runExecutions.code.execute(worker, job, { isRedelivered: false, mustEndAt, ...delivery });
+  };
+  /** Starts a run and executes its first task. @returns the kinds of the messages that this leaves */
+  const begin = async (
+    name: string,
+    { delivery, resend = 0 }: { readonly delivery?: Partial<Delivery>; readonly resend?: number } = {},
+  ): Promise<readonly [RunAddress, readonly string[]]> => {
+    const run = await env.begin(name);
+    const [job] = takeMessages();
+    if (job?.kind !== 'workflow_task') throw new Error(`the run of ${name} has no workflow task`);
+    await execute({ ...job, resend }, delivery);
+    return [run, takeMessages().map(({ kind }) => kind)];
+  };
+  return { env, steps, asked, execute, takeMessages, begin };
+}
+
+test('one message executes a run of code, the run of code that it calls, and what follows', async () => {
+  const { env, steps, begin } = await deployed();
+  const [run, left] = await begin('parent');
+  expect([await statusOf(env, run), steps, left]).toEqual(['completed', ['first', 'of the child', 'last'], []]);
+});
+
+test.for([
+  ['redelivered', { delivery: { isRedelivered: true } }],
+  ['sent again', { resend: 1 }],
+] as const)('a task that was %s leaves its call to a message', async ([, how]) => {
+  const { asked, begin } = await deployed();
+  const [, left] = await begin('ofNone', how);
+  expect([asked, left]).toEqual([[], ['child']]);
+});
+
+test('a process without time for the longest step leaves the call to a message', async () => {
+  const { env, asked, begin } = await deployed();
+  const [, left] = await begin('parent', { delivery: { mustEndAt: after(env.ports.clock.now(), minutes(14)) } });
+  expect([asked, left]).toEqual([[], ['child']]);
+});
+
+test('after ten seconds the end of the called run is left to a message', async () => {
+  const { env, asked, begin } = await deployed({
+    onStep: ({ ports }, key) => {
+      if (key === 'of the child') ports.clock.advance(seconds(11));
+    },
+  });
+  const [run, left] = await begin('parent');
+  expect([asked.length, left, await statusOf(env, run)]).toEqual([1, ['child'], 'running']);
+});
+
+test('parallel calls have messages of their own', async () => {
+  const { asked, begin } = await deployed();
+  const [, left] = await begin('twice');
+  expect([asked, left]).toEqual([[], ['child', 'child']]);
+});
+
+test('a message starts a graph', async () => {
+  const { env, asked, begin } = await deployed();
+  const [run, left] = await begin('ofGraph');
+  expect([asked.length, left]).toEqual([1, ['child']]);
+  expect(await env.ports.log.head({ ...run, runId: asked[0]?.childRunId ?? run.runId })).toBeUndefined();
+});
+
+test('a call of a workflow that does not exist is refused, and its caller continues in place', async () => {
+  const { env, begin } = await deployed();
+  const [run, left] = await begin('ofNone');
+  // The message checks that no called run continues without its caller, as after each failure.
+  expect([await statusOf(env, run), left]).toEqual(['failed', ['child']]);
+});
+
+test('a called run that waits ends the message', async () => {
+  const { env, begin } = await deployed();
+  const [run, left] = await begin('ofWaiting');
+  expect([await statusOf(env, run), left]).toEqual(['running', ['waits']]);
+});
+
+test.for<[string, (inWorld: InWorld) => Promise<ReconciledChild>]>([
+  ['reconciled nothing', async () => ({ kind: 'needs_message' })],
+  ['gave no answer', async (inWorld) => (await inWorld(), { kind: 'needs_message' })],
+])('where the other function %s, a message reconciles', async ([, reconcile]) => {
+  const { begin } = await deployed({ reconcile });
+  const [, left] = await begin('parent');
+  expect(left).toEqual(['child']);
+});
+
+/** Something happens to the caller when the end of its called run is about to be committed. */
+const beforeTheEnd =
+  (happens: (env: TestEnv, caller: RunAddress) => Promise<unknown>): NonNullable<Options['reconcile']> =>
+  async (inWorld, job, env) => {
+    const hasEnded = (await env.ports.log.head({ ...job.run, runId: job.childRunId })) !== undefined;
+    if (hasEnded) await happens(env, job.run);
+    return inWorld();
+  };
+
+test('a caller with another open node learns the end by a message, because its next task must wait for the other one', async () => {
+  const { env, begin, steps, execute, takeMessages } = await deployed({
+    reconcile: beforeTheEnd(({ worker }, caller) => resumeRun(worker, caller, {})),
+  });
+  const [run, left] = await begin('parent');
+  expect([steps, left.toSorted()]).toEqual([
+    ['first', 'of the child'],
+    ['child', 'workflow_task'],
+  ]);
+  for (let jobs = takeMessages(); jobs.length > 0; jobs = takeMessages())
+    for (const job of jobs) await (job.kind === 'workflow_task' ? execute(job) : env.take(job));
+  expect(await statusOf(env, run)).toBe('running');
+});
+
+test('the end of a call that its caller has cancelled is left to a message', async () => {
+  const { asked, begin } = await deployed({ reconcile: beforeTheEnd(({ worker }, caller) => cancelRun(worker, caller)) });
+  const [, left] = await begin('parent');
+  expect([asked.length, left.filter((kind) => kind === 'child').length]).toEqual([2, 2]);
+});
+
+test('a graph learns the end of its called code by a message', async () => {
+  const { env, execute, asked, takeMessages } = await deployed();
+  await env.publish(workflow('caller', 'a>k', { k: { calls: 'child' } }));
+  const run = await env.begin('caller');
+  for (let jobs = takeMessages(); jobs.length > 0; jobs = takeMessages())
+    for (const job of jobs) await (job.kind === 'workflow_task' ? execute(job) : env.take(job));
+  expect([await statusOf(env, run), asked]).toEqual(['completed', []]);
+});
