@@ -36,6 +36,8 @@ export const longFiles: readonly string[] = [
   'test/e2e/queries.deep.test.ts',
   'test/devkit/webhooks.deep.test.ts',
   'test/e2e/triggers.deep.test.ts',
+  'test/e2e/clock.deep.test.ts',
+  'test/e2e/lenses.deep.test.ts',
   'test/e2e/secrets.deep.test.ts',
   'test/e2e/stored-settings.deep.test.ts',
   'test/e2e/bus.deep.test.ts',

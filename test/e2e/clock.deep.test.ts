@@ -46,7 +46,7 @@ test('a run that sleeps six days ends after the clock was advanced, and the next
   const published = await cloud.call('POST', '/v1/workflows', nap);
   expect(published.body).toMatchObject({ name: 'nap' });
   const first = await started();
-  await expect.poll(async () => JSON.stringify(await statusOf(first)), { timeout: 20_000 }).toContain('"waiting"');
+  await expect.poll(async () => JSON.stringify(await statusOf(first)), { timeout: 60_000 }).toContain('"waiting"');
   const { offsetMs } = dataIn(await cli().type('--json', 'clock', 'advance', '6 days'), advanced);
   expect(offsetMs).toBe(6 * day);
   await expect.poll(async () => (await statusOf(first)).status, { timeout: 60_000 }).toBe('completed');

@@ -32,7 +32,7 @@ test('a schedule starts a run at its time, and returns its next time', async () 
   });
   expect(made.status, JSON.stringify(made.body)).toBe(201);
   expect(schedule.parse(made.body).nextRunAt).toBe(startAt);
-  await expect.poll(async () => (await see('ticks')).lastRun?.status, { timeout: 30_000, interval: 200 }).toBe('completed');
+  await expect.poll(async () => (await see('ticks')).lastRun?.status, { timeout: 60_000, interval: 200 }).toBe('completed');
   const { lastRun, nextRunAt, recentFires } = await see('ticks');
   expect(recentFires).toMatchObject([{ outcome: 'started' }]);
   const run = await cloud.call('GET', `/v1/runs/${lastRun?.runId}`);
@@ -56,7 +56,7 @@ test('a schedule that is paused, or whose workflow is archived, starts nothing',
   }
   expect((await cloud.call('POST', '/v1/schedules/resting/pause')).body).toMatchObject({ paused: true });
   await cloud.call('DELETE', '/v1/workflows/gone');
-  await expect.poll(async () => (await see('orphan')).recentFires[0]?.outcome, { timeout: 30_000, interval: 200 }).toBe('failed');
+  await expect.poll(async () => (await see('orphan')).recentFires[0]?.outcome, { timeout: 60_000, interval: 200 }).toBe('failed');
   expect(await see('orphan')).toMatchObject({ lastFailure: { outcome: 'failed', code: 'workflow_archived' } });
   expect(await see('resting')).toMatchObject({ paused: true, recentFires: [] });
 });
