@@ -482,6 +482,42 @@ describe('a list of events', () => {
     expect(await page({ cursor: 'evnt_12' })).toMatchObject({ code: 'cursor_invalid' });
   });
 
+  test.for([
+    ['a short log', 6, [3, 4], 1],
+    ['a log that is read in windows, whose last commit has no event', 1_200, [3, 101], 100],
+  ] as const)('has the events after each position where commits have no event: %s', async ([, steps, empty, limit]) => {
+    const { ask, start, world, env } = await createDevKitEnv();
+    const run = await start();
+    for (let count = 0; count < steps;) {
+      const fold = await env.fold(run);
+      const { asOf, nextEventId } = fold.state;
+      // The commit that closes the claim of another run for a token.
+      const closing = { ...fold.head.commit, number: commitNo(asOf + 1), firstEventId: nextEventId, events: [] };
+      if (empty.some((number) => number === closing.number))
+        await env.ports.log.put(run, { ...closing, nonce: env.deps.ids.nonce() }, fold.head.expiresAt);
+      else {
+        const left = Math.min(steps - count, (empty.find((number) => number > closing.number) ?? Infinity) - closing.number);
+        for (let each = 0; each < left; each += 1, count += 1) await ask(run, step(`step_${count}`));
+      }
+    }
+    const last = steps + 2;
+    for (let after = 0; after < Math.min(last, 8); after += 1) {
+      const page = answered(
+        await onRun(world, scope, run.runId, (fold) => {
+          // As of a process that began with a snapshot.
+          fold.latest = undefined;
+          return listEvents(world.deps, fold, { limit, ...(after === 0 ? {} : { cursor: slotId(eventId(after)) }) }, 'none');
+        }),
+      );
+      const through = Math.min(last, after + limit);
+      const expected = Array.from({ length: through - after }, (_none, index) => slotId(eventId(after + index + 1)));
+      expect(
+        page.data.map(({ eventId: id }) => id),
+        `after ${after}`,
+      ).toEqual(expected);
+    }
+  });
+
   test('of 20,000 events has them all, in pages', async () => {
     const { start, world } = await createDevKitEnv();
     const run = await start();

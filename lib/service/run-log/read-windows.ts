@@ -40,8 +40,8 @@ export async function* readWindows(
 const maxEventsReadFromStart = 1_000;
 
 /**
- * Finds a commit shortly before the event that follows event `after`, by binary search. Each commit has at least one event, so a
- * commit's number is never larger than the ids of its events.
+ * Finds a commit shortly before the event that follows event `after`, by binary search. Commits without an event are rare, so a
+ * commit's number is hardly ever larger than the ids of its events. Each of them makes the commit that is found one earlier.
  */
 export async function findCommitBefore({ log }: Pick<Deps, 'log'>, run: RunAddress, after: number): Promise<CommitNo> {
   if (after <= maxEventsReadFromStart) return firstCommit;

@@ -2,7 +2,7 @@
 import { type CommitNo, commitNo, eventId, firstCommit } from '../../../engine/ids.ts';
 import { type DevKitEvent, slotId, slotOf } from '../../../engine/devkit/events.ts';
 import type { JsonObject, JsonValue, Payload } from '../../../engine/json.ts';
-import type { Commit } from '../../../engine/log/commit.ts';
+import { type Commit, eventIdAfter } from '../../../engine/log/commit.ts';
 import type { Deps } from '../../deps.ts';
 import { readCommits } from '../../run-log/read-run-fold.ts';
 import { findCommitBefore, readWindows } from '../../run-log/read-windows.ts';
@@ -27,7 +27,7 @@ export interface Page {
 export const maxPageSize = 1_000;
 /** A Lambda response has at most 6 MB, and a page can come with three values. */
 export const maxPageBytes = 3_145_728;
-/** Up to this distance from the end, one query reads all commits since the event: each of them has at least one event. */
+/** Up to this distance from the end, in events, all commits since the event are read, and not in windows. */
 const maxSuffix = 1_000;
 
 type ReadDeps = Pick<Deps, 'blobs' | 'clock' | 'log' | 'uploads'>;
@@ -67,22 +67,32 @@ export async function eventsBetween(
   const isWanted = ({ id }: PlacedEvent): boolean => id > after && id <= through;
   const kept = fold.latest?.after(after);
   if (kept !== undefined) return kept.flatMap(placedIn).filter(isWanted);
-  const { head, state } = fold;
+  const { head } = fold;
   const first = placedIn(head.commit).filter(isWanted);
-  const distance = lastEventOf(fold) - after;
-  if (distance <= maxSuffix) {
-    const from = commitNo(Math.max(firstCommit, state.asOf - distance));
-    const read = await readCommits(deps, fold, from);
-    if (from === firstCommit) keepAll(fold, read);
-    return [...first, ...read.flatMap(placedIn).filter(isWanted)];
-  }
+  if (lastEventOf(fold) - after <= maxSuffix)
+    return [...first, ...(await readSuffix(deps, fold, after)).flatMap(placedIn).filter(isWanted)];
   const found = [...first];
   const from = await findCommitBefore(deps, head.address, after);
   for await (const { commits } of readWindows(deps, head.address, { from, events: through - after })) {
     found.push(...commits.flatMap(placedIn).filter(isWanted));
-    if ((commits.at(-1)?.firstEventId ?? 0) >= through) break;
+    const last = commits.at(-1);
+    if (last !== undefined && eventIdAfter(last) > through) break;
   }
   return found;
+}
+
+/**
+ * All commits with events after a position. Nearly each commit has an event, so one query suffices: only the commit that closes a claim
+ * of a hook's token has none.
+ */
+async function readSuffix(deps: Pick<Deps, 'log'>, fold: DevKitFold, after: number): Promise<readonly Commit[]> {
+  for (let count = lastEventOf(fold) - after; ; count *= 2) {
+    const from = commitNo(Math.max(firstCommit, fold.state.asOf - count));
+    const read = await readCommits(deps, fold, from);
+    if (from === firstCommit) keepAll(fold, read);
+    const [oldest] = read;
+    if (from === firstCommit || (oldest !== undefined && oldest.firstEventId <= after + 1)) return read;
+  }
 }
 
 /** The code of the 4.x line asks for all events with each message. A read may have brought commits that the fold has not. */
