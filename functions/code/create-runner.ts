@@ -15,6 +15,10 @@ export function createRunner(
   const world = codeWorldOf(decider, logger, worldFunction(), encryptsRuns());
   const reportRefusedMessage: CodeHostOptions['reportRefusedMessage'] = (fields) =>
     logger.warn('an application did not take a message: the queue delivers it again', fields);
+  const reportReplacedCall = (error: unknown): void =>
+    logger.warn('the function world did not reconcile a called run: a message does', {
+      error: error instanceof Error ? error : String(error),
+    });
   const runtimes = createCodeRuntimes(decider.deps, { ...options, world, reportRefusedMessage });
-  return { ...decider, manifests: new ManifestCache(), reconciler: childReconciler(), ...runtimes };
+  return { ...decider, manifests: new ManifestCache(), reconciler: childReconciler(reportReplacedCall), ...runtimes };
 }

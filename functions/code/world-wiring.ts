@@ -12,10 +12,13 @@ export function worldFunction(): WorldCalls | undefined {
   return name === undefined ? undefined : new WorldFunction(functionClient(), name);
 }
 
-/** Reconciles runs of code with the runs that they call; undefined where the process has no function for them. */
-export function childReconciler(): ChildReconciler | undefined {
+/**
+ * Reconciles runs of code with the runs that they call; undefined where the process has no function for them.
+ * @param report takes why a message replaces a call
+ */
+export function childReconciler(report: (reason: unknown) => void): ChildReconciler | undefined {
   const name = settingsFrom(process.env).worldFunction;
-  return name === undefined ? undefined : new ReconcilerFunction(functionClient(), name);
+  return name === undefined ? undefined : new ReconcilerFunction(functionClient(), name, report);
 }
 
 /** Whether the function of the World has keys of runs. */

@@ -7,20 +7,25 @@ import { callService } from './call-service.ts';
 export class ReconcilerFunction implements ChildReconciler {
   readonly #client: Pick<LambdaClient, 'send'>;
   readonly #functionName: string;
+  readonly #report: (reason: unknown) => void;
 
-  constructor(client: Pick<LambdaClient, 'send'>, functionName: string) {
+  /** @param report takes why a call was not executed: a message replaces it, so nothing else would show it */
+  constructor(client: Pick<LambdaClient, 'send'>, functionName: string, report: (reason: unknown) => void) {
     this.#client = client;
     this.#functionName = functionName;
+    this.#report = report;
   }
 
   async reconcile(job: ChildJob): Promise<ReconciledChild> {
     const command = new InvokeCommand({ FunctionName: this.#functionName, Payload: Buffer.from(writeChildCall(job)) });
     try {
       const output = await callService('the function that reconciles runs', () => this.#client.send(command));
+      const { FunctionError } = output;
       // A message repeats what the function began before its error.
-      if (output.FunctionError !== undefined) return { kind: 'needs_message' };
+      if (FunctionError !== undefined) throw new Error(`the function that reconciles runs failed: ${FunctionError}`);
       return parseReconciledChild(Buffer.from(output.Payload ?? []).toString('utf8'));
-    } catch {
+    } catch (error) {
+      this.#report(error);
       // The call was refused or had no answer, or another version of the function has answered in another form.
       return { kind: 'needs_message' };
     }

@@ -28,7 +28,8 @@ function reconcilerThat(answer: () => Promise<object>) {
     return answer();
   };
   const client: Pick<LambdaClient, 'send'> = Object.assign(Object.create(null), { send });
-  return { reconciler: new ReconcilerFunction(client, 'the-world'), sent };
+  const reported: unknown[] = [];
+  return { reconciler: new ReconcilerFunction(client, 'the-world', (reason) => void reported.push(reason)), sent, reported };
 }
 
 const answered = (answer: object) => async () => ({ Payload: Buffer.from(JSON.stringify(answer)) });
@@ -45,14 +46,20 @@ test('the function gets the job, and its answer has the tasks that follow', asyn
   expect(parseChildCall(event)).toEqual(job);
 });
 
+test('an answer that a message is needed is no failure', async () => {
+  const { reconciler, reported } = reconcilerThat(answered({ kind: 'needs_message' }));
+  expect([await reconciler.reconcile(job), reported]).toEqual([{ kind: 'needs_message' }, []]);
+});
+
 test.for<[string, () => Promise<object>]>([
-  ['an answer that says so', answered({ kind: 'needs_message' })],
   ['an answer of another form', answered({ kind: 'done' })],
   ['an empty answer', async () => ({})],
   ['an error of the function', async () => ({ FunctionError: 'Unhandled', Payload: Buffer.from('{}') })],
   ['a throttled call', refused('TooManyRequestsException', 429)],
   ['an error of the service', refused('ServiceException', 500)],
   ['a call that is not permitted', refused('AccessDeniedException', 403)],
-])('%s needs a message', async ([, answer]) => {
-  expect(await reconcilerThat(answer).reconciler.reconcile(job)).toEqual({ kind: 'needs_message' });
+])('%s needs a message, and is reported', async ([, answer]) => {
+  const { reconciler, reported } = reconcilerThat(answer);
+  expect(await reconciler.reconcile(job)).toEqual({ kind: 'needs_message' });
+  expect(reported).toHaveLength(1);
 });
