@@ -328,9 +328,13 @@ describe('members', () => {
     const posts = Object.assign(stage.posts, {
       post: async (id: ReturnType<typeof connectionIdOf>, text: string) => {
         await env.ports.clock.sleep(new Map(Object.entries(others)).get(id) ?? durationMs(50));
+        // The farewell comes when the queues of all members are empty.
+        if (id === 'a' && !text.startsWith('{"type":"left"')) receivedAt = env.ports.clock.now();
         return real(id, text);
       },
     });
+    const since = env.ports.clock.now();
+    let receivedAt = since;
     // All events are written at once, when the broadcaster follows the run.
     let isWritten = false;
     const write = async (): Promise<void> => {
@@ -342,6 +346,8 @@ describe('members', () => {
     const completed = Array.from({ length: wide }, (_none, at) => `n${at} completed`);
     for (const name of complete) expect(statuses(stage.framesOf(name)), name).toEqual(expect.arrayContaining(completed));
     expect(stage.posts.closed).not.toContain('a');
+    // 450 posts of 50 ms.
+    expect(between(since, receivedAt)).toBeLessThan(seconds(40));
   });
 
   test('the sockets of a revoked key are closed within 30 seconds, and others stay', async () => {
