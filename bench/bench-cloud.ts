@@ -74,6 +74,8 @@ export interface BenchCloud {
   cancel(runId: string): Promise<void>;
   /** Waits until all messages of the run are handled and deleted. Returns the status in the run's head. */
   waitUntilIdle(runId: string): Promise<string>;
+  /** Whether a queue has a message that is due or in flight. A message is deleted after all that follows from it. */
+  hasMessages(): boolean;
   /** Delays `collect` until the given number of results has been sent. Returns a function that removes the delay. */
   holdResults(count: number): () => void;
   /** Whether the run's head has a terminal status, without an AWS call. */
@@ -219,6 +221,7 @@ export async function startBenchCloud(
       return keyShape.parse(await request('POST', '/v1/keys', body)).key;
     },
     get: (path) => request('GET', path),
+    hasMessages: () => queuesWithMessages(Date.now()).length > 0,
     cancel: async (runId) => void (await request('POST', `/v1/runs/${runId}/cancel`)),
     async waitUntilIdle(runId) {
       const until = Date.now() + timeoutMs;

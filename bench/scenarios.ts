@@ -46,7 +46,12 @@ export const between = (atLeast: number, atMost: number): Bound => ({ atLeast, a
 export const commonBounds = { 'readUnits.api keys': between(0, 1), 'emptyReceives.of any queue': between(0, 100) };
 
 /** A workflow task checks its log every three seconds, more often per run on a slow machine. */
-const codeBounds = { ...commonBounds, 'readUnits.commits': between(1, 60) };
+const codeBounds = {
+  ...commonBounds,
+  'readUnits.commits': between(1, 60),
+  // A thread of the API that has started a run of the deployment before does not read it before the pin.
+  'readUnits.deployments': between(3, 4),
+};
 
 /** The size of a compressed snapshot varies with its times and ids. */
 const snapshots = (atLeast: number, atMost: number) => ({ 'writeUnits.snapshots': between(atLeast, atMost) });
@@ -154,11 +159,16 @@ export const scenarios: readonly Scenario[] = [
     workflow: codeChain(100),
     ends: 'completed',
     rerunFrom: 'step:99',
-    bounds: { ...codeBounds, 'writeUnits.commits': between(4, 7) },
+    bounds: { ...codeBounds, 'writeUnits.commits': between(4, 7), 'readUnits.deployments': between(2, 3) },
   },
   { name: 'code-10-together', workflow: codeTogether(10), ends: 'completed', bounds: codeBounds },
   // The run and the five that it calls.
-  { name: 'code-5-calls', workflow: codeCaller(5), ends: 'completed', bounds: codeBounds },
+  {
+    name: 'code-5-calls',
+    workflow: codeCaller(5),
+    ends: 'completed',
+    bounds: { ...codeBounds, 'readUnits.deployments': between(23, 29) },
+  },
   // Counted until it sleeps; a schedule wakes it 20 minutes later.
   { name: 'sleep-20-minutes', workflow: sleeper, ends: 'pending', bounds: commonBounds },
   {

@@ -12,6 +12,7 @@ import { evaluatePure, termsOf } from '../lib/nodes/catalogue.ts';
 import type { Decider, Resolver } from '../lib/service/decider.ts';
 import type { Deps } from '../lib/service/deps.ts';
 import { type GraphTypes, Plans } from '../lib/service/commit/plans.ts';
+import { KnownDeployments } from '../lib/service/deployments/known-deployments.ts';
 import { runKinds } from '../lib/service/kinds/run-kinds.ts';
 import { HopLimiter, type SlowedMessage } from '../lib/service/execution/hop-limiter.ts';
 
@@ -49,12 +50,13 @@ export function depsOf(choices?: PortChoices): Deps {
 }
 
 /** For a function that commits to no run. */
-export const resolverOf = (): Resolver => ({ deps: depsOf(), plans: new Plans(graphTypes) });
+export const resolverOf = (): Resolver => ({ deps: depsOf(), plans: new Plans(graphTypes), known: new KnownDeployments() });
 
 /** The function's decider. Create it once per execution environment, so that compiled plans stay cached. */
 export const deciderOf = (by: string, deps: Deps = depsOf()): Decider => ({
   deps,
   plans: new Plans(graphTypes),
+  known: new KnownDeployments(),
   kinds: runKinds,
   by,
 });

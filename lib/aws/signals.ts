@@ -1,6 +1,7 @@
 /** Signals and their waiters in the control table: one partition for each name and correlation. */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { defined } from '../base/defined.ts';
 import { jsonValue } from '../codec/events.ts';
 import { exactly } from '../codec/exact.ts';
 import { attempt, commitNo, instant, iterationKey, nodeId, runId, signalId } from '../codec/ids.ts';
@@ -10,7 +11,15 @@ import { type RunId, type SignalId, type SignalKey, nodeKey } from '../engine/id
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import type { Instant } from '../engine/time.ts';
-import type { RegisteredWaiter, SignalsAtKey, NewSignal, Signals, Waiter, StoredSignal } from '../ports/coordination.ts';
+import {
+  type RegisteredWaiter,
+  type SignalsAtKey,
+  type NewSignal,
+  type Signals,
+  type Waiter,
+  type StoredSignal,
+  isBesideSignal,
+} from '../ports/coordination.ts';
 import {
   packed,
   text,
@@ -38,7 +47,7 @@ const signalPartition = (key: SignalKey): string => {
   return partitionOf('signal', scopeKey(key), digest);
 };
 const signalKey = (key: SignalKey, id: SignalId): Key => ({ pk: signalPartition(key), sk: `signal#${id}` });
-/** The payload of a signal is a separate item, so that matching does not read it. */
+/** A large payload is a separate item, so that matching does not read it. */
 const payloadKey = (key: SignalKey, id: SignalId): Key => ({ pk: signalPartition(key), sk: `payload#${id}` });
 const nameOf = (waiter: Waiter): string => `${waiter.runId}#${nodeKey(waiter)}#${waiter.attempt}`;
 /** The run in the name of a waiter. */
@@ -84,9 +93,22 @@ export class DynamoSignals implements Signals {
 
   async store(key: SignalKey, signal: NewSignal): Promise<void> {
     const { signalId: id, retainUntil } = signal;
-    // First the payload: a signal that can be claimed has its payload.
-    await this.#putOrRetain(payloadKey(key, id), payloadItem.encode(signal, retainUntil), retainUntil);
-    await this.#putOrRetain(signalKey(key, id), signalItem.encode(signal, retainUntil), retainUntil);
+    await this.#storePayload(key, signal);
+    await this.#putOrRetain(signalKey(key, id), signalItem.encode(storedParts(signal), retainUntil), retainUntil);
+  }
+
+  async storeClaimed(key: SignalKey, signal: NewSignal, waiter: Waiter): Promise<boolean> {
+    await this.#storePayload(key, signal);
+    const attributes = signalItem.encode({ ...storedParts(signal), claimer: waiter }, signal.retainUntil);
+    const claimed = { ...attributes, claimedBy: text(nameOf(waiter)) };
+    const put = await this.#table.put(signalKey(key, signal.signalId), claimed, ifNotExists);
+    return put.kind === 'stored';
+  }
+
+  /** Before the signal: one that can be claimed has its payload. */
+  async #storePayload(key: SignalKey, { signalId: id, payload, retainUntil }: NewSignal): Promise<void> {
+    if (isBesideSignal(payload)) return;
+    await this.#putOrRetain(payloadKey(key, id), payloadItem.encode({ payload }, retainUntil), retainUntil);
   }
 
   async #putOrRetain(item: Key, attributes: Item, retainUntil: Instant): Promise<void> {
@@ -168,7 +190,10 @@ const signalItem = itemSchema('a signal', {
   bufferedUntil: anyInstant,
   claimer: optional(jsonOf(storedWaiter)),
   takenBy: optional(anyString),
+  payload: optional(jsonOf(jsonValue)),
 });
+const storedParts = ({ signalId: id, receivedAt, bufferedUntil, payload }: NewSignal) =>
+  defined({ signalId: id, receivedAt, bufferedUntil, payload: isBesideSignal(payload) ? payload : undefined });
 const payloadItem = itemSchema('the payload of a signal', { payload: jsonOf(jsonValue) });
 const deliveryItem = partSchema('the delivery of a signal', { delivered: anyFlag });
 

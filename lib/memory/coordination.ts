@@ -4,14 +4,15 @@ import { type SignalId, type SignalKey, type RunId, nodeKey } from '../engine/id
 import { invariant } from '../engine/invariant.ts';
 import type { JsonValue } from '../engine/json.ts';
 import { type Instant, instant } from '../engine/time.ts';
-import type {
-  StoredSignal,
-  SignalsAtKey,
-  NewSignal,
-  Signals,
-  Waiter,
-  RegisteredWaiter,
-  ConcurrencySlots,
+import {
+  type StoredSignal,
+  type SignalsAtKey,
+  type NewSignal,
+  type Signals,
+  type Waiter,
+  type RegisteredWaiter,
+  type ConcurrencySlots,
+  isBesideSignal,
 } from '../ports/coordination.ts';
 import { memoryDevKit } from './devkit.ts';
 import { frozenCopy } from './frozen-copy.ts';
@@ -19,11 +20,12 @@ import { scopeName } from './runs.ts';
 
 interface Entry {
   signal: StoredSignal;
-  readonly payload: JsonValue;
+  readonly payload: JsonValue | undefined;
   retainUntil: Instant;
   isDelivered?: boolean;
 }
 
+type NewClaim = { readonly state: 'free' } | { readonly state: 'claimed'; readonly by: Waiter };
 type ResolvedClaim = { readonly state: 'free' } | { readonly state: 'taken'; readonly by: RunId };
 
 interface SignalQueue {
@@ -47,16 +49,24 @@ class MemorySignals implements Signals {
     };
   }
 
-  async store(key: SignalKey, { payload, retainUntil, ...signal }: NewSignal): Promise<void> {
+  async store(key: SignalKey, signal: NewSignal): Promise<void> {
+    const known = this.#queue(key).signals.get(signal.signalId);
+    if (known === undefined) this.#add(key, signal, { state: 'free' });
+    else known.retainUntil = instant(Math.max(known.retainUntil, signal.retainUntil));
+  }
+
+  async storeClaimed(key: SignalKey, signal: NewSignal, waiter: Waiter): Promise<boolean> {
+    if (this.#queue(key).signals.has(signal.signalId)) return false;
+    this.#add(key, signal, { state: 'claimed', by: waiter });
+    return true;
+  }
+
+  #add(key: SignalKey, { payload, retainUntil, ...signal }: NewSignal, claim: NewClaim): void {
     const { signals, ordered } = this.#queue(key);
-    const known = signals.get(signal.signalId);
-    if (known !== undefined) {
-      known.retainUntil = instant(Math.max(known.retainUntil, retainUntil));
-      return;
-    }
+    const isBeside = isBesideSignal(payload);
     const entry: Entry = {
-      signal: frozenCopy({ ...signal, state: 'free' as const }),
-      payload: frozenCopy(payload),
+      signal: frozenCopy(isBeside ? { ...signal, ...claim, payload } : { ...signal, ...claim }),
+      payload: isBeside ? undefined : frozenCopy(payload),
       retainUntil,
     };
     signals.set(signal.signalId, entry);

@@ -32,7 +32,17 @@ export type StoredSignal = ClaimState & {
   readonly receivedAt: Instant;
   /** until then a wait that begins later can receive it */
   readonly bufferedUntil: Instant;
+  /** a payload of at most `maxPayloadBesideSignal`; a larger one is read by itself */
+  readonly payload?: JsonValue;
 };
+
+/**
+ * Bytes of a payload, as JSON, up to which it is a part of its signal. With it, a claimed signal still fits a write unit, and the
+ * signals of a key stay cheap to read.
+ */
+const maxPayloadBesideSignal = 512;
+export const isBesideSignal = (payload: JsonValue): boolean =>
+  Buffer.byteLength(JSON.stringify(payload)) <= maxPayloadBesideSignal;
 
 export interface NewSignal {
   readonly signalId: SignalId;
@@ -52,7 +62,7 @@ export interface SignalsAtKey {
 
 /**
  * Stores signals and waiters under signal keys, so that they can be matched. The source of truth about a wait is the log
- * of its run. Each side writes first and then reads, strongly consistent, so at least one of the two sees the other.
+ * of its run. Each side reads after it has written, strongly consistent, so at least one of the two sees the other.
  */
 export interface Signals {
   /** All signals and waiters of the key. Strongly consistent: includes every earlier write. */
@@ -62,7 +72,9 @@ export interface Signals {
    * signal for as long as its run is open.
    */
   store(key: SignalKey, signal: NewSignal): Promise<void>;
-  /** The payload of the signal; undefined if it has expired. */
+  /** Stores a signal that this waiter has claimed from the beginning. False if its id is stored already, and then nothing changes. */
+  storeClaimed(key: SignalKey, signal: NewSignal, waiter: Waiter): Promise<boolean>;
+  /** The payload that is stored by itself; undefined if it is a part of the signal, or has expired. */
   payload(key: SignalKey, id: SignalId): Promise<JsonValue | undefined>;
   /** Adds a waiter. Idempotent. */
   addWaiter(key: SignalKey, waiter: RegisteredWaiter, retainUntil: Instant): Promise<void>;

@@ -3,6 +3,7 @@ import type { Commit } from '../engine/log/commit.ts';
 import type { Head } from '../engine/log/head.ts';
 import type { Plans } from './commit/plans.ts';
 import type { ChildJob } from '../ports/jobs.ts';
+import type { KnownDeployments } from './deployments/known-deployments.ts';
 import type { Deps } from './deps.ts';
 import type { KindName, RunKind, RunKinds } from './run-kind.ts';
 import type { RunFold } from './run-log/read-run-fold.ts';
@@ -11,6 +12,8 @@ import type { RunFold } from './run-log/read-run-fold.ts';
 export interface Resolver {
   readonly deps: Deps;
   readonly plans: Plans;
+  /** absent: each start reads all that it needs to know of deployed code */
+  readonly known?: KnownDeployments;
 }
 
 export interface Decider extends Resolver {

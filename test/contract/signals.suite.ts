@@ -42,10 +42,8 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       since,
       ...facts,
     });
-    const shown = ({ payload: _payload, retainUntil: _retainUntil, ...facts }: NewSignal, state: object) => ({
-      ...facts,
-      ...state,
-    });
+    /** Of a signal with a small payload. */
+    const shown = ({ retainUntil: _retainUntil, ...facts }: NewSignal, state: object) => ({ ...facts, ...state });
     const free = { state: 'free' };
     const takenBy = ({ runId }: Waiter) => ({ state: 'taken', by: runId });
     const later = (count: number): Instant => after(noon, minutes(count));
@@ -67,8 +65,8 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       await signals.addWaiter(key, second, expiresAt);
       await signals.addWaiter(key, first, expiresAt);
       expect(await signals.read(key)).toEqual({ waiters: [first, second], signals: [shown(older, free), shown(newer, free)] });
-      expect(await signals.payload(key, older.signalId)).toEqual({ amount: 3 });
-      expect(await signals.payload(key, newer.signalId)).toBeNull();
+      // A small payload is a part of its signal.
+      expect(await signals.payload(key, older.signalId)).toBeUndefined();
     });
 
     test('another name, correlation, project or environment is another signal key', async () => {
@@ -94,7 +92,6 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       await signals.store(key, one);
       await signals.store(key, again);
       expect((await signals.read(key)).signals).toEqual([shown(one, free)]);
-      expect(await signals.payload(key, one.signalId)).toEqual({ amount: 3 });
       const by = waiter();
       await signals.claim(key, one.signalId, by);
       await signals.markTaken(key, one.signalId, by);
@@ -121,6 +118,45 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       expect(results.filter(Boolean)).toHaveLength(1);
       const by = rivals[results.indexOf(true)];
       expect((await signals.read(key)).signals).toEqual([shown(stored, { state: 'claimed', by })]);
+    });
+
+    test('a signal that is stored as claimed is released and taken like one that was claimed later', async () => {
+      const key = newKey();
+      const [one, other] = [waiter(), waiter(later(1))];
+      const stored = signal('s');
+      expect(await signals.storeClaimed(key, stored, one)).toBe(true);
+      expect((await signals.read(key)).signals).toEqual([shown(stored, { state: 'claimed', by: one })]);
+      expect(await signals.claim(key, stored.signalId, other)).toBe(false);
+      await signals.release(key, stored.signalId, other);
+      await signals.release(key, stored.signalId, one);
+      expect((await signals.read(key)).signals).toEqual([shown(stored, free)]);
+      expect(await signals.claim(key, stored.signalId, other)).toBe(true);
+      await signals.markTaken(key, stored.signalId, other);
+      expect((await signals.read(key)).signals).toEqual([shown(stored, takenBy(other))]);
+    });
+
+    test('a signal that is stored already, free, claimed or taken, is not stored as claimed', async () => {
+      const key = newKey();
+      const [one, other] = [waiter(), waiter(later(1))];
+      const again = signal('s', { payload: 'other' });
+      await signals.store(key, signal('s'));
+      expect(await signals.storeClaimed(key, again, other)).toBe(false);
+      expect((await signals.read(key)).signals).toEqual([shown(signal('s'), free)]);
+      await signals.claim(key, again.signalId, one);
+      expect(await signals.storeClaimed(key, again, other)).toBe(false);
+      expect((await signals.read(key)).signals).toEqual([shown(signal('s'), { state: 'claimed', by: one })]);
+      await signals.markTaken(key, again.signalId, one);
+      expect(await signals.storeClaimed(key, again, other)).toBe(false);
+      expect((await signals.read(key)).signals).toEqual([shown(signal('s'), takenBy(one))]);
+    });
+
+    test('one of several concurrent stores of a claimed signal wins', async () => {
+      const key = newKey();
+      const rivals = Array.from({ length: 8 }, (_, index) => waiter(later(index)));
+      const results = await Promise.all(rivals.map((rival) => signals.storeClaimed(key, signal('s'), rival)));
+      expect(results.filter(Boolean)).toHaveLength(1);
+      const by = rivals[results.indexOf(true)];
+      expect((await signals.read(key)).signals).toEqual([shown(signal('s'), { state: 'claimed', by })]);
     });
 
     test('a signal that is claimed, taken or missing cannot be claimed', async () => {
@@ -170,8 +206,26 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
     test('a large payload and the longest names are read completely', async () => {
       const key = { ...newKey(), name: '✓'.repeat(256), correlation: '#'.repeat(256) };
       const large = signal('s'.repeat(128), { payload: Array.from({ length: 4_000 }, (_, index) => `line ${index * 7_919}`) });
+      const claimed = { ...large, signalId: signalId('t') };
       await signals.store(key, large);
-      expect((await signals.read(key)).signals).toEqual([shown(large, free)]);
-      expect(await signals.payload(key, large.signalId)).toEqual(large.payload);
+      await signals.storeClaimed(key, claimed, waiter());
+      const { signals: found } = await signals.read(key);
+      expect(found.map((each) => [each.signalId, each.payload])).toEqual([
+        [large.signalId, undefined],
+        [claimed.signalId, undefined],
+      ]);
+      for (const each of found) expect(await signals.payload(key, each.signalId)).toEqual(large.payload);
+    });
+
+    test('a payload of 512 bytes is a part of its signal, and one of 513 is not', async () => {
+      const key = newKey();
+      // The quotes are two of the bytes.
+      const longest = 'é'.repeat(255);
+      const longer = `${longest}-`;
+      await signals.store(key, signal('a', { payload: longest }));
+      await signals.store(key, signal('b', { payload: longer }));
+      const { signals: found } = await signals.read(key);
+      expect(found.map(({ payload }) => payload)).toEqual([longest, undefined]);
+      expect(await signals.payload(key, signalId('b'))).toBe(longer);
     });
   });

@@ -30,6 +30,7 @@ import { evaluatePure, inspectNode, termsOf } from '../../lib/nodes/catalogue.ts
 import type { JobCalls } from '../../lib/ports/jobs.ts';
 import type { ApiKey, KeyScope } from '../../lib/ports/control.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
+import { KnownDeployments } from '../../lib/service/deployments/known-deployments.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import type { ProviderSignIn } from '../../lib/service/access/provider-sign-in.ts';
 import { SecretCache } from '../../lib/service/access/secret-cache.ts';
@@ -120,7 +121,7 @@ export const http = (
   const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
   const logger = { info: log('info'), warn: log('warn'), error: log('error') };
   const tools = toolsOf({
-    decider: { deps, plans, kinds: runKinds, by: 'api' },
+    decider: { deps, plans, known: new KnownDeployments(), kinds: runKinds, by: 'api' },
     inspect: inspectNode,
     logger,
     findingsOfDefinition: findingsOfDefinition(inspectNode),

@@ -7,6 +7,7 @@ import { compile } from '../../lib/engine/graph/compile.ts';
 import { after, days, minutes } from '../../lib/engine/time.ts';
 import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
+import { KnownDeployments } from '../../lib/service/deployments/known-deployments.ts';
 import { handleJob } from '../../lib/service/execution/handle-job.ts';
 import type { ChildJob } from '../../lib/ports/jobs.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
@@ -43,6 +44,7 @@ async function warmPaths(): Promise<Paths> {
   const begun: Begun[] = [];
   const awaited = new Map<string, () => void>();
   const plans = new Plans({ compile: (version) => compile(version, termsOf), evaluate: evaluatePure });
+  const known = new KnownDeployments();
   const world = counted.world();
   const began = (id: string): void => {
     begun.push({ node: id, unit: counted.units() });
@@ -53,6 +55,7 @@ async function warmPaths(): Promise<Paths> {
     const worker = {
       deps: { ...world, settings: { retentionMs: days(30), idempotencyMs: days(1), requiresHttps: false } },
       plans,
+      known,
       kinds: runKinds,
       executions: runExecutions,
       by: 'worker',

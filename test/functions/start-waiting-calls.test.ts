@@ -28,7 +28,7 @@ const start = ({ api, waitingCalls }: CountedHttp, key: string, name: string, wo
     api.call('POST', '/v1/runs', { key, headers: { 'Idempotency-Key': name }, body: { workflowName, input: {} } }),
   );
 
-test('the calls of a start that wait for each other are the golden ones: at most four in a warm function', async () => {
+test('the calls of a start that wait for each other are the golden ones: at most three in a warm function', async () => {
   const counted = countedHttp();
   const key = await counted.api.key(['trigger:write', 'workflows:write']);
   await counted.api.call('POST', '/v1/workflows', {
@@ -44,7 +44,7 @@ test('the calls of a start that wait for each other are the golden ones: at most
   expect([cold, warm, repeated, deployed].map(({ answer }) => answer.status)).toEqual([202, 202, 202, 202]);
   const counts = { cold: cold.rounds, warm: warm.rounds, repeated: repeated.rounds, deployed: deployed.rounds };
   isGolden('start-waiting-calls', counts);
-  expect(warm.rounds.length).toBeLessThanOrEqual(4);
+  expect(warm.rounds.length).toBeLessThanOrEqual(3);
 });
 
 test('the calls of a start that waits for a chain of scripts, with those of the worker that it calls, are the golden ones', async () => {

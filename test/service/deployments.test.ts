@@ -306,7 +306,7 @@ describe('activating a deployment', () => {
     const created = await createDeployment(ports, scope, manifest, { by: null });
     if (!('upload' in created) || created.upload === undefined) throw new Error('no upload');
     const verify = () => verifyDeployment(ports, scope, manifest.deploymentId);
-    const ready = () => findReadyDeployment(ports, scope, manifest.deploymentId, workflowName('hello'));
+    const ready = () => findReadyDeployment({ deps: ports }, scope, manifest.deploymentId, workflowName('hello'));
     expect([await verify(), await ready()]).toMatchObject([{ kind: 'artifact_missing' }, { kind: 'deployment_not_verified' }]);
     ports.artifacts.receive(created.upload.url, new Uint8Array(archive.byteLength));
     expect(await verify()).toEqual({ kind: 'artifact_digest_mismatch' });

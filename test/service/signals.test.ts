@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type RunAddress, environment, runId, signalId } from '../../lib/engine/ids.ts';
 import { after, days, hours, minutes, seconds } from '../../lib/engine/time.ts';
 import type { SignalsAtKey } from '../../lib/ports/coordination.ts';
+import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import { type SignalRequest, sendSignal, sendToRun } from '../../lib/service/runs/send-signal.ts';
 import { wakeRun } from '../../lib/service/runs/wake-run.ts';
@@ -112,6 +113,110 @@ describe('a signal', () => {
     expect(await send(env)).toMatchObject({ isDelivered: true });
     expect(await outputOf(env, next)).toMatchObject(place);
     expect((await env.ports.signals.read(here)).waiters).toEqual([]);
+  });
+
+  it('is stored as claimed for the wait that its sender found, with no claim of its own', async () => {
+    const calls: string[] = [];
+    const env = createTestEnv({
+      wrap: (deps) => ({
+        ...deps,
+        signals: overrideMethods(deps.signals, {
+          store: async (...stored) => {
+            calls.push('store');
+            await deps.signals.store(...stored);
+          },
+          storeClaimed: async (...stored) => {
+            calls.push('storeClaimed');
+            return deps.signals.storeClaimed(...stored);
+          },
+          claim: async (...claimed) => {
+            calls.push('claim');
+            return deps.signals.claim(...claimed);
+          },
+        }),
+      }),
+    });
+    await send(env, { payload: 'no run waits' });
+    const first = await waiting(env);
+    const second = await waiting(env, 'next');
+    expect(calls.splice(0)).toEqual(['store', 'claim']);
+    expect(await send(env, { payload: 'a run waits' })).toMatchObject({ isDelivered: true, runIds: [second.runId] });
+    expect(calls).toEqual(['storeClaimed']);
+    expect(await outputOf(env, first)).toMatchObject({ payload: 'no run waits' });
+    expect(await outputOf(env, second)).toMatchObject({ payload: 'a run waits' });
+  });
+
+  it('whose wait ends before it is stored goes to the next wait, or is buffered', async () => {
+    for (const hasNext of [true, false]) {
+      let meanwhile: (() => Promise<void>) | undefined;
+      const env = createTestEnv({
+        wrap: (deps) => ({
+          ...deps,
+          signals: overrideMethods(deps.signals, {
+            storeClaimed: async (...stored) => {
+              await meanwhile?.();
+              return deps.signals.storeClaimed(...stored);
+            },
+          }),
+        }),
+      });
+      const over = await waiting(env, 'over');
+      env.ports.clock.advance(seconds(1));
+      const next = hasNext ? await waiting(env, 'next') : undefined;
+      meanwhile = async () => void (await cancelRun(env.worker, over));
+      const sent = await send(env, { payload: 'one' });
+      expect(sent).toMatchObject({ isDelivered: hasNext, runIds: next === undefined ? [] : [next.runId] });
+      const { waiters, signals } = await env.ports.signals.read(here);
+      expect([waiters, signals.map(({ state }) => state)]).toEqual([[], [hasNext ? 'taken' : 'free']]);
+      if (next !== undefined) expect(await outputOf(env, next)).toMatchObject({ payload: 'one' });
+    }
+  });
+
+  it('whose recheck is refused is not committed, and the next sender delivers it', async () => {
+    let isRefused = false;
+    const env = createTestEnv({
+      wrap: (deps) => ({
+        ...deps,
+        jobs: overrideMethods(deps.jobs, {
+          sendDelayed: async (...job) => {
+            if (isRefused) throw new Unavailable('the queue');
+            return deps.jobs.sendDelayed(...job);
+          },
+        }),
+      }),
+    });
+    const run = await waiting(env);
+    isRefused = true;
+    await expect(send(env, { signalId: signalId('one'), payload: 'one' })).rejects.toThrow(Unavailable);
+    expect((await env.ports.signals.read(here)).signals).toMatchObject([{ state: 'claimed', payload: 'one' }]);
+    expect(await statusOf(env, run)).toBe('running');
+    isRefused = false;
+    expect(await send(env, { payload: 'two' })).toMatchObject({ isDelivered: false });
+    expect(await outputOf(env, run)).toMatchObject({ payload: 'one' });
+    expect(await send(env, { signalId: signalId('one'), payload: 'one' })).toMatchObject({ isDelivered: true, isReplay: true });
+  });
+
+  it('does not overtake a signal that is stored and that no process has matched yet', async () => {
+    const env = createTestEnv();
+    const run = await waiting(env);
+    const now = env.ports.clock.now();
+    const stored = { signalId: signalId('left'), payload: 'left', receivedAt: now, bufferedUntil: after(now, days(1)) };
+    await env.ports.signals.store(here, { ...stored, retainUntil: after(now, days(3)) });
+    env.ports.clock.advance(seconds(1));
+    expect(await send(env, { payload: 'new' })).toMatchObject({ isDelivered: false });
+    expect(await outputOf(env, run)).toMatchObject({ payload: 'left' });
+  });
+
+  it('with an id that is stored already is not delivered again', async () => {
+    const env = createTestEnv();
+    const first = await waiting(env);
+    await send(env, { signalId: signalId('one'), payload: 'one' });
+    env.ports.clock.advance(hours(25));
+    const second = await waiting(env, 'next');
+    // The key has expired, and the signal has not.
+    const again = await send(env, { signalId: signalId('one'), payload: 'again' });
+    expect(again).toMatchObject({ isReplay: false, isDelivered: true, runIds: [first.runId] });
+    expect(await statusOf(env, second)).toBe('running');
   });
 
   it('that two processes match with different waits goes to one of them', async () => {

@@ -26,6 +26,7 @@ import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
 import { handleDeadLetter } from '../../lib/service/execution/handle-dead-letter.ts';
 import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
+import { KnownDeployments } from '../../lib/service/deployments/known-deployments.ts';
 import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
@@ -52,6 +53,7 @@ import type { MessageHandlers } from './simulated-ports.ts';
 interface Warm {
   readonly foldCache: FoldCache;
   readonly plans: Plans;
+  readonly known: KnownDeployments;
 }
 
 interface Watches {
@@ -156,6 +158,7 @@ export class Functions implements MessageHandlers {
     const warm = this.#idle.pop() ?? {
       foldCache: new CheckedFolds(this.#watches.folds),
       plans: new Plans(this.#workings.types ?? this.#types),
+      known: new KnownDeployments(),
     };
     const process = new Process(this.#around);
     process.endsAt = after(this.#around.time.now, timeoutMs[by]);

@@ -11,8 +11,8 @@ import { invariant } from '../../engine/invariant.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import type { SignalWait } from '../../engine/log/node-state.ts';
 import { openNodeAt } from '../../engine/log/open-nodes.ts';
-import { after, days } from '../../engine/time.ts';
-import type { RegisteredWaiter, SignalsAtKey, Waiter } from '../../ports/coordination.ts';
+import { type Instant, after, days } from '../../engine/time.ts';
+import type { RegisteredWaiter, SignalsAtKey, StoredSignal, Waiter } from '../../ports/coordination.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { type Decider, kindOf } from '../decider.ts';
 import { recordAttemptError } from '../run-log/attempt-heartbeats.ts';
@@ -63,6 +63,29 @@ export async function registerWait({ deps }: Decider, { fold, wait }: StepOf<'re
   return { effects: [{ kind: 'match-signals', signalKey, fold, round: 1 }] };
 }
 
+/** A wait, with the run that has it. */
+export interface FoundWait {
+  readonly waiter: Waiter;
+  readonly fold: RunFold;
+}
+
+/**
+ * Finds a wait for a signal that is not stored yet: the oldest one, if no other signal at the key can end a wait. Undefined does not mean
+ * that no run waits: after the sender has stored its signal, it matches it.
+ */
+export async function findWait({ deps }: Pick<Decider, 'deps'>, signalKey: SignalKey): Promise<FoundWait | undefined> {
+  const { waiters, signals } = await deps.signals.read(signalKey);
+  const [oldest] = waiters;
+  const now = deps.clock.now();
+  if (oldest === undefined || signals.some((signal) => signal.state === 'claimed' || isFree(signal, now))) return undefined;
+  const { beganIn: _beganIn, ...waiter } = oldest;
+  const fold = await readWaiterFold(deps, { signalKey, fold: undefined }, oldest);
+  return fold !== undefined && isWaiting(fold, waiter) ? { waiter, fold } : undefined;
+}
+
+/** Whether a waiter can claim the signal. */
+const isFree = ({ state, bufferedUntil }: StoredSignal, now: Instant): boolean => state === 'free' && bufferedUntil > now;
+
 /** Delivers the claimed signals, or pairs the oldest free signal with the oldest waiter. Then it begins the next round. */
 export async function matchOnce(decider: Decider, step: StepOf<'match-signals'>): Promise<Followed> {
   const { deps } = decider;
@@ -80,7 +103,7 @@ export async function matchOnce(decider: Decider, step: StepOf<'match-signals'>)
   if (oldest === undefined) return { effects: [], found };
   const { beganIn: _beganIn, ...waiter } = oldest;
   const now = deps.clock.now();
-  const signal = found.signals.find(({ state, bufferedUntil }) => state === 'free' && bufferedUntil > now);
+  const signal = found.signals.find((each) => isFree(each, now));
   if (signal === undefined) return { effects: [], found };
   const waiterFold = await readWaiterFold(deps, step, oldest);
   // The waiter's item outlived its wait, because its removal was lost.
@@ -102,7 +125,8 @@ function prepareDelivery(
   { signalKey, signal }: Pick<Delivery, 'signalKey' | 'signal'>,
 ): DeliveryPreparation {
   const recheck = requestRecheck(decider, fold);
-  const payload = decider.deps.signals.payload(signalKey, signal.signalId);
+  const payload =
+    signal.payload === undefined ? decider.deps.signals.payload(signalKey, signal.signalId) : Promise.resolve(signal.payload);
   // Settled beside the claim, where no one awaits them yet.
   for (const begun of [recheck, payload]) begun.catch(() => undefined);
   return { recheck, payload };

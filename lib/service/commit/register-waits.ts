@@ -3,13 +3,15 @@ import type { RunAddress, SignalKey } from '../../engine/ids.ts';
 import { invariant } from '../../engine/invariant.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import type { SignalWait } from '../../engine/log/node-state.ts';
-import type { SignalsAtKey } from '../../ports/coordination.ts';
+import type { NewSignal, SignalsAtKey } from '../../ports/coordination.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
+import { requestRecheck } from './commit-with-recheck.ts';
 import { dispatchAll } from './dispatch-effects.ts';
-import { signalKeyOf, waiterOf } from './match-signals.ts';
+import type { SignalEffect } from './effects.ts';
+import { type FoundWait, signalKeyOf, waiterOf } from './match-signals.ts';
 
 /** Called at each check of the run, in case the waits were not registered after the commit that began them. Idempotent. */
 export async function registerWaits(decider: Decider, fold: RunFold, waits: readonly SignalWait[]): Promise<void> {
@@ -23,8 +25,38 @@ export async function registerWaits(decider: Decider, fold: RunFold, waits: read
  * @param fold the fold of a run that the caller continues to use: it is advanced in place of a second fold of that run
  * @returns the signals and waiters at the key when there is nothing left to match
  */
-export async function matchSignals(decider: Decider, signalKey: SignalKey, fold?: RunFold): Promise<SignalsAtKey> {
-  const found = await dispatchAll(decider, [{ kind: 'match-signals', signalKey, fold, round: 1 }]);
+export const matchSignals = (decider: Decider, signalKey: SignalKey, fold?: RunFold): Promise<SignalsAtKey> =>
+  dispatchMatch(decider, signalKey, [{ kind: 'match-signals', signalKey, fold, round: 1 }]);
+
+/**
+ * Stores a signal that the found wait has claimed, and delivers it. Then it matches the signals at the key, as if the signal had been stored
+ * first: the wait may have ended meanwhile.
+ * @returns undefined if the signal is stored already; then nothing was changed
+ */
+export async function storeForWait(
+  decider: Decider,
+  signalKey: SignalKey,
+  newSignal: NewSignal,
+  { waiter, fold }: FoundWait,
+): Promise<SignalsAtKey | undefined> {
+  // Complete before the commit. It does not depend on the claim.
+  const recheck = requestRecheck(decider, fold);
+  recheck.catch(() => undefined);
+  if (!(await decider.deps.signals.storeClaimed(signalKey, newSignal, waiter))) {
+    await Promise.allSettled([recheck]);
+    return undefined;
+  }
+  const { payload, retainUntil: _retainUntil, ...fields } = newSignal;
+  const signal = { ...fields, state: 'claimed', by: waiter } as const;
+  const preparation = { recheck, payload: Promise.resolve(payload) };
+  return dispatchMatch(decider, signalKey, [
+    { kind: 'deliver-signal', signalKey, signal, waiter, fold: undefined, waiterFold: fold, preparation },
+    { kind: 'match-signals', signalKey, fold: undefined, round: 1 },
+  ]);
+}
+
+async function dispatchMatch(decider: Decider, signalKey: SignalKey, steps: readonly SignalEffect[]): Promise<SignalsAtKey> {
+  const found = await dispatchAll(decider, steps);
   invariant(found !== undefined, `matching the signals of ${signalKey.name} ended without a result`);
   return found;
 }

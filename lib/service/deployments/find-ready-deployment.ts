@@ -2,6 +2,7 @@
 import { defined } from '../../base/defined.ts';
 import type { DeploymentId, Scope } from '../../engine/ids.ts';
 import type { Deployment } from '../../ports/deployments.ts';
+import type { Resolver } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 
 export type NotReady =
@@ -22,13 +23,24 @@ export interface ServedWorkflow {
   readonly deadlineSeconds?: number;
 }
 
+export interface DeploymentReader extends Pick<Resolver, 'known'> {
+  readonly deps: Pick<Deps, 'deployments'>;
+}
+
+/** Finds a deployment as it is now, or as this process knows it. */
+export const findDeployment = (
+  { deps: { deployments }, known }: DeploymentReader,
+  scope: Scope,
+  id: DeploymentId,
+): Promise<Deployment | undefined> => known?.deployment(deployments, scope, id) ?? deployments.deployment(scope, id);
+
 export async function findReadyDeployment(
-  { deployments }: Pick<Deps, 'deployments'>,
+  reader: DeploymentReader,
   scope: Scope,
   id: DeploymentId,
   workflow: string,
 ): Promise<NotReady | { readonly kind: 'ready'; readonly serves: ServedWorkflow }> {
-  const deployment = await deployments.deployment(scope, id);
+  const deployment = await findDeployment(reader, scope, id);
   if (deployment === undefined || deployment.removingSince !== undefined)
     return { kind: 'deployment_not_found', deploymentId: id };
   const { runtime, workflows } = deployment.manifest;

@@ -13,21 +13,22 @@ import type { RerunRefusal, RerunRequest } from '../runs/rerun-run.ts';
  * @returns the deployment, or why the run cannot be created
  */
 export async function pinDeployment(
-  { deps: { deployments } }: Decider,
+  { deps: { deployments }, known }: Decider,
   { deploymentId }: Pick<ResolvedCode, 'deploymentId'>,
   { address, now, expiresAt }: PrepareTerms,
 ): Promise<Deployment | NotPrepared> {
   // Pins first, then reads the deployment again. A removal marks first, then reads the pins. So one of them sees the other.
   await deployments.pin(address, deploymentId, address.runId, { since: now, expiresAt });
   const deployment = await deployments.deployment(address, deploymentId);
-  if (deployment !== undefined && deployment.removingSince === undefined) return deployment;
+  if (deployment?.verifiedAt !== undefined && deployment.removingSince === undefined) return deployment;
+  known?.forget(address, deploymentId);
   await deployments.unpin(address, deploymentId, address.runId);
   return { kind: 'deployment_not_found', deploymentId };
 }
 
 /** Finds what a rerun from the beginning starts: the workflow of the run, on the same or another deployment. */
 export async function resolveDeployedRerun(
-  { deps }: Decider,
+  decider: Decider,
   head: BundleHead | CodeHead,
   { sourceRun, input, version, deploymentId, from, results }: RerunRequest,
 ): Promise<ResolvedCode | RerunRefusal> {
@@ -35,13 +36,13 @@ export async function resolveDeployedRerun(
   if (from !== undefined) return { kind: 'not_applicable', field: 'fromNode' };
   if (results !== undefined) return { kind: 'not_applicable', field: 'results' };
   const id = deploymentId ?? head.deploymentId;
-  const ready = await findReadyDeployment(deps, sourceRun, id, head.workflow.name);
+  const ready = await findReadyDeployment(decider, sourceRun, id, head.workflow.name);
   if (ready.kind !== 'ready') return ready;
   return {
     kind: 'found',
     ...ready.serves,
     deploymentId: id,
-    input: input === undefined ? await readRunInput(deps, head) : input,
+    input: input === undefined ? await readRunInput(decider.deps, head) : input,
     system: rerunSystemValues(sourceRun.runId),
   };
 }

@@ -3,16 +3,20 @@
  * the same key and body continues at once where the first one died. A response is sent only after the head exists. All concurrent
  * requests write commit 1 with the reservation's nonce, so a request that finds it written recognises its own run.
  */
+import { defined } from '../../base/defined.ts';
 import type { DeploymentId, RunId } from '../../engine/ids.ts';
 import { type Head, firstProjection } from '../../engine/log/head.ts';
 import { type DurationMs, type Instant, after, instant } from '../../engine/time.ts';
 import type { Reservation } from '../../ports/control.ts';
 import type { Decider } from '../decider.ts';
-import { type NotCreated, type RunTerms, createRun, isCreated } from './create-run.ts';
+import { type NotCreated, type RunTerms, createRun, isCreated, markEarly } from './create-run.ts';
 import type { Resolved } from '../new-run.ts';
 
-export interface BeginRequest extends RunTerms {
-  /** `resolve` only reads, so it runs beside the reservation of the key; absent: it runs after it, and for a repeated request not at all */
+export interface BeginRequest extends Omit<RunTerms, 'marked'> {
+  /**
+   * `resolve` only reads, and finds no test run. So it runs beside the reservation of the key, as the mark of the run does. Absent: it runs
+   * after the reservation, and for a repeated request not at all.
+   */
   readonly resolvesBesideKey?: true;
   /** endpoint of the idempotency key: the same key at another endpoint is another request */
   readonly endpoint: string;
@@ -49,12 +53,15 @@ export async function beginRun<Refused extends { readonly kind: string }>(
     reservedAt: now,
     owner: deps.ids.nonce(),
   };
-  const resolving = request.resolvesBesideKey === true ? settled(resolve(now)) : undefined;
+  const isBesideKey = request.resolvesBesideKey === true;
+  const resolving = isBesideKey ? settled(resolve(now)) : undefined;
+  const mayMark = isBesideKey && request.marksDue === undefined;
+  const marked = mayMark ? markEarly(deps, { ...request.scope, runId: proposed.runId }) : undefined;
   const reserving = deps.reservations.reserve(request.scope, request.endpoint, request.idempotencyKey, proposed, {
     notBefore: instant(now - idempotencyTtlMs),
     expiresAt: after(now, idempotencyTtlMs),
   });
-  const [reserved, early] = await Promise.all([reserving, resolving]);
+  const [reserved, early] = await Promise.all([reserving, resolving, marked && settled(marked.checkAt)]);
   const reservation = reserved.kind === 'taken' ? reserved.by : proposed;
   if (reservation.bodyHash !== request.bodyHash) return { kind: 'idempotency_conflict' };
 
@@ -74,7 +81,8 @@ export async function beginRun<Refused extends { readonly kind: string }>(
     return resolved;
   }
   // An earlier request of the key may have left the head to a worker, which this request must not wait for.
-  const { takesUnwritten, ...terms } = request;
+  const { takesUnwritten, ...asked } = request;
+  const terms = defined({ ...asked, marked });
   const mayTake = takesUnwritten !== undefined && !isReplay && request.runId === undefined;
   const created = await createRun(decider, mayTake ? { ...terms, takesUnwritten } : terms, reservation, resolved, now);
   if (!isCreated(created)) {
@@ -90,8 +98,8 @@ export async function beginRun<Refused extends { readonly kind: string }>(
   };
 }
 
-/** The result or the error of work, for a later time: a repeated request needs neither, so an error of it must not fail that request. */
-const settled = async <Value>(work: Promise<Value>): Promise<() => Promise<Value>> => {
+/** The result or the error of work, for later: who needs neither must not fail for an error. */
+export const settled = async <Value>(work: Promise<Value>): Promise<() => Promise<Value>> => {
   await Promise.allSettled([work]);
   return () => work;
 };

@@ -51,10 +51,19 @@ export interface RunTerms {
    * made the reservation leaves the head to another process, and only if the run id is new.
    */
   readonly takesUnwritten?: (run: UnwrittenRun) => void;
+  /** this run is marked already, or is being marked; ignored for a test run */
+  readonly marked?: EarlyMark;
   /** marks the run for the sweep's first check, together with the runs of other starts; absent: it has an entry of its own */
   readonly marksDue?: (run: RunAddress, at: Instant) => Promise<void>;
   /** takes the sending of the first jobs, which the caller awaits before it responds; absent: the start awaits it */
   readonly alongside?: (sending: Promise<void>) => void;
+}
+
+/** A mark for the sweep's first check, written beside what the start finds out first. */
+export interface EarlyMark {
+  readonly runId: RunId;
+  /** the time of the check, once the entry is stored */
+  readonly checkAt: Promise<Instant>;
 }
 
 /** A run whose head can be written: all that it refers to exists. */
@@ -96,7 +105,7 @@ export async function createRun(
   // Marked before the head is written, so that the sweep checks every existing run. If the run is refused, the sweep finds nothing.
   const [prepared, checkAt] = await Promise.all([
     prepareCreation(decider, request, reservation, resolved, { address, now, startsAt, runsOneInline, ...deadlines }),
-    markFirstCheck(deps, mark),
+    request.marked?.runId === address.runId && !isTest(resolved) ? request.marked.checkAt : markFirstCheck(deps, mark),
     scheduleDeadlineRecheck(deps, defined({ address, trace: request.trace, ...deadlines }), startSchedulesRecheckWithin),
   ]);
   if ('kind' in prepared) return prepared;
@@ -202,6 +211,17 @@ function prepare(decider: Decider, resolved: Resolved, terms: PrepareTerms): Pro
   return resolved.runtime === 'devkit'
     ? kinds.devkit.create(decider, resolved, terms)
     : kinds[resolved.runtime].create(decider, resolved, terms);
+}
+
+/**
+ * Begins to mark a run before the start knows that it creates it. If it does not, the sweep finds no run, twice. Not for a test run, which
+ * records its due entries. The caller awaits the mark in any case.
+ */
+export function markEarly(deps: Pick<Decider['deps'], 'clock' | 'index'>, address: RunAddress): EarlyMark {
+  const checkAt = markFirstCheck(deps, (at) => markRunDue(deps, { address, isTest: false }, at));
+  // The creation of the run awaits it too, and throws its error.
+  checkAt.catch(() => undefined);
+  return { runId: address.runId, checkAt };
 }
 
 /**

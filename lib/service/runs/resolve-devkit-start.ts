@@ -4,8 +4,7 @@
  */
 import type { DeploymentId, DevKitName, Scope } from '../../engine/ids.ts';
 import { type JsonValue, inline } from '../../engine/json.ts';
-import type { NotReady } from '../deployments/find-ready-deployment.ts';
-import type { Deps } from '../deps.ts';
+import { type DeploymentReader, type NotReady, findDeployment } from '../deployments/find-ready-deployment.ts';
 import { serializeArguments } from './devkit-values.ts';
 import type { ResolvedDevKit } from '../new-run.ts';
 
@@ -17,10 +16,10 @@ export interface DevKitStart {
 }
 
 export async function resolveDevKitStart(
-  { deployments }: Pick<Deps, 'deployments'>,
+  reader: DeploymentReader,
   { scope, workflowName, input, deploymentId }: DevKitStart,
 ): Promise<ResolvedDevKit | NotReady> {
-  const deployment = await deployments.deployment(scope, deploymentId);
+  const deployment = await findDeployment(reader, scope, deploymentId);
   if (deployment === undefined || deployment.removingSince !== undefined) return { kind: 'deployment_not_found', deploymentId };
   const { devkit, workflows } = deployment.manifest;
   if (devkit === undefined || !workflows.some(({ name }) => name === workflowName)) return { kind: 'workflow_not_found' };

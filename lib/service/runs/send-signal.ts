@@ -1,11 +1,13 @@
 /** Sends a signal: to the oldest wait, or, if no node waits, to the first wait that begins before the signal expires. */
-import { type RunAddress, type RunId, type Scope, type SignalId, signalId } from '../../engine/ids.ts';
+import { type RunAddress, type RunId, type Scope, type SignalId, type SignalKey, signalId } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
 import { type DurationMs, after, days, durationMs, instant } from '../../engine/time.ts';
 import type { Reservation } from '../../ports/control.ts';
+import type { NewSignal, SignalsAtKey } from '../../ports/coordination.ts';
 import type { Decider } from '../decider.ts';
-import { matchSignals } from '../commit/register-waits.ts';
+import { findWait } from '../commit/match-signals.ts';
+import { matchSignals, storeForWait } from '../commit/register-waits.ts';
 
 export interface SignalRequest {
   readonly name: string;
@@ -53,26 +55,32 @@ export async function sendSignal(
   const { deps } = decider;
   const { name, correlation, payload, expiresIn = defaultSignalTtl } = request;
   const signalKey = { projectId: scope.projectId, environment: scope.environment, name, correlation };
-  const reserved = await reserve(decider, scope, request);
+  const [reserved, wait] = await Promise.all([reserve(decider, scope, request), findWait(decider, signalKey)]);
   if (reserved === undefined) return { kind: 'idempotency_conflict' };
   const { reservation, isReplay } = reserved;
   // The id follows from the reservation, so that a repeated request stores the same signal.
   const id = request.signalId ?? signalId(reservation.runId.replace(/^wrun/, 'sig'));
   const { reservedAt: receivedAt } = reservation;
   const keyTtl = durationMs(Math.max(expiresIn, keyTtlOf(decider, request)) + days(1));
-  await deps.signals.store(signalKey, {
+  const signal: NewSignal = {
     signalId: id,
     payload,
     receivedAt,
     bufferedUntil: after(receivedAt, expiresIn),
     retainUntil: after(receivedAt, keyTtl),
-  });
-  const { signals } = await matchSignals(decider, signalKey);
+  };
+  const delivered = wait === undefined || isReplay ? undefined : await storeForWait(decider, signalKey, signal, wait);
+  const { signals } = delivered ?? (await storeAndMatch(decider, signalKey, signal));
   const receivers = signals.flatMap((signal) => (signal.signalId === id && signal.state === 'taken' ? [signal.by] : []));
   const isTaken = receivers.length > 0;
   // A repeatable request gets the same response each time, even if the signal was delivered since.
   const isDelivered = keysOf(request).length === 0 ? isTaken : await deps.signals.recordDelivery(signalKey, id, isTaken);
   return { kind: 'sent', signalId: id, isDelivered, runIds: isDelivered ? receivers : [], isReplay };
+}
+
+async function storeAndMatch(decider: Decider, signalKey: SignalKey, signal: NewSignal): Promise<SignalsAtKey> {
+  await decider.deps.signals.store(signalKey, signal);
+  return matchSignals(decider, signalKey);
 }
 
 /** Sends a signal to a wait of this run that has no correlation of its own. */

@@ -9,7 +9,7 @@ import { type Head, isTestRun, latestDeadlineOf } from '../../engine/log/head.ts
 import { callerOf, callerSystemValues } from '../../engine/log/lineage.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import { createHash } from 'node:crypto';
-import { type RunTerms, createRun, isCreated } from './create-run.ts';
+import { type RunTerms, createRun, isCreated, markEarly } from './create-run.ts';
 import type { Resolved } from '../new-run.ts';
 import type { Decider } from '../decider.ts';
 import { loadPayload } from '../run-log/payloads.ts';
@@ -71,7 +71,10 @@ async function createChildRun(
   const now = deps.clock.now();
   // A child never lasts longer than its caller may last, and no run starts after its deadline.
   if (head.deadlineAt <= now) return refused('deadline', 'deadline_exceeded', 'the deadline of the calling run has passed');
-  const resolved = await resolve(decider, head.address, wait, input);
+  // The child of a test run is deleted with it, and records its due entries. A run of code is marked beside the pin of its deployment.
+  const marked =
+    isTestRun(head) || isForCode === true ? undefined : markEarly(deps, { ...scopeOf(head), runId: wait.childRunId });
+  const [resolved] = await Promise.all([resolve(decider, head.address, wait, input), marked?.checkAt]);
   if (resolved.kind !== 'found') return resolved;
   if (isForCode === true && 'version' in resolved) return 'not_here';
   const { nodeId, iteration, attempt, parentClosePolicy, childRunId } = wait;
@@ -93,6 +96,7 @@ async function createChildRun(
     maxDeadlineAt: latestDeadlineOf(head),
     trace: head.trace,
     runsFirst: 'version' in resolved ? runsFirst : undefined,
+    marked,
   });
   // Every attempt writes the head with the same nonce, so an attempt that finds it written recognises this run.
   const reservation = { runId: childRunId, owner: nonce(`call-${childRunId}`) };

@@ -11,9 +11,9 @@ import {
   isDevKitName,
 } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
-import { appServing } from '../../ports/deployments.ts';
+import { type ActivePointer, appServing } from '../../ports/deployments.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import { type BeginResult, type BeginRequest, beginRun } from './begin-run.ts';
+import { type BeginResult, type BeginRequest, beginRun, settled } from './begin-run.ts';
 import type { Resolved } from '../new-run.ts';
 import type { Decider, Resolver } from '../decider.ts';
 import type { Deps } from '../deps.ts';
@@ -104,16 +104,24 @@ function withInput(
 }
 
 /** Finds the workflow: in the named deployment, else the published graph, else in the active deployment. */
-export async function resolveStart({ deps, plans }: Resolver, request: StartLookup): Promise<Resolved | StartRefusal> {
+export async function resolveStart(resolver: Resolver, request: StartLookup): Promise<Resolved | StartRefusal> {
+  const { deps, plans, known } = resolver;
   const { scope, workflowName, deploymentId, atVersion = Infinity } = request;
-  if (deploymentId !== undefined) return resolveOnDeployment(deps, request, deploymentId);
+  if (deploymentId !== undefined) return resolveOnDeployment(resolver, request, deploymentId);
+  const readPointer = (): Promise<ActivePointer | undefined> => deps.deployments.pointer(scope);
   // No graph has such a name.
-  if (isDevKitName(workflowName)) return resolveOnActive(deps, request, undefined);
-  const published = await deps.workflows.summary(scope, workflowName);
+  if (isDevKitName(workflowName)) return resolveOnActive(resolver, request, undefined, await readPointer());
+  const [published, early] = await Promise.all([
+    deps.workflows.summary(scope, workflowName),
+    known?.wasServed(scope, workflowName) === true ? settled(readPointer()) : readPointer,
+  ]);
   const closed = published && (hasVersion(published, atVersion) ? closedReason(published) : 'workflow_not_found');
   if (published === undefined || closed !== undefined) {
-    return resolveOnActive(deps, request, closed);
+    const resolved = await resolveOnActive(resolver, request, closed, await early());
+    known?.recordServed(scope, workflowName, resolved.kind === 'found');
+    return resolved;
   }
+  known?.recordServed(scope, workflowName, false);
   const version = await plans.version(deps, scope, { name: published.name, version: published.latestVersion });
   if (version === undefined) throw new Unavailable(`version ${published.latestVersion} of ${published.name}`);
   return withInput(version, request.input);
@@ -121,19 +129,19 @@ export async function resolveStart({ deps, plans }: Resolver, request: StartLook
 
 /** @param closed why the published graph of this name cannot start; undefined: there is none */
 async function resolveOnActive(
-  deps: Deps,
+  resolver: Resolver,
   request: StartLookup,
   closed: ClosedReason | 'workflow_not_found' | undefined,
+  pointer: ActivePointer | undefined,
 ): Promise<Resolved | StartRefusal> {
   const { scope, workflowName } = request;
-  const pointer = await deps.deployments.pointer(scope);
   const serving = appServing(pointer, workflowName);
   if (serving === undefined) {
     if (closed !== undefined && closed !== 'workflow_not_found') return { kind: closed };
     if (closed === undefined && (pointer === undefined || pointer.apps.length === 0)) return { kind: 'no_active_deployment' };
-    return request.namesInactive === true ? findInactive(deps, scope, workflowName) : { kind: 'workflow_not_found' };
+    return request.namesInactive === true ? findInactive(resolver.deps, scope, workflowName) : { kind: 'workflow_not_found' };
   }
-  const found = await resolveOnDeployment(deps, request, serving.history[0].deploymentId);
+  const found = await resolveOnDeployment(resolver, request, serving.history[0].deploymentId);
   // An active deployment cannot be removed, so `deployment_not_found` means that the pointer moved meanwhile.
   return found.kind === 'deployment_not_found' ? { kind: closed ?? 'workflow_not_found' } : found;
 }
@@ -157,12 +165,12 @@ async function findInactive(
 }
 
 async function resolveOnDeployment(
-  deps: Deps,
+  resolver: Resolver,
   { scope, workflowName, input }: StartLookup,
   deploymentId: DeploymentId,
 ): Promise<Resolved | NotReady> {
-  if (isDevKitName(workflowName)) return resolveDevKitStart(deps, defined({ scope, workflowName, input, deploymentId }));
-  const ready = await findReadyDeployment(deps, scope, deploymentId, workflowName);
+  if (isDevKitName(workflowName)) return resolveDevKitStart(resolver, defined({ scope, workflowName, input, deploymentId }));
+  const ready = await findReadyDeployment(resolver, scope, deploymentId, workflowName);
   return ready.kind === 'ready'
     ? { kind: 'found', ...ready.serves, deploymentId, input: input === undefined ? {} : input }
     : ready;

@@ -15,6 +15,20 @@ export const signalBugs: readonly PlantedBug[] = [
     within: 20,
   },
   {
+    name: 'a wait that its sender found loses the payload of its signal',
+    file: 'lib/service/commit/register-waits.ts',
+    find: 'payload: Promise.resolve(payload) };',
+    replace: 'payload: Promise.resolve(payload === undefined ? payload : null) };',
+    within: 20,
+  },
+  {
+    name: 'a signal that is stored for a found wait is free for the next wait too',
+    file: memory,
+    find: "this.#add(key, signal, { state: 'claimed', by: waiter });",
+    replace: "this.#add(key, signal, waiter.attempt < 0 ? { state: 'claimed', by: waiter } : { state: 'free' });",
+    within: 60,
+  },
+  {
     name: 'a signal matches waits with another correlation',
     file: memory,
     find: 'JSON.stringify([scopeName(key), key.name, key.correlation]);',
@@ -24,8 +38,8 @@ export const signalBugs: readonly PlantedBug[] = [
   {
     name: 'a repeated signal counts as a new one',
     file: memory,
-    find: 'if (known !== undefined) {\n      known.retainUntil',
-    replace: 'if (known !== undefined && known.retainUntil < 0) {\n      known.retainUntil',
+    find: 'if (known === undefined) this.#add',
+    replace: 'if (known === undefined || known.retainUntil > 0) this.#add',
     within: 150,
     // With lost responses, one signal would be delivered again without end.
     faultProfile: 'none',

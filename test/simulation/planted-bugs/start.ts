@@ -57,24 +57,28 @@ export const startBugs: readonly PlantedBug[] = [
   {
     name: 'a new run is not scheduled for a sweep',
     file: createRun,
-    find: 'markFirstCheck(deps, mark),\n    scheduleDeadlineRecheck',
-    replace: 'after(now, firstCheckDelay),\n    scheduleDeadlineRecheck',
+    find: 'await mark(checkAt);',
+    replace: 'void mark;',
     within: 60,
+  },
+  {
+    name: 'a repeated start is scheduled for a sweep under the run id that it proposed',
+    file: createRun,
+    find: 'request.marked?.runId === address.runId && !isTest(resolved) ? request.marked.checkAt',
+    replace: 'request.marked !== undefined ? request.marked.checkAt',
+    within: 400,
   },
   {
     name: 'a run is scheduled for a sweep only after it exists',
     file: createRun,
-    find: `markFirstCheck(deps, mark),
-    scheduleDeadlineRecheck(deps, defined({ address, trace: request.trace, ...deadlines }), startSchedulesRecheckWithin),
-  ]);`,
-    replace: `after(now, firstCheckDelay),
-    scheduleDeadlineRecheck(deps, defined({ address, trace: request.trace, ...deadlines }), startSchedulesRecheckWithin),
-  ]);`,
+    find: 'await mark(checkAt);',
+    replace: 'void mark;',
     and: [
       {
         file: createRun,
         find: 'await writeHead(decider, prepared, request.alongside);',
-        replace: 'await writeHead(decider, prepared, request.alongside);\n  await markFirstCheck(deps, mark);',
+        replace:
+          'await writeHead(decider, prepared, request.alongside);\n  await markRunDue(deps, { address, isTest: isTest(resolved) }, after(deps.clock.now(), firstCheckDelay));',
       },
     ],
     within: 60,

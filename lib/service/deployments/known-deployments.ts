@@ -1,0 +1,47 @@
+/**
+ * What a process remembers of deployed code, so that fewer calls of a start wait for each other. Nothing depends on it being true: the
+ * pointer is read for each start, and the pin of a new run reads the deployment again.
+ */
+import { LRUCache } from 'lru-cache';
+import type { DeploymentId, Scope } from '../../engine/ids.ts';
+import type { Deployment, Deployments } from '../../ports/deployments.ts';
+
+/** Manifests have up to 256 KB. */
+const maxDeployments = 32;
+const maxNames = 1_000;
+
+export class KnownDeployments {
+  readonly #verified = new LRUCache<string, Deployment>({ max: maxDeployments });
+  readonly #served = new LRUCache<string, true>({ max: maxNames });
+
+  /** A deployment as it was when it was verified, or as it is. The pin of a run finds out whether its removal has begun since. */
+  async deployment(
+    deployments: Pick<Deployments, 'deployment'>,
+    scope: Scope,
+    id: DeploymentId,
+  ): Promise<Deployment | undefined> {
+    const key = keyOf(scope, id);
+    const known = this.#verified.get(key);
+    if (known !== undefined) return known;
+    const found = await deployments.deployment(scope, id);
+    if (found?.verifiedAt !== undefined && found.removingSince === undefined) this.#verified.set(key, found);
+    return found;
+  }
+
+  /** The next start reads the deployment. */
+  forget(scope: Scope, id: DeploymentId): void {
+    this.#verified.delete(keyOf(scope, id));
+  }
+
+  /** Whether an active deployment ran the last start of that name, so that the next one reads the pointer at once. */
+  wasServed(scope: Scope, workflowName: string): boolean {
+    return this.#served.has(keyOf(scope, workflowName));
+  }
+
+  recordServed(scope: Scope, workflowName: string, isServed: boolean): void {
+    if (isServed) this.#served.set(keyOf(scope, workflowName), true);
+    else this.#served.delete(keyOf(scope, workflowName));
+  }
+}
+
+const keyOf = ({ projectId, environment }: Scope, name: string): string => JSON.stringify([projectId, environment, name]);
