@@ -4,6 +4,7 @@ import type { RunCreation } from '../../../lib/engine/log/head.ts';
 import { deploymentId, runId, workflowName } from '../../../lib/engine/ids.ts';
 import { after, hours, minutes } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
+import { startRun } from '../../../lib/service/runs/start-run.ts';
 import { createTestEnv, scope, workflow } from '../test-env.ts';
 import { overrideMethods } from '../override-methods.ts';
 
@@ -18,6 +19,68 @@ describe('starting a run', () => {
     expect(env.ports.jobs.sent.map(({ nodeId, commit, attempt, resend }) => ({ nodeId, commit, attempt, resend }))).toEqual([
       { nodeId: 'a', commit: 1, attempt: 1, resend: 0 },
     ]);
+  });
+
+  it('marks the run of its key for a sweep, and no other, if the mark of the first request was refused', async () => {
+    let isRefused = true;
+    const marked: string[] = [];
+    const env = createTestEnv({
+      wrap: (deps) => ({
+        ...deps,
+        index: overrideMethods(deps.index, {
+          markDue: async (entry) => {
+            if (isRefused) throw new Unavailable('the table');
+            marked.push(entry.run.runId);
+            await deps.index.markDue(entry);
+          },
+        }),
+      }),
+    });
+    await env.publish(workflow('flow', 'a>b'));
+    const request = { scope, idempotencyKey: 'key', bodyHash: 'hash', workflowName: workflowName('flow') };
+    await expect(startRun(env.worker, request)).rejects.toThrow(Unavailable);
+    isRefused = false;
+    const started = await startRun(env.worker, request);
+    if (started.kind !== 'started') throw new Error(`the run has not started: ${started.kind}`);
+    expect(started.isReplay).toBe(true);
+    // The first entry is that of the run id which the request proposed.
+    expect(marked).toHaveLength(2);
+    expect(marked[1]).toBe(started.runId);
+    expect(marked[0]).not.toBe(started.runId);
+  });
+
+  it('marks its run for a sweep once, beside the reservation of its key and before the head', async () => {
+    const calls: string[] = [];
+    const env = createTestEnv({
+      wrap: (deps) => ({
+        ...deps,
+        index: overrideMethods(deps.index, {
+          markDue: async (entry) => {
+            calls.push('due begins');
+            await deps.index.markDue(entry);
+            calls.push('due');
+          },
+        }),
+        reservations: overrideMethods(deps.reservations, {
+          reserve: async (...reserved) => {
+            const result = await deps.reservations.reserve(...reserved);
+            calls.push('reserved');
+            return result;
+          },
+        }),
+        log: overrideMethods(deps.log, {
+          create: async (creation) => {
+            calls.push('head');
+            return deps.log.create(creation);
+          },
+        }),
+      }),
+    });
+    await env.publish(workflow('flow', 'a>b'));
+    await startRun(env.worker, { scope, idempotencyKey: 'key', bodyHash: 'hash', workflowName: workflowName('flow') });
+    expect(calls.filter((call) => call === 'due')).toHaveLength(1);
+    expect(calls.indexOf('due begins')).toBeLessThan(calls.indexOf('reserved'));
+    expect(calls.at(-1)).toBe('head');
   });
 
   it('returns the same run for a repeated request with its key', async () => {

@@ -62,13 +62,6 @@ export const startBugs: readonly PlantedBug[] = [
     within: 60,
   },
   {
-    name: 'a repeated start is scheduled for a sweep under the run id that it proposed',
-    file: createRun,
-    find: 'request.marked?.runId === address.runId && !isTest(resolved) ? request.marked.checkAt',
-    replace: 'request.marked !== undefined ? request.marked.checkAt',
-    within: 400,
-  },
-  {
     name: 'a run is scheduled for a sweep only after it exists',
     file: createRun,
     find: 'await mark(checkAt);',
