@@ -1,7 +1,6 @@
 /** Signals and their waiters in the control table: one partition for each name and correlation. */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { defined } from '../base/defined.ts';
 import { jsonValue } from '../codec/events.ts';
 import { exactly } from '../codec/exact.ts';
 import { attempt, commitNo, instant, iterationKey, nodeId, runId, signalId } from '../codec/ids.ts';
@@ -192,8 +191,8 @@ const signalItem = itemSchema('a signal', {
   takenBy: optional(anyString),
   payload: optional(jsonOf(jsonValue)),
 });
-const storedParts = ({ signalId: id, receivedAt, bufferedUntil, payload }: NewSignal) =>
-  defined({ signalId: id, receivedAt, bufferedUntil, payload: isBesideSignal(payload) ? payload : undefined });
+const storedParts = ({ payload, retainUntil: _retainUntil, ...signal }: NewSignal) =>
+  isBesideSignal(payload) ? { ...signal, payload } : signal;
 const payloadItem = itemSchema('the payload of a signal', { payload: jsonOf(jsonValue) });
 const deliveryItem = partSchema('the delivery of a signal', { delivered: anyFlag });
 
