@@ -17,6 +17,7 @@ import {
   type Signals,
   type Waiter,
   type StoredSignal,
+  fewSignals,
   isBesideSignal,
 } from '../ports/coordination.ts';
 import {
@@ -66,28 +67,30 @@ export class DynamoSignals implements Signals {
   }
 
   async read(key: SignalKey): Promise<SignalsAtKey> {
-    const items = await allOf(
-      this.#table.query({
-        ConsistentRead: true,
-        KeyConditionExpression: 'pk = :pk AND sk BETWEEN :first AND :last',
-        ExpressionAttributeValues: {
-          ':pk': text(signalPartition(key)),
-          ':first': text('signal#'),
-          ':last': text('waiter#~'),
-        },
-      }),
-    );
-    // The query returns items in key order and the sort is stable, so items of one moment have a fixed order.
-    return {
-      waiters: items
-        .filter(isWaiter)
-        .map(registeredIn)
-        .toSorted((one, other) => one.since - other.since),
-      signals: items
-        .filter((item) => !isWaiter(item))
-        .map(signalIn)
-        .toSorted((one, other) => one.receivedAt - other.receivedAt),
-    };
+    return inOrder(await allOf(this.#query(key)));
+  }
+
+  async readIfFew(key: SignalKey): Promise<SignalsAtKey | undefined> {
+    const items: Item[] = [];
+    for await (const item of this.#query(key, fewSignals + 1)) {
+      if (items.length === fewSignals) return undefined;
+      items.push(item);
+    }
+    return inOrder(items);
+  }
+
+  /** @param pageItems a page has at most so many */
+  #query(key: SignalKey, pageItems?: number): AsyncGenerator<Item> {
+    return this.#table.query({
+      ConsistentRead: true,
+      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :first AND :last',
+      ExpressionAttributeValues: {
+        ':pk': text(signalPartition(key)),
+        ':first': text('signal#'),
+        ':last': text('waiter#~'),
+      },
+      Limit: pageItems,
+    });
   }
 
   async store(key: SignalKey, signal: NewSignal): Promise<void> {
@@ -170,6 +173,21 @@ export class DynamoSignals implements Signals {
     invariant(changed !== undefined, `the delivery of signal ${id} is recorded, but the signal is not stored`);
     return deliveryItem.decode(changed).delivered;
   }
+}
+
+/** In the order of arrival. */
+function inOrder(items: readonly Item[]): SignalsAtKey {
+  // The query returns items in key order and the sort is stable, so items of one moment have a fixed order.
+  return {
+    waiters: items
+      .filter(isWaiter)
+      .map(registeredIn)
+      .toSorted((one, other) => one.since - other.since),
+    signals: items
+      .filter((item) => !isWaiter(item))
+      .map(signalIn)
+      .toSorted((one, other) => one.receivedAt - other.receivedAt),
+  };
 }
 
 const storedWaiter = exactly<Waiter>()(z.strictObject({ runId, nodeId, iteration: iterationKey, attempt, since: instant }));

@@ -12,6 +12,7 @@ import {
   type Waiter,
   type RegisteredWaiter,
   type ConcurrencySlots,
+  fewSignals,
   isBesideSignal,
 } from '../ports/coordination.ts';
 import { memoryDevKit } from './devkit.ts';
@@ -47,6 +48,11 @@ class MemorySignals implements Signals {
       ),
       signals: ordered.map(({ signal }) => signal),
     };
+  }
+
+  async readIfFew(key: SignalKey): Promise<SignalsAtKey | undefined> {
+    const { waiters, ordered } = this.#queue(key);
+    return waiters.size + ordered.length > fewSignals ? undefined : this.read(key);
   }
 
   async store(key: SignalKey, signal: NewSignal): Promise<void> {

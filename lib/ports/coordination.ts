@@ -53,6 +53,9 @@ export interface NewSignal {
   readonly retainUntil: Instant;
 }
 
+/** So many items of at most a write unit cost at most 16 read units. */
+export const fewSignals = 64;
+
 export interface SignalsAtKey {
   /** the longest waiting first */
   readonly waiters: readonly RegisteredWaiter[];
@@ -67,6 +70,8 @@ export interface SignalsAtKey {
 export interface Signals {
   /** All signals and waiters of the key. Strongly consistent: includes every earlier write. */
   read(key: SignalKey): Promise<SignalsAtKey>;
+  /** The same; undefined if the key has more than `fewSignals` signals and waiters together. The cost is bounded, that of `read` is not. */
+  readIfFew(key: SignalKey): Promise<SignalsAtKey | undefined>;
   /**
    * Stores a free signal. If its id is stored already, only its expiry moves, to `retainUntil` if that is later: the sender may repeat the
    * signal for as long as its run is open.

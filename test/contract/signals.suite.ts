@@ -49,7 +49,8 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
     const later = (count: number): Instant => after(noon, minutes(count));
 
     test('a new signal key has no signals and no waiters', async () => {
-      expect(await signals.read(newKey())).toEqual({ waiters: [], signals: [] });
+      for (const found of [await signals.read(newKey()), await signals.readIfFew(newKey())])
+        expect(found).toEqual({ waiters: [], signals: [] });
       expect(await signals.payload(newKey(), signalId('sig_1'))).toBeUndefined();
     });
 
@@ -201,6 +202,18 @@ export const signalsSuite = ({ name, open }: Subject<Signals>) =>
       expect(await signals.recordDelivery(key, other.signalId, true)).toBe(true);
       expect(await signals.recordDelivery(key, other.signalId, false)).toBe(true);
       expect((await signals.read(key)).signals).toEqual([shown(one, free), shown(other, free)]);
+    });
+
+    test('a key is read if it has at most 64 signals and waiters', async () => {
+      const key = newKey();
+      for (let number = 1; number <= 63; number += 1) await signals.store(key, signal(`s${number}`));
+      await signals.addWaiter(key, waiter(), expiresAt);
+      const few = await signals.readIfFew(key);
+      expect(few?.signals).toHaveLength(63);
+      expect(few).toEqual(await signals.read(key));
+      await signals.store(key, signal('last'));
+      expect(await signals.readIfFew(key)).toBeUndefined();
+      expect((await signals.read(key)).signals).toHaveLength(64);
     });
 
     test('a large payload and the longest names are read completely', async () => {

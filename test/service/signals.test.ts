@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type RunAddress, environment, runId, signalId } from '../../lib/engine/ids.ts';
 import { after, days, hours, minutes, seconds } from '../../lib/engine/time.ts';
-import type { SignalsAtKey } from '../../lib/ports/coordination.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import { type SignalRequest, sendSignal, sendToRun } from '../../lib/service/runs/send-signal.ts';
@@ -219,36 +218,56 @@ describe('a signal', () => {
     expect(await statusOf(env, second)).toBe('running');
   });
 
-  it('that two processes match with different waits goes to one of them', async () => {
-    // One process read the key before the older wait was registered, and continues late.
-    let late: ((meeting: SignalsAtKey) => Promise<void>) | undefined;
-    const env = createTestEnv({
-      wrap: (deps) => ({
-        ...deps,
-        signals: overrideMethods(deps.signals, {
-          read: async (asked) => {
-            const seen = await deps.signals.read(asked);
-            const meanwhile = late;
-            late = undefined;
-            await meanwhile?.(seen);
-            return seen;
-          },
+  it.each(['before it is stored', 'after it is stored'])(
+    'that two processes match with different waits goes to one of them, if one of them reads %s and continues late',
+    async (when) => {
+      let late: (() => Promise<void>) | undefined;
+      let isRefused = false;
+      /** This process has read the key before the older wait was registered. */
+      const continuesLate = async <Seen>(seen: Seen): Promise<Seen> => {
+        const meanwhile = late;
+        late = undefined;
+        await meanwhile?.();
+        return seen;
+      };
+      const env = createTestEnv({
+        wrap: (deps) => ({
+          ...deps,
+          signals: overrideMethods(deps.signals, {
+            readIfFew: async (asked) => {
+              const seen = await deps.signals.readIfFew(asked);
+              return when === 'before it is stored' ? continuesLate(seen) : seen;
+            },
+            read: async (asked) => continuesLate(await deps.signals.read(asked)),
+            storeClaimed: async (...stored) => {
+              if (isRefused) throw new Unavailable('the table');
+              return deps.signals.storeClaimed(...stored);
+            },
+          }),
         }),
-      }),
-    });
-    const old = await waiting(env, 'old');
-    const [entry] = (await env.ports.signals.read(here)).waiters;
-    if (entry === undefined) throw new Error('there is no waiter');
-    env.ports.clock.advance(seconds(1));
-    const newer = await waiting(env, 'newer');
-    await env.ports.signals.removeWaiter(here, entry);
-    late = async () => {
-      await env.ports.signals.addWaiter(here, entry, entry.since);
-      await send(env, { signalId: signalId('one'), payload: 'once' });
-    };
-    await send(env, { signalId: signalId('one'), payload: 'once' });
-    expect([await outputOf(env, old), await outputOf(env, newer)]).toMatchObject([{ payload: 'once' }, undefined]);
-  });
+      });
+      const once = { signalId: signalId('one'), payload: 'once' };
+      const old = await waiting(env, 'old');
+      const [entry] = (await env.ports.signals.read(here)).waiters;
+      if (entry === undefined) throw new Error('there is no waiter');
+      env.ports.clock.advance(seconds(1));
+      const newer = await waiting(env, 'newer');
+      await env.ports.signals.removeWaiter(here, entry);
+      if (when === 'after it is stored') {
+        // A repeated request stores the signal first, and reads then.
+        isRefused = true;
+        await expect(send(env, once)).rejects.toThrow(Unavailable);
+        isRefused = false;
+      }
+      late = async () => {
+        await env.ports.signals.addWaiter(here, entry, entry.since);
+        await send(env, once);
+      };
+      await send(env, once);
+      expect(late).toBeUndefined();
+      expect([await outputOf(env, old), await outputOf(env, newer)]).toMatchObject([{ payload: 'once' }, undefined]);
+    },
+  );
 
   it('is no wake-up, and a wake-up is no signal', async () => {
     const env = createTestEnv();

@@ -71,13 +71,14 @@ export interface FoundWait {
 
 /**
  * Finds a wait for a signal that is not stored yet: the oldest one, if no other signal at the key can end a wait. Undefined does not mean
- * that no run waits: after the sender has stored its signal, it matches it.
+ * that no run waits: a key with many signals is not read. After the sender has stored its signal, it matches it.
  */
 export async function findWait({ deps }: Pick<Decider, 'deps'>, signalKey: SignalKey): Promise<FoundWait | undefined> {
-  const { waiters, signals } = await deps.signals.read(signalKey);
-  const [oldest] = waiters;
+  const found = await deps.signals.readIfFew(signalKey);
+  const oldest = found?.waiters[0];
   const now = deps.clock.now();
-  if (oldest === undefined || signals.some((signal) => signal.state === 'claimed' || isFree(signal, now))) return undefined;
+  if (found === undefined || oldest === undefined) return undefined;
+  if (found.signals.some((signal) => signal.state === 'claimed' || isFree(signal, now))) return undefined;
   const { beganIn: _beganIn, ...waiter } = oldest;
   const fold = await readWaiterFold(deps, { signalKey, fold: undefined }, oldest);
   return fold !== undefined && isWaiting(fold, waiter) ? { waiter, fold } : undefined;
