@@ -74,7 +74,7 @@ export function firstRotatingSeed(count: number): number {
 /**
  * Whether the deep tier runs whole. `.ci/run` sets `STEPWELL_TEST_SHARE=rotating`: of the searches that repeat one thing with many seeds,
  * rounds or versions, it then runs a share, another one on each day (UTC) and for each commit. Of the files that run the whole product it
- * runs a quarter (`leftOut`).
+ * runs a fifth (`leftOut`).
  */
 const isWhole = process.env['STEPWELL_TEST_SHARE'] !== 'rotating';
 
@@ -95,10 +95,10 @@ export function rotatingPart(total: number, parts: number): { readonly from: num
 export const rotatingItem = <Item>(items: readonly Item[]): readonly Item[] =>
   isWhole && chosenPart === undefined ? items : items.slice(partOf(items.length)).slice(0, 1);
 
-const fileParts = 4;
+const fileParts = 5;
 
 /**
- * The files that a share leaves out: three of four, others on each day and for each commit. None where the tier runs whole.
+ * The files that a share leaves out: four of five, others on each day and for each commit. None where the tier runs whole.
  * @param files the longest first
  */
 export function leftOut(files: readonly string[]): readonly string[] {
@@ -107,7 +107,7 @@ export function leftOut(files: readonly string[]): readonly string[] {
   return files.filter((_file, index) => filePart(index) !== part);
 }
 
-/** The part of a file by its place. Every second row of four is reversed, so that the parts take about as long. */
+/** The part of a file by its place. Every second row of five is reversed, so that the parts take about as long. */
 export function filePart(index: number): number {
   const column = index % fileParts;
   return Math.floor(index / fileParts) % 2 === 0 ? column : fileParts - 1 - column;

@@ -50,7 +50,7 @@ day and the commit:
 - a quarter of the 5,000 seeds, and 300 more
 - a quarter of the crash matrix
 - the planted bugs that one seed finds, and eight others, which change with the sources
-- five kills, every fourth time: of the files that run the whole product CI takes a quarter
+- five kills, every fifth time: of the files that run the whole product CI takes a fifth
 - the walks of the model.`;
 
 const number = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 1 });
