@@ -52,6 +52,8 @@ export const longFiles: readonly string[] = [
   'test/simulation/planted-bugs/planted-bugs.deep.test.ts',
   'test/simulation/crash-matrix-1.deep.test.ts',
   'test/simulation/crash-matrix-2.deep.test.ts',
+  'test/simulation/crash-matrix-3.deep.test.ts',
+  'test/simulation/crash-matrix-4.deep.test.ts',
   'test/simulation/chaos-seeds-1.deep.test.ts',
   'test/simulation/chaos-seeds-2.deep.test.ts',
   'test/simulation/chaos-seeds-3.deep.test.ts',

@@ -33,7 +33,7 @@ const longLog: CodeWorkflow = {
 };
 
 /** No client wakes the run of this seed. */
-const sleepsOn = 2;
+const sleepsOn = 1;
 
 /** @throws a violation where an item of the long log expires while the run sleeps */
 export async function aLongLogThatOutlivesItsFirstExpiry(): Promise<void> {

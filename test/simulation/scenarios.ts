@@ -17,7 +17,7 @@ import {
   aRetentionMessageThatIsLost,
 } from './long-wait-scenarios.ts';
 import { aRerunFromAStep } from './rerun-scenarios.ts';
-import { aSignalThatIsSentAgain } from './signal-scenarios.ts';
+import { aSignalThatIsSentAgain, aSignalWhoseWaitEndsFirst } from './signal-scenarios.ts';
 import { devKitScenarios } from './devkit/devkit-scenarios.ts';
 import { manyUncollectableChildResults, redeliveriesDuringLongWork } from './message-flood-scenarios.ts';
 import { packScenarios } from './pack-scenarios.ts';
@@ -383,6 +383,7 @@ export const scenarios = {
   'a rerun from a step': aRerunFromAStep,
   'a loop that ends beside an iteration at work': aLoopThatEndsBesideAnIteration,
   'a signal that is sent again': aSignalThatIsSentAgain,
+  'a signal whose wait ends before it is stored': aSignalWhoseWaitEndsFirst,
   'a child run whose end is lost': lostChildEnd,
   'a called run in the worker of its caller': aCallInPlace,
   'a called run beside other work of its caller': aCallBesideOtherWork,

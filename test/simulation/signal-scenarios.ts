@@ -1,7 +1,9 @@
-/** A scenario of a signal that its sender repeats. */
+/** Scenarios of a signal that its sender repeats, and of one whose wait ends meanwhile. */
 import { signalId } from '../../lib/engine/ids.ts';
 import { hours } from '../../lib/engine/time.ts';
+import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import { sendSignal } from '../../lib/service/runs/send-signal.ts';
+import { overrideMethods } from '../service/override-methods.ts';
 import { createTestEnv, scope, workflow } from '../service/test-env.ts';
 import { runInvariant } from './violation.ts';
 
@@ -22,4 +24,31 @@ export async function aSignalThatIsSentAgain(): Promise<void> {
   runInvariant(9, status === 'completed', `a run whose signal was stored is ${status}`);
   const responses = `${isDelivered(first)} and ${isDelivered(await send())}`;
   runInvariant(9, responses === 'false and false', `the responses to a repeated signal say isDelivered ${responses}`);
+}
+
+/** @throws a violation where a signal is acknowledged as delivered to a run that was cancelled before it could receive it */
+export async function aSignalWhoseWaitEndsFirst(): Promise<void> {
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  const env = createTestEnv({
+    wrap: (deps) => ({
+      ...deps,
+      signals: overrideMethods(deps.signals, {
+        storeClaimed: async (...stored) => {
+          await meanwhile?.();
+          return deps.signals.storeClaimed(...stored);
+        },
+      }),
+    }),
+  });
+  await env.publish(workflow('flow', 'a>s s>b', { s: place }));
+  const run = await env.begin('flow');
+  await env.settle();
+  let cancels = 0;
+  meanwhile = () => {
+    cancels += 1;
+    return cancelRun(env.worker, run);
+  };
+  const sent = await sendSignal(env.worker, scope, { ...place, payload: 5, bodyHash: 'one' });
+  runInvariant(11, cancels === 1, 'the sender did not find the wait');
+  runInvariant(11, sent.kind === 'sent' && !sent.isDelivered, 'a signal counts as delivered to a run that was cancelled');
 }

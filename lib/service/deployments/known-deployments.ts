@@ -12,7 +12,11 @@ const maxNames = 1_000;
 
 export class KnownDeployments {
   readonly #verified = new LRUCache<string, Deployment>({ max: maxDeployments });
-  readonly #served = new LRUCache<string, true>({ max: maxNames });
+  /**
+   * The names of workflows (project, environment and name, as JSON) whose last start in this process ran on an active deployment. The
+   * next start of such a name reads the pointer at once.
+   */
+  readonly served = new LRUCache<string, true>({ max: maxNames });
 
   /** A deployment as it was when it was verified, or as it is. The pin of a run finds out whether its removal has begun since. */
   async deployment(
@@ -31,16 +35,6 @@ export class KnownDeployments {
   /** The next start reads the deployment. */
   forget(scope: Scope, id: DeploymentId): void {
     this.#verified.delete(keyOf(scope, id));
-  }
-
-  /** Whether an active deployment ran the last start of that name, so that the next one reads the pointer at once. */
-  wasServed(scope: Scope, workflowName: string): boolean {
-    return this.#served.has(keyOf(scope, workflowName));
-  }
-
-  recordServed(scope: Scope, workflowName: string, isServed: boolean): void {
-    if (isServed) this.#served.set(keyOf(scope, workflowName), true);
-    else this.#served.delete(keyOf(scope, workflowName));
   }
 }
 

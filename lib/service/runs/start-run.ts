@@ -108,20 +108,21 @@ export async function resolveStart(resolver: Resolver, request: StartLookup): Pr
   const { deps, plans, known } = resolver;
   const { scope, workflowName, deploymentId, atVersion = Infinity } = request;
   if (deploymentId !== undefined) return resolveOnDeployment(resolver, request, deploymentId);
+  const servedName = JSON.stringify([scope.projectId, scope.environment, workflowName]);
   const readPointer = (): Promise<ActivePointer | undefined> => deps.deployments.pointer(scope);
   // No graph has such a name.
   if (isDevKitName(workflowName)) return resolveOnActive(resolver, request, undefined, await readPointer());
   const [published, early] = await Promise.all([
     deps.workflows.summary(scope, workflowName),
-    known?.wasServed(scope, workflowName) === true ? settled(readPointer()) : readPointer,
+    known?.served.has(servedName) === true ? settled(readPointer()) : readPointer,
   ]);
   const closed = published && (hasVersion(published, atVersion) ? closedReason(published) : 'workflow_not_found');
   if (published === undefined || closed !== undefined) {
     const resolved = await resolveOnActive(resolver, request, closed, await early());
-    known?.recordServed(scope, workflowName, resolved.kind === 'found');
+    if (resolved.kind === 'found') known?.served.set(servedName, true);
     return resolved;
   }
-  known?.recordServed(scope, workflowName, false);
+  known?.served.delete(servedName);
   const version = await plans.version(deps, scope, { name: published.name, version: published.latestVersion });
   if (version === undefined) throw new Unavailable(`version ${published.latestVersion} of ${published.name}`);
   return withInput(version, request.input);

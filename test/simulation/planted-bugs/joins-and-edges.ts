@@ -159,7 +159,7 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     file: finish,
     find: "case 'timed_out':\n        return causeOf(draft, leaf, iteration);",
     replace: "case 'timed_out':\n        break;",
-    within: 20,
+    within: 60,
     options: graphs,
   },
   {

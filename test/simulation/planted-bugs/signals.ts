@@ -56,8 +56,8 @@ export const signalBugs: readonly PlantedBug[] = [
     file: meet,
     find: settling,
     replace: 'await deps.signals.markTaken(signalKey, signal.signalId, waiter);',
-    within: 400,
-    options: { code: 0, runs: 8, isShared: true },
+    within: 1,
+    scenario: 'a signal whose wait ends before it is stored',
   },
   {
     name: 'a signal that a crashed worker claimed stays claimed',

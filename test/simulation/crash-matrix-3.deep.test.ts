@@ -1,0 +1,6 @@
+import { it } from 'vitest';
+import { checkMatrixPart, isInShare } from './check-matrix-part.ts';
+
+it.runIf(isInShare(3))('a crash before or after any port call loses nothing and leads to the same end: part 3 of 4', () =>
+  checkMatrixPart(3),
+);

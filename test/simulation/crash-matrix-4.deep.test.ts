@@ -1,0 +1,6 @@
+import { it } from 'vitest';
+import { checkMatrixPart, isInShare } from './check-matrix-part.ts';
+
+it.runIf(isInShare(4))('a crash before or after any port call loses nothing and leads to the same end: part 4 of 4', () =>
+  checkMatrixPart(4),
+);
