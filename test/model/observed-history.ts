@@ -32,11 +32,13 @@ export class ObservedHistory {
 
   /** Records the calls of one process and their results. */
   readonly process = (by: string, reached: Deps): Deps => {
-    this.#processes += 1;
-    const me = this.#processes;
+    const me = this.#another();
+    /** the runs with a put under way */
+    const asking = new Set<string>();
     const asked = async (run: RunAddress, commit: Commit, put: () => Promise<PutResult>): Promise<PutResult> => {
       this.#saw(run, `puts(${me}, "${by}", ${this.#commit(commit)})`);
-      const result = await put();
+      asking.add(run.runId);
+      const result = await put().finally(() => asking.delete(run.runId));
       this.#saw(run, `receivesResult(${me}, ${this.#nonce(result.kind === 'stored' ? commit.nonce : result.nonce)})`);
       return result;
     };
@@ -52,7 +54,8 @@ export class ObservedHistory {
         put: (run, commit, expiresAt, ended) => asked(run, commit, () => log.put(run, commit, expiresAt, ended)),
         commitsAfter: async (run, from, through) => {
           const found = await log.commitsAfter(run, from, through);
-          this.#saw(run, `reads(${me}, ${from}, Set(${found.map(({ number }) => number).join(', ')}))`);
+          const reader = asking.has(run.runId) ? this.#another() : me;
+          this.#saw(run, `reads(${reader}, ${from}, Set(${found.map(({ number }) => number).join(', ')}))`);
           return found;
         },
         project: (run, projection) => {
@@ -102,6 +105,15 @@ export class ObservedHistory {
       }),
     };
   };
+
+  /**
+   * A sweep checks several runs at once, and two checks may match signals with the same third run. While one of them puts a commit, the
+   * other one reads as a process of its own.
+   */
+  #another(): number {
+    this.#processes += 1;
+    return this.#processes;
+  }
 
   #saw({ runId }: RunAddress, step: string): void {
     this.steps.set(runId, [...(this.steps.get(runId) ?? []), step]);
