@@ -34,6 +34,8 @@ export class Checker {
   /** the longest time between two commits of an open run */
   maxStallMs = 0;
   readonly #open = new Set<string>();
+  /** runs that a run has called */
+  readonly #called = new Set<string>();
   readonly #lastCommitAt = new Map<string, number>();
   /** of all commits in their order, and of the heads in the end */
   readonly #history = createHash('sha256');
@@ -62,6 +64,7 @@ export class Checker {
     }
     try {
       applyCommit(watched.state, commit);
+      for (const event of commit.events) if (event.type === 'SUBFLOW_CALLED') this.#called.add(event.childRunId);
       if (isTerminal(watched.state.progress)) this.#open.delete(address.runId);
       else this.#open.add(address.runId);
     } catch (thrown) {
@@ -85,6 +88,11 @@ export class Checker {
   /** All runs that were acknowledged have ended, and all that they called. */
   get isQuiet(): boolean {
     return this.#open.size === 0 && [...this.acknowledged.keys()].every((runId) => this.#runs.has(runId));
+  }
+
+  /** A run that no other run called is open. */
+  get hasOpenStart(): boolean {
+    return [...this.#open].some((runId) => !this.#called.has(runId));
   }
 
   /** How the run ended, by its own log. */

@@ -378,7 +378,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     await time.run(end, () => isBroken() || clients.isQuiet || isAtRest());
     await time.run(time.now + aftermathMs, () => isBroken() || isAtRest());
     // A start whose client gave up can write its head in the aftermath, and its run may take longer than that.
-  } while (!isBroken() && !isAtRest() && !clients.isQuiet && time.now < end);
+  } while (!isBroken() && !isAtRest() && checker.hasOpenStart && time.now < end);
   if (problems.length > 0) throw problems[0];
   runInvariant(5, !isFlooded(), `${time.happened} events in ${time.now - simulationStart} ms, and the simulation has not ended`);
   runInvariant(9, clients.waiting === 0, 'a start got no response although its client repeated it');
