@@ -52,8 +52,13 @@ export function depsOf(choices?: PortChoices): Deps {
 /** For a function that commits to no run. */
 export const resolverOf = (): Resolver => ({ deps: depsOf(), plans: new Plans(graphTypes), known: new KnownDeployments() });
 
-/** The function's decider. Create it once per execution environment, so that compiled plans stay cached. */
-export const deciderOf = (by: string, deps: Deps = depsOf()): Decider => ({
+/** A decider that remembers deployments. */
+export interface KnowingDecider extends Decider {
+  readonly known: KnownDeployments;
+}
+
+/** The function's decider. Create it once per execution environment, so that compiled plans and known deployments stay cached. */
+export const deciderOf = (by: string, deps: Deps = depsOf()): KnowingDecider => ({
   deps,
   plans: new Plans(graphTypes),
   known: new KnownDeployments(),

@@ -1,6 +1,5 @@
 /** What runs deployed code, in the code function and in a worker process alike. */
 import type { Logger } from '@aws-lambda-powertools/logger';
-import { ManifestCache } from '../../lib/service/deployments/manifest-cache.ts';
 import { codeWorldOf } from './code-world.ts';
 import type { CodeRunner } from './handle-code-job.ts';
 import { type CodeHostOptions, createCodeRuntimes } from './wiring.ts';
@@ -8,7 +7,7 @@ import { childReconciler, encryptsRuns, worldFunction } from './world-wiring.ts'
 
 /** @param decider takes the heads of runs from the messages of this process */
 export function createRunner(
-  decider: Omit<CodeRunner, 'bundles' | 'programs' | 'apps' | 'manifests'>,
+  decider: Omit<CodeRunner, 'bundles' | 'programs' | 'apps'>,
   logger: Logger,
   options: Omit<CodeHostOptions, 'world' | 'reportRefusedMessage'>,
 ): CodeRunner {
@@ -20,5 +19,5 @@ export function createRunner(
       error: error instanceof Error ? error : String(error),
     });
   const runtimes = createCodeRuntimes(decider.deps, { ...options, world, reportRefusedMessage });
-  return { ...decider, manifests: new ManifestCache(), reconciler: childReconciler(reportReplacedCall), ...runtimes };
+  return { ...decider, reconciler: childReconciler(reportReplacedCall), ...runtimes };
 }

@@ -3,9 +3,9 @@ import { InvariantViolation, invariant } from '../../lib/engine/invariant.ts';
 import type { RunCreation } from '../../lib/engine/log/head.ts';
 import type { DevKitJob, WorkflowTaskJob, Job, MessageJob } from '../../lib/ports/jobs.ts';
 import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
-import type { Deliverer, Delivery, DevKitDeliverer, WorkflowTaskWorker } from '../../lib/service/worker.ts';
+import type { Delivery, DevKitDeliverer, WorkflowTaskWorker } from '../../lib/service/worker.ts';
 
-export interface CodeRunner extends Deliverer, DevKitDeliverer, WorkflowTaskWorker {
+export interface CodeRunner extends DevKitDeliverer, Omit<WorkflowTaskWorker, 'known'> {
   /** stores the head that each message carries for its run */
   readonly messageHeads: { recognize(creation: RunCreation): void };
 }

@@ -32,7 +32,7 @@ export type StoredSignal = ClaimState & {
   readonly receivedAt: Instant;
   /** until then a wait that begins later can receive it */
   readonly bufferedUntil: Instant;
-  /** a payload of at most `maxPayloadBesideSignal`; a larger one is read by itself */
+  /** absent if it is larger than `maxPayloadBesideSignal`: then it is read by itself */
   readonly payload?: JsonValue;
 };
 
@@ -53,7 +53,7 @@ export interface NewSignal {
   readonly retainUntil: Instant;
 }
 
-/** So many items of at most a write unit cost at most 16 read units. */
+/** Such a read, with the one item more that it notices, costs at most 17 read units if no item exceeds a write unit. */
 export const fewSignals = 64;
 
 export interface SignalsAtKey {

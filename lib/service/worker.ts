@@ -7,7 +7,7 @@ import type { ChildReconciler, DevKitJob, MessageJob, NodeJob, WorkflowTaskJob }
 import type { Programs } from '../ports/programs.ts';
 import type { RunAttempt } from './commit/plans.ts';
 import type { Decider } from './decider.ts';
-import type { ManifestCache } from './deployments/manifest-cache.ts';
+import type { KnownDeployments } from './deployments/known-deployments.ts';
 import type { KindName } from './run-kind.ts';
 import type { FoldCache } from './run-log/fold-cache.ts';
 import type { RunFold } from './run-log/read-run-fold.ts';
@@ -33,7 +33,7 @@ export interface Deliverer extends Decider {
 /** Delivers messages of the Workflow DevKit. */
 export interface DevKitDeliverer extends Deliverer {
   readonly apps: AppCalls;
-  readonly manifests: ManifestCache;
+  readonly known: KnownDeployments;
 }
 
 /** Which process executes which job, by the kind of the run. */

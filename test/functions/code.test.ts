@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { firstAttempt, firstCommit, nodeId, topLevel } from '../../lib/engine/ids.ts';
 import { jobBody, parseJob } from '../../lib/codec/jobs.ts';
-import { ManifestCache } from '../../lib/service/deployments/manifest-cache.ts';
+import { KnownDeployments } from '../../lib/service/deployments/known-deployments.ts';
 import { after, minutes } from '../../lib/engine/time.ts';
 import type { WorkflowTaskJob } from '../../lib/ports/jobs.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -56,7 +56,7 @@ const driven = async (stages: Parameters<typeof startCodeRun>[0]) => {
     messageHeads: { recognize: () => undefined },
     bundles: { deliver: noMessage, resumeWebhook: noMessage },
     apps: { post: noMessage, forward: noMessage },
-    manifests: new ManifestCache(),
+    known: new KnownDeployments(),
   };
   const take = (job: Parameters<typeof handleCodeJob>[1], isRedelivered = false) =>
     handleCodeJob(runner, parseJob(jobBody(job)), { isRedelivered, mustEndAt: after(env.ports.clock.now(), minutes(15)) });

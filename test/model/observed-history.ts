@@ -54,7 +54,7 @@ export class ObservedHistory {
         put: (run, commit, expiresAt, ended) => asked(run, commit, () => log.put(run, commit, expiresAt, ended)),
         commitsAfter: async (run, from, through) => {
           const found = await log.commitsAfter(run, from, through);
-          const reader = asking.has(run.runId) ? this.#another() : me;
+          const reader = by === 'sweep' && asking.has(run.runId) ? this.#another() : me;
           this.#saw(run, `reads(${reader}, ${from}, Set(${found.map(({ number }) => number).join(', ')}))`);
           return found;
         },

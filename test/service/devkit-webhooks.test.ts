@@ -7,7 +7,7 @@ import { after, seconds } from '../../lib/engine/time.ts';
 import type { WebhookRequest } from '../../lib/ports/bundles.ts';
 import type { AppCalls } from '../../lib/ports/devkit.ts';
 import { findWebhook } from '../../lib/service/kinds/devkit/find-webhook.ts';
-import { ManifestCache } from '../../lib/service/deployments/manifest-cache.ts';
+import { KnownDeployments } from '../../lib/service/deployments/known-deployments.ts';
 import { resumeWebhook } from '../../lib/service/kinds/devkit/resume-webhook.ts';
 import { type DevKitEnv, answered, bytes, createDevKitEnv, hook } from './devkit-test-env.ts';
 import { scope } from './test-env.ts';
@@ -73,7 +73,7 @@ test('a request for an application that executes its runs itself is forwarded wi
   const { deps } = env;
   const call = { scope, deploymentId: app, token: 'a/b', request };
   const answer = await resumeWebhook(
-    { deps, bundles, apps, manifests: new ManifestCache() },
+    { deps, bundles, apps, known: new KnownDeployments() },
     call,
     after(deps.clock.now(), seconds(5)),
   );

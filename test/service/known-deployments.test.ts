@@ -1,9 +1,12 @@
-import { expect, it } from 'vitest';
-import { deploymentId, workflowName } from '../../lib/engine/ids.ts';
+import { expect, it, test } from 'vitest';
+import { type Scope, deploymentId, environment, workflowName } from '../../lib/engine/ids.ts';
+import { instant } from '../../lib/engine/time.ts';
+import type { Deployments } from '../../lib/ports/deployments.ts';
 import { activateDeployment } from '../../lib/service/deployments/activate-deployment.ts';
 import { createDeployment } from '../../lib/service/deployments/create-deployment.ts';
 import { KnownDeployments } from '../../lib/service/deployments/known-deployments.ts';
 import { removeDeployment } from '../../lib/service/deployments/remove-deployment.ts';
+import { verifyDeployment } from '../../lib/service/deployments/verify-deployment.ts';
 import { startRun } from '../../lib/service/runs/start-run.ts';
 import { packedDeployment } from '../artifact/packed.ts';
 import { overrideMethods } from './override-methods.ts';
@@ -89,4 +92,56 @@ it('a graph that takes the name of code is started, without a read of the pointe
   expect(calls).toEqual(['pointer']);
   expect(await start()).toMatchObject({ kind: 'started', deploymentId: null });
   expect(calls).toEqual([]);
+});
+
+it('a deployment that is not verified is read until it is', async () => {
+  const { env, start } = await startingProcess();
+  const { manifest: unverified, archive } = await packedDeployment('dep_3');
+  const created = await createDeployment(env.ports, scope, unverified, { by: null });
+  if (!('upload' in created) || created.upload === undefined) throw new Error('no upload');
+  const named = { deploymentId: deploymentId('dep_3') };
+  expect(await start(named)).toEqual({ kind: 'deployment_not_verified', ...named });
+  env.ports.artifacts.receive(created.upload.url, archive);
+  await verifyDeployment(env.ports, scope, named.deploymentId);
+  expect(await start(named)).toMatchObject({ kind: 'started', ...named });
+});
+
+const { manifest } = await packedDeployment('dpl_1', {});
+
+function countedDeployments() {
+  const read: string[] = [];
+  const deployments: Pick<Deployments, 'deployment'> = {
+    deployment: async ({ environment: name }: Scope, id) => {
+      read.push(`${name} ${id}`);
+      return id === 'dpl_none'
+        ? undefined
+        : { manifest: { ...manifest, deploymentId: id }, createdAt: instant(0), createdBy: null, verifiedAt: instant(0) };
+    },
+  };
+  return { read, deployments };
+}
+
+test('a manifest is read once in each scope, and an absent one each time', async () => {
+  const { read, deployments } = countedDeployments();
+  const cache = new KnownDeployments();
+  const other = { ...scope, environment: environment('other') };
+  for (let time = 0; time < 2; time += 1) {
+    expect((await cache.manifest(deployments, scope, deploymentId('dpl_1')))?.deploymentId).toBe('dpl_1');
+    await cache.manifest(deployments, other, deploymentId('dpl_1'));
+    expect(await cache.manifest(deployments, scope, deploymentId('dpl_none'))).toBeUndefined();
+  }
+  expect(read).toEqual(['test dpl_1', 'other dpl_1', 'test dpl_none', 'test dpl_none']);
+});
+
+test('the least recently used of many manifests is read again', async () => {
+  const { read, deployments } = countedDeployments();
+  const cache = new KnownDeployments();
+  const use = (number: number) => cache.manifest(deployments, scope, deploymentId(`dpl_${number}`));
+  for (let number = 1; number <= 32; number += 1) await use(number);
+  await use(1);
+  await use(33);
+  read.length = 0;
+  await use(1);
+  await use(2);
+  expect(read).toEqual(['test dpl_2']);
 });

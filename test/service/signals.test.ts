@@ -6,6 +6,7 @@ import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import { type SignalRequest, sendSignal, sendToRun } from '../../lib/service/runs/send-signal.ts';
 import { wakeRun } from '../../lib/service/runs/wake-run.ts';
 import { type TestEnv, createTestEnv, scope, workflow } from './test-env.ts';
+import { beforeClaimedStore } from './before-claimed-store.ts';
 import { overrideMethods } from './override-methods.ts';
 
 const place = { name: 'paid', correlation: 'order-7' };
@@ -147,22 +148,10 @@ describe('a signal', () => {
 
   it('whose wait ends before it is stored goes to the next wait, or is buffered', async () => {
     for (const hasNext of [true, false]) {
-      let meanwhile: (() => Promise<void>) | undefined;
-      const env = createTestEnv({
-        wrap: (deps) => ({
-          ...deps,
-          signals: overrideMethods(deps.signals, {
-            storeClaimed: async (...stored) => {
-              await meanwhile?.();
-              return deps.signals.storeClaimed(...stored);
-            },
-          }),
-        }),
-      });
+      const env = createTestEnv({ wrap: beforeClaimedStore(() => cancelRun(env.worker, over)) });
       const over = await waiting(env, 'over');
       env.ports.clock.advance(seconds(1));
       const next = hasNext ? await waiting(env, 'next') : undefined;
-      meanwhile = async () => void (await cancelRun(env.worker, over));
       const sent = await send(env, { payload: 'one' });
       expect(sent).toMatchObject({ isDelivered: hasNext, runIds: next === undefined ? [] : [next.runId] });
       const { waiters, signals } = await env.ports.signals.read(here);

@@ -14,7 +14,7 @@ import { type RunResults, byRun, collectResults } from '../../lib/service/execut
 import { deliverMessage } from '../../lib/service/kinds/bundle/deliver-message.ts';
 import { deliverDevKitMessage } from '../../lib/service/kinds/devkit/deliver-message.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { ManifestCache } from '../../lib/service/deployments/manifest-cache.ts';
+import { KnownDeployments } from '../../lib/service/deployments/known-deployments.ts';
 import { runWorkflowTask } from '../../lib/service/kinds/code/run-workflow-task.ts';
 import { Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
 import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
@@ -175,7 +175,7 @@ export function createTestEnv(
         const how = { isRedelivered, mustEndAt: mustEndAt(), ...(drainSignal === undefined ? {} : { drainSignal }) };
         await runWorkflowTask({ ...taker, programs }, job, how);
       } else if (job.kind === 'devkit')
-        await deliverDevKitMessage({ ...taker, apps, bundles, manifests: new ManifestCache() }, job, {
+        await deliverDevKitMessage({ ...taker, apps, bundles, known: new KnownDeployments() }, job, {
           isRedelivered,
           mustEndAt: mustEndAt(),
         });

@@ -3,7 +3,7 @@ import { signalId } from '../../lib/engine/ids.ts';
 import { hours } from '../../lib/engine/time.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
 import { sendSignal } from '../../lib/service/runs/send-signal.ts';
-import { overrideMethods } from '../service/override-methods.ts';
+import { beforeClaimedStore } from '../service/before-claimed-store.ts';
 import { createTestEnv, scope, workflow } from '../service/test-env.ts';
 import { runInvariant } from './violation.ts';
 
@@ -28,26 +28,15 @@ export async function aSignalThatIsSentAgain(): Promise<void> {
 
 /** @throws a violation where a signal is acknowledged as delivered to a run that was cancelled before it could receive it */
 export async function aSignalWhoseWaitEndsFirst(): Promise<void> {
-  let meanwhile: (() => Promise<unknown>) | undefined;
-  const env = createTestEnv({
-    wrap: (deps) => ({
-      ...deps,
-      signals: overrideMethods(deps.signals, {
-        storeClaimed: async (...stored) => {
-          await meanwhile?.();
-          return deps.signals.storeClaimed(...stored);
-        },
-      }),
-    }),
-  });
-  await env.publish(workflow('flow', 'a>s s>b', { s: place }));
-  const run = await env.begin('flow');
-  await env.settle();
   let cancels = 0;
-  meanwhile = () => {
+  const cancel = (): Promise<unknown> => {
     cancels += 1;
     return cancelRun(env.worker, run);
   };
+  const env = createTestEnv({ wrap: beforeClaimedStore(cancel) });
+  await env.publish(workflow('flow', 'a>s s>b', { s: place }));
+  const run = await env.begin('flow');
+  await env.settle();
   const sent = await sendSignal(env.worker, scope, { ...place, payload: 5, bodyHash: 'one' });
   runInvariant(11, cancels === 1, 'the sender did not find the wait');
   runInvariant(11, sent.kind === 'sent' && !sent.isDelivered, 'a signal counts as delivered to a run that was cancelled');

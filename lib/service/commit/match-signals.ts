@@ -120,7 +120,7 @@ export async function matchOnce(decider: Decider, step: StepOf<'match-signals'>)
 }
 
 /** Begins what the commit needs and what does not depend on the claim. If another process has the claim, it changes nothing. */
-function prepareDelivery(
+export function prepareDelivery(
   decider: Decider,
   fold: RunFold,
   { signalKey, signal }: Pick<Delivery, 'signalKey' | 'signal'>,

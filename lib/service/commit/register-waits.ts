@@ -8,10 +8,9 @@ import { Unavailable } from '../../ports/unavailable.ts';
 import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
-import { requestRecheck } from './commit-with-recheck.ts';
 import { dispatchAll } from './dispatch-effects.ts';
 import type { SignalEffect } from './effects.ts';
-import { type FoundWait, signalKeyOf, waiterOf } from './match-signals.ts';
+import { type FoundWait, prepareDelivery, signalKeyOf, waiterOf } from './match-signals.ts';
 
 /** Called at each check of the run, in case the waits were not registered after the commit that began them. Idempotent. */
 export async function registerWaits(decider: Decider, fold: RunFold, waits: readonly SignalWait[]): Promise<void> {
@@ -39,16 +38,13 @@ export async function storeForWait(
   newSignal: NewSignal,
   { waiter, fold }: FoundWait,
 ): Promise<SignalsAtKey | undefined> {
-  // Complete before the commit. It does not depend on the claim.
-  const recheck = requestRecheck(decider, fold);
-  recheck.catch(() => undefined);
+  const { retainUntil: _retainUntil, ...fields } = newSignal;
+  const signal = { ...fields, state: 'claimed', by: waiter } as const;
+  const preparation = prepareDelivery(decider, fold, { signalKey, signal });
   if (!(await decider.deps.signals.storeClaimed(signalKey, newSignal, waiter))) {
-    await Promise.allSettled([recheck]);
+    await Promise.allSettled([preparation.recheck]);
     return undefined;
   }
-  const { payload, retainUntil: _retainUntil, ...fields } = newSignal;
-  const signal = { ...fields, state: 'claimed', by: waiter } as const;
-  const preparation = { recheck, payload: Promise.resolve(payload) };
   return dispatchMatch(decider, signalKey, [
     { kind: 'deliver-signal', signalKey, signal, waiter, fold: undefined, waiterFold: fold, preparation },
     { kind: 'match-signals', signalKey, fold: undefined, round: 1 },

@@ -1,12 +1,12 @@
 /**
- * What a process remembers of deployed code, so that fewer calls of a start wait for each other. Nothing depends on it being true: the
- * pointer is read for each start, and the pin of a new run reads the deployment again.
+ * What a process remembers of deployed code, so that fewer calls wait for each other. A manifest never changes: an id never refers to two,
+ * even after a removal. The rest may be outdated, so a start reads the pointer, and the pin of its run reads the deployment again.
  */
 import { LRUCache } from 'lru-cache';
 import type { DeploymentId, Scope } from '../../engine/ids.ts';
-import type { Deployment, Deployments } from '../../ports/deployments.ts';
+import type { Deployment, Deployments, Manifest } from '../../ports/deployments.ts';
 
-/** Manifests have up to 256 KB. */
+/** More than the threads of a process. Manifests have up to 256 KB. */
 const maxDeployments = 32;
 const maxNames = 1_000;
 
@@ -30,6 +30,12 @@ export class KnownDeployments {
     const found = await deployments.deployment(scope, id);
     if (found?.verifiedAt !== undefined && found.removingSince === undefined) this.#verified.set(key, found);
     return found;
+  }
+
+  /** Of a run's deployment, which is not removed while the run is open. @returns undefined if the scope has no such deployment */
+  async manifest(deployments: Pick<Deployments, 'deployment'>, scope: Scope, id: DeploymentId): Promise<Manifest | undefined> {
+    const found = await this.deployment(deployments, scope, id);
+    return found?.manifest;
   }
 
   /** The next start reads the deployment. */

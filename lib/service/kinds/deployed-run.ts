@@ -20,7 +20,7 @@ export async function pinDeployment(
   // Pins first, then reads the deployment again. A removal marks first, then reads the pins. So one of them sees the other.
   await deployments.pin(address, deploymentId, address.runId, { since: now, expiresAt });
   const deployment = await deployments.deployment(address, deploymentId);
-  if (deployment?.verifiedAt !== undefined && deployment.removingSince === undefined) return deployment;
+  if (deployment !== undefined && deployment.removingSince === undefined) return deployment;
   known?.forget(address, deploymentId);
   await deployments.unpin(address, deploymentId, address.runId);
   return { kind: 'deployment_not_found', deploymentId };

@@ -98,7 +98,7 @@ export async function beginRun<Refused extends { readonly kind: string }>(
   };
 }
 
-/** The result or the error of work, for later: who needs neither must not fail for an error. */
+/** Waits for the work. Its result is returned, or its error thrown, only when asked for: a caller that needs neither does not fail. */
 export const settled = async <Value>(work: Promise<Value>): Promise<() => Promise<Value>> => {
   await Promise.allSettled([work]);
   return () => work;

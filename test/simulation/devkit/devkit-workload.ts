@@ -7,7 +7,7 @@ import { createWorldEvent } from '../../../lib/service/kinds/devkit/events-of-wo
 import { readChunks } from '../../../lib/service/kinds/devkit/streams.ts';
 import { deliverDevKitMessage } from '../../../lib/service/kinds/devkit/deliver-message.ts';
 import { registerApp } from '../../../lib/service/kinds/devkit/register-app.ts';
-import { ManifestCache } from '../../../lib/service/deployments/manifest-cache.ts';
+import { KnownDeployments } from '../../../lib/service/deployments/known-deployments.ts';
 import { FoldCache } from '../../../lib/service/run-log/fold-cache.ts';
 import { runKinds } from '../../../lib/service/kinds/run-kinds.ts';
 import { Plans } from '../../../lib/service/commit/plans.ts';
@@ -88,7 +88,7 @@ export class DevKitWorkload implements Workload {
       const notSimulated = (): Promise<never> => Promise.reject(new Error('neither bundles nor webhooks are simulated'));
       const apps = { post: (request: AppRequest) => this.#post(invocation, job.run, request), forward: notSimulated };
       const bundles = { deliver: notSimulated, resumeWebhook: notSimulated };
-      return deliverDevKitMessage({ ...invocation, apps, bundles, manifests: new ManifestCache() }, job, delivery);
+      return deliverDevKitMessage({ ...invocation, apps, bundles, known: new KnownDeployments() }, job, delivery);
     };
     this.#clients = new DevKitClients({ ...this.#clientParts, checker, scope });
     const { prng } = around;

@@ -159,8 +159,8 @@ export const joinAndEdgeBugs: readonly PlantedBug[] = [
     file: finish,
     find: "case 'timed_out':\n        return causeOf(draft, leaf, iteration);",
     replace: "case 'timed_out':\n        break;",
-    within: 60,
-    options: graphs,
+    within: 20,
+    options: { ...graphs, runs: 8 },
   },
   {
     name: 'the failure of a node with fail_workflow does not end the run',

@@ -17,8 +17,8 @@ export const signalBugs: readonly PlantedBug[] = [
   {
     name: 'a wait that its sender found loses the payload of its signal',
     file: 'lib/service/commit/register-waits.ts',
-    find: 'payload: Promise.resolve(payload) };',
-    replace: 'payload: Promise.resolve(payload === undefined ? payload : null) };',
+    find: "const signal = { ...fields, state: 'claimed', by: waiter } as const;",
+    replace: "const signal = { ...fields, payload: null, state: 'claimed', by: waiter } as const;",
     within: 20,
   },
   {

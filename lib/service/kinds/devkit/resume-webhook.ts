@@ -5,14 +5,14 @@ import type { RegisteredApp, WebhookAnswer, WebhookCall } from '../../../ports/d
 import type { DevKitDeliverer } from '../../worker.ts';
 import { registeredApp } from './register-app.ts';
 
-type Resumer = Pick<DevKitDeliverer, 'deps' | 'bundles' | 'apps' | 'manifests'>;
+type Resumer = Pick<DevKitDeliverer, 'deps' | 'bundles' | 'apps' | 'known'>;
 
 export async function resumeWebhook(resumer: Resumer, call: WebhookCall, endsAt: Instant): Promise<WebhookAnswer> {
   const { scope, deploymentId, token, request } = call;
-  const { deps, bundles, manifests } = resumer;
+  const { deps, bundles, known } = resumer;
   const app = await registeredApp(deps, scope, deploymentId);
   if (app !== undefined) return forward(resumer, app, call, endsAt);
-  const manifest = await manifests.manifest(deps.deployments, scope, deploymentId);
+  const manifest = await known.manifest(deps.deployments, scope, deploymentId);
   if (manifest === undefined) return { kind: 'failed', reason: `no deployment is named ${deploymentId}` };
   const limits = { endsAt, signal: new AbortController().signal };
   const result = await bundles.resumeWebhook(scope, manifest, { token, request }, limits);

@@ -29,13 +29,13 @@ export async function sendDelivery(
 
 /** Runs the bundle of the deployment on a thread of this process. */
 async function runBundle(
-  { deps, bundles, manifests }: DevKitDeliverer,
+  { deps, bundles, known }: DevKitDeliverer,
   job: DevKitJob,
   number: number,
   mustEndAt: Instant,
 ): Promise<Delivered> {
   const { run, deploymentId, queueName, message } = job;
-  const manifest = await manifests.manifest(deps.deployments, run, deploymentId);
+  const manifest = await known.manifest(deps.deployments, run, deploymentId);
   if (manifest === undefined)
     return { kind: 'unloadable', message: `no deployment and no registered application is named ${deploymentId}` };
   const body: JsonValue = 'ref' in message ? await loadPayload(deps, run, message.ref) : message.value;
