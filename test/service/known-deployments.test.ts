@@ -84,6 +84,14 @@ it('a known deployment that was removed starts no run, and is pinned by one star
   expect(calls).toEqual(['deployment']);
 });
 
+it('a deployment whose removal was given up runs starts again', async () => {
+  const { env, start } = await startingProcess();
+  await env.ports.deployments.setRemoving(scope, id, env.ports.clock.now());
+  expect(await start({ deploymentId: id })).toEqual({ kind: 'deployment_not_found', deploymentId: id });
+  await env.ports.deployments.setRemoving(scope, id, null);
+  expect(await start({ deploymentId: id })).toMatchObject({ kind: 'started', deploymentId: id });
+});
+
 it('a graph that takes the name of code is started, without a read of the pointer from the second start on', async () => {
   const { env, start, calls } = await startingProcess();
   expect(await start()).toMatchObject({ deploymentId: id });

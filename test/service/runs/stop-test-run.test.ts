@@ -5,6 +5,7 @@ import { isTestRun } from '../../../lib/engine/log/head.ts';
 import { isTombstone } from '../../../lib/engine/log/commit.ts';
 import { after, hours } from '../../../lib/engine/time.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
+import type { DueEntry } from '../../../lib/ports/run-index.ts';
 import type { Job } from '../../../lib/ports/jobs.ts';
 import { getRun } from '../../../lib/service/runs/get-run.ts';
 import { listEvents } from '../../../lib/service/runs/list-events.ts';
@@ -13,6 +14,7 @@ import { stopTestRun } from '../../../lib/service/runs/stop-test-run.ts';
 import { FoldCache } from '../../../lib/service/run-log/fold-cache.ts';
 import { type TestEnv, finished, createTestEnv, scope, workflow } from '../test-env.ts';
 import { CrashableProcesses, survives } from '../crashable-processes.ts';
+import { overrideMethods } from '../override-methods.ts';
 import { blobsOf, definitionOf, largeText, requestTestRun, startTestRun, recordsOf } from '../test-run-fixture.ts';
 
 const signalKey = { name: 'paid', correlation: 'order-7' };
@@ -43,6 +45,26 @@ const calledBy = async ({ ports }: TestEnv, run: RunAddress): Promise<readonly R
 const newHome = () => createTestEnv({ answer: (node) => (node === 'b' ? finished(largeText) : finished(node)) });
 
 describe('stopping', () => {
+  it('knows each due entry of a run, and of the runs that it calls', async () => {
+    const marked: DueEntry[] = [];
+    const env = createTestEnv({
+      wrap: (deps) => ({
+        ...deps,
+        index: overrideMethods(deps.index, {
+          markDue: async (entry) => {
+            marked.push(entry);
+            await deps.index.markDue(entry);
+          },
+        }),
+      }),
+    });
+    const run = await rich(env);
+    const [child] = await calledBy(env, run);
+    const ofTest = marked.filter(({ run: { runId } }) => runId === run.runId || runId === child?.runId);
+    expect(new Set(ofTest.map((entry) => entry.run.runId)).size).toBe(2);
+    expect(ofTest.filter(({ isRecordedOnRun }) => isRecordedOnRun !== true)).toEqual([]);
+  });
+
   it('deletes the data of a run from every store', async () => {
     const env = newHome();
     const run = await rich(env);
