@@ -12,7 +12,8 @@ export interface IdleLoad {
 
 /** Threads of functions end after a minute without work. */
 const untilIdleMs = 75_000;
-const measuredMs = 20_000;
+/** The sweep runs each minute. So the period has exactly one sweep, and the figure does not depend on when it begins. */
+const measuredMs = 60_000;
 /** Linux counts processor time in ticks of 10 ms. */
 const msPerTick = 10;
 

@@ -89,7 +89,7 @@ test('a walk through every page receives no planted value, in any form', async (
   ];
   for (const path of addresses) {
     await openAddress(asReader(), path);
-    await reader.page.waitForTimeout(300);
+    await received.arrived();
   }
   expect(await received.settle()).toEqual([]);
   expect(received.parts.length).toBeGreaterThan(addresses.length);

@@ -1,13 +1,16 @@
 /** What a browser received: headers and body of each response, and each message of its event streams. A test searches it for texts. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Page, Response } from 'playwright-core';
+import type { Page, Request, Response } from 'playwright-core';
+import { expect, vi } from 'vitest';
 
 export interface Received {
   /** a test can add what it received itself */
   readonly parts: { readonly url: string; readonly bytes: Buffer }[];
   /** the addresses of the responses and streams that have the text in any form */
   readonly holding: (text: string) => readonly string[];
-  /** waits for the bodies. @returns responses that no page waited for and that were received at no other time */
+  /** Waits until the page has all responses. A page that is left earlier drops the body of a response. */
+  readonly arrived: () => Promise<void>;
+  /** Waits for the bodies. @returns responses that no page waited for and that were received at no other time */
   readonly settle: () => Promise<readonly string[]>;
   /** the messages of event streams so far */
   readonly messages: () => number;
@@ -57,6 +60,15 @@ export async function recordOf(page: Page): Promise<Received> {
     };
     pending.push(read());
   });
+  const open = new Set<Request>();
+  // An event stream has no end.
+  page.on('request', (request) => void (request.resourceType() !== 'eventsource' && open.add(request)));
+  const close = (request: Request): void => void open.delete(request);
+  page.on('requestfinished', close).on('requestfailed', close);
+  const arrived = async (): Promise<void> => {
+    await vi.waitFor(() => expect([...open].map((request) => request.url())).toEqual([]), { timeout: 20_000, interval: 20 });
+    await Promise.all(pending);
+  };
   let messages = 0;
   const browser = await page.context().newCDPSession(page);
   const urls = new Map<string, string>();
@@ -72,6 +84,7 @@ export async function recordOf(page: Page): Promise<Received> {
       const forms = formsOf(text).map((form) => Buffer.from(form));
       return parts.filter(({ bytes }) => forms.some((form) => bytes.includes(form))).map(({ url }) => url);
     },
+    arrived,
     settle: async () => {
       await Promise.all(pending);
       const read = new Set(parts.flatMap(({ url, bytes }) => (bytes.length > 1_000 ? [url] : [])));

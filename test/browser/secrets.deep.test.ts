@@ -198,7 +198,7 @@ test('a walk through every page receives no planted value, in any form', async (
   ];
   for (const path of addresses) {
     await openAddress(signedIn, path);
-    await page.waitForTimeout(300);
+    await received.arrived();
   }
   await watchLeak(page);
   const widget = secrets.get('token of an embed') ?? '';
