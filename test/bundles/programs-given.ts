@@ -91,7 +91,7 @@ export function programsOf(
   onTestFinished(() => threadSlots.stop());
   return {
     programs,
-    places: threadSlots,
+    slots: threadSlots,
     artifacts,
     printed,
     async deploy(name: string, source: string, path: string = programPath): Promise<Manifest> {

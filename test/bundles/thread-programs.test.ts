@@ -360,7 +360,7 @@ describe('an artifact that cannot be loaded', () => {
     const drive = host.begin(manifest);
     await drive.kill('too late');
     expect(await drive.ended).toEqual({ kind: 'timed_out', message: 'too late', running: [] });
-    await host.places.stop();
+    await host.slots.stop();
     expect(existsSync(mark)).toBe(false);
   });
 });

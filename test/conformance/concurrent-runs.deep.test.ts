@@ -116,13 +116,13 @@ test.each(crowds)('%i concurrent runs of %s in memory execute no node twice and 
 });
 
 describe('on the adapters of AWS', () => {
-  let places: AwsEnvs;
+  let environments: AwsEnvs;
   beforeAll(async () => {
-    places = await startAwsEnvs();
+    environments = await startAwsEnvs();
   });
-  afterAll(() => places.close());
+  afterAll(() => environments.close());
 
   test.each(crowds)('%i concurrent runs of %s execute no node twice and all end', async (runs, _shape, topology) => {
-    expectWhole(await playCrowd(topology, runs, await places.open()), runs, topology);
+    expectWhole(await playCrowd(topology, runs, await environments.open()), runs, topology);
   });
 });

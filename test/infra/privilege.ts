@@ -105,7 +105,7 @@ const partitionsOf = (kind: Kind): readonly { readonly what: string; readonly pk
     : [{ what: kind, pk: partitionOf(kind, 'acme', 'live', 'one') }];
 
 /** Queues, objects and other resources, with their actions by letter. */
-function places({
+function resources({
   template,
 }: Cloud): readonly { readonly what: string; readonly needs: Readonly<Record<string, RequiredPermission>> }[] {
   const arnOf = (type: string, id: string): string =>
@@ -168,7 +168,7 @@ export function matrixOf(cloud: Cloud): Matrix {
     ...kinds.flatMap(({ table, kind }) =>
       partitionsOf(kind).map(({ what, pk }) => [`${table}: ${what}`, row((name) => mayWith(cloud, name, table, pk))] as const),
     ),
-    ...places(cloud).map(({ what, needs }) => {
+    ...resources(cloud).map(({ what, needs }) => {
       const lettersOf = (name: FunctionName): string => {
         const may = asks(cloud, name);
         return Object.keys(needs)

@@ -319,7 +319,7 @@ describe('a slot', () => {
 
 const forbidden = new Proxy({} as TestEnv['deps']['concurrencySlots'], {
   get: (_none, name) => {
-    throw new Error(`${String(name)} of the places was asked`);
+    throw new Error(`${String(name)} of the slots was called`);
   },
 });
 

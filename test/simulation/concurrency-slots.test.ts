@@ -12,37 +12,37 @@ describe('concurrency slots with all faults', () => {
 
   it('never exceed their limit, each has one run, and every run gets one', async () => {
     const together = new Map<number, number>();
-    const counted = { letIn: 0, hadToWait: 0 };
+    const counted = { acquiredSlot: 0, awaitedSlot: 0 };
     for (const seed of seeds(count)) {
       const maxConcurrentRuns = 1 + (seed % 3);
       const report = await simulate({ ...crowd, seed, limits: { maxConcurrentRuns } });
       together.set(maxConcurrentRuns, Math.max(together.get(maxConcurrentRuns) ?? 0, report.together));
-      counted.letIn += report.letIn;
-      counted.hadToWait += report.hadToWait;
+      counted.acquiredSlot += report.acquiredSlot;
+      counted.awaitedSlot += report.awaitedSlot;
     }
     expect([...together].toSorted(([one], [other]) => one - other)).toEqual([
       [1, 1],
       [2, 2],
       [3, 3],
     ]);
-    expect(counted.letIn).toBeGreaterThan(5 * count);
-    expect(counted.hadToWait, 'hardly a run had to wait').toBeGreaterThan(2 * count);
+    expect(counted.acquiredSlot).toBeGreaterThan(5 * count);
+    expect(counted.awaitedSlot, 'hardly a run had to wait').toBeGreaterThan(2 * count);
   });
 
   const bugs: Record<string, Partial<SimulationOptions>> = {
-    'a place that is taken without asking whether it is free': {
+    'a slot that is acquired without a check': {
       planted: (world) => ({
         ...world,
         concurrencySlots: overrideMethods(world.concurrencySlots, { acquire: async () => true }),
       }),
     },
-    'a place that anybody gives back': {
+    'a slot that other runs release': {
       planted: (world) => ({
         ...world,
         concurrencySlots: overrideMethods(world.concurrencySlots, {
-          release: async (of, place) => {
-            const holder = (await world.concurrencySlots.taken(of)).find((taken) => taken.slot === place);
-            if (holder !== undefined) await world.concurrencySlots.release(of, place, holder.runId);
+          release: async (of, slot) => {
+            const holder = (await world.concurrencySlots.taken(of)).find((taken) => taken.slot === slot);
+            if (holder !== undefined) await world.concurrencySlots.release(of, slot, holder.runId);
           },
           // Slots of other runs count as additional slots of this run.
           taken: async (of) => {
@@ -52,13 +52,13 @@ describe('concurrency slots with all faults', () => {
         }),
       }),
     },
-    'a place that nobody gives back': {
+    'a slot that no run releases': {
       planted: (world) => ({
         ...world,
         concurrencySlots: overrideMethods(world.concurrencySlots, { release: async () => undefined }),
       }),
     },
-    'word of a place that is always lost, and no sweep': {
+    'lost messages about free slots, and no sweep': {
       withoutSweep: true,
       planted: (world) => ({
         ...world,

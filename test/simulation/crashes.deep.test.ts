@@ -53,8 +53,8 @@ describe('concurrency slots', () => {
       code: 0,
       limits: { maxConcurrentRuns: 1 },
     };
-    const { calls, together, hadToWait } = await simulate(calm);
-    expect([together, hadToWait, calls > 240]).toEqual([1, 4, true]);
+    const { calls, together, awaitedSlot } = await simulate(calm);
+    expect([together, awaitedSlot, calls > 240]).toEqual([1, 4, true]);
     for (let call = 1; call <= calls; call += 1) {
       for (const kind of ['crashBefore', 'crashAfter'] as const) {
         const { counts } = await simulate({ ...calm, crashPoints: [{ call, kind }] });

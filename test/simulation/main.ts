@@ -1,5 +1,5 @@
 /**
- * `npm run simulate -- --seed 42` replays one seed. `--calm`, `--runs 6`, `--shared`, `--code 0` and `--places 1` change its
+ * `npm run simulate -- --seed 42` replays one seed. `--calm`, `--runs 6`, `--shared`, `--code 0` and `--slots 1` change its
  * options. `--kept 102-chaos-one-slot.json` replays a file of `seeds` with its recorded options. `--corpus --seeds 10` runs
  * each fixed workflow ten times with all faults. `--poison` simulates attempts that kill their workers, `--storm` crash
  * storms, `--parts` command batches in several commits, `--slow` attempts that use up their first slice, `--long` waits of weeks, `--waits` starts that wait, and
@@ -23,7 +23,7 @@ import { writeProof } from './write-proof.ts';
 
 const given = wholeNumber.exactOptional();
 const values = parseOptionsOrExit({
-  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts | --slow | --long | --packs | --waits | --batches | --short] [--shared] [--runs <n>] [--code <n>] [--places <n>]
+  usage: `usage: npm run simulate -- --seed <n> [--calm | --poison | --storm | --parts | --slow | --long | --packs | --waits | --batches | --short] [--shared] [--runs <n>] [--code <n>] [--slots <n>]
                             --kept <file of test/simulation/seeds>
                             --corpus [--from <n>] [--seeds <n>]
                             --go-on [--seeds <n>] [--minutes <n>]
@@ -46,7 +46,7 @@ const values = parseOptionsOrExit({
     runs: { type: 'string' },
     shared: { type: 'boolean', default: false },
     code: { type: 'string' },
-    places: { type: 'string' },
+    slots: { type: 'string' },
     kept: { type: 'string' },
     'go-on': { type: 'boolean', default: false },
     minutes: { type: 'string' },
@@ -69,7 +69,7 @@ const values = parseOptionsOrExit({
     runs: given,
     shared: z.boolean(),
     code: given,
-    places: given,
+    slots: given,
     kept: z.string().exactOptional(),
     'go-on': z.boolean(),
     minutes: given,
@@ -94,17 +94,17 @@ function kindAsked(): SimulationKind {
 }
 
 function asked(seed: number): SimulationOptions {
-  const { calm, runs, shared, code, places } = values;
+  const { calm, runs, shared, code, slots } = values;
   const kind = kindAsked();
   if (kind !== 'drawn' && kind !== 'calm') return optionsOfKind(kind, seed);
-  if (!calm && !shared && runs === undefined && code === undefined && places === undefined) return optionsOfSeed(seed);
+  if (!calm && !shared && runs === undefined && code === undefined && slots === undefined) return optionsOfSeed(seed);
   return {
     seed,
     rates: calm ? noFaults : chaosFaults,
     isShared: shared,
     ...(runs === undefined ? {} : { runs }),
     ...(code === undefined ? {} : { code }),
-    ...(places === undefined ? {} : { limits: { maxConcurrentRuns: places } }),
+    ...(slots === undefined ? {} : { limits: { maxConcurrentRuns: slots } }),
   };
 }
 

@@ -133,8 +133,8 @@ export interface SimulationReport {
   /** executions of idempotent nodes before the commit that dispatched them */
   readonly packed: number;
   /** runs that acquired a concurrency slot, and the most at the same time */
-  readonly letIn: number;
-  readonly hadToWait: number;
+  readonly acquiredSlot: number;
+  readonly awaitedSlot: number;
   readonly together: number;
   /** events of nodes inside loop iterations */
   readonly inPasses: number;
@@ -221,7 +221,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   /** and no planted delay */
   const isPlain = isCalm && options.workload === undefined && options.planted === undefined;
   const signals = new SignalChecker(isCalm);
-  const places = new SlotChecker(limits.maxConcurrentRuns);
+  const slots = new SlotChecker(limits.maxConcurrentRuns);
   const budgets = new BudgetChecker(limits.budget);
   // A fixed workload and replaced workings may end processes themselves.
   const endsNoProcess =
@@ -285,7 +285,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     deadlines.committed(run, commit, time.now, world.deadlines.get(run.runId));
     expiries.committed(run, commit, time.now, world.creations.get(run.runId));
     world.deadlines.set(run.runId, expiries.deadlineOf(run.runId) ?? time.now);
-    places.committed(run, commit);
+    slots.committed(run, commit);
     effects.committed(run, commit, time.now);
     outcomes.committed(run, commit);
     graphs.committed(run, commit);
@@ -443,9 +443,9 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     lostAttempts: losses.lost,
     overBudget: budgets.ended,
     packed: effects.packed,
-    letIn: places.let,
-    hadToWait: places.waited,
-    together: places.together,
+    acquiredSlot: slots.acquired,
+    awaitedSlot: slots.waited,
+    together: slots.together,
     inPasses,
     slicesSpent: functions.slicesSpent,
     executions: effects.executions,

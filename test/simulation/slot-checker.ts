@@ -10,19 +10,19 @@ import { runInvariant } from './violation.ts';
 const endings: ReadonlySet<string> = new Set(['RUN_COMPLETED', 'RUN_FAILED', 'RUN_TIMED_OUT', 'RUN_CANCELLED']);
 
 export class SlotChecker {
-  readonly #most: number;
-  readonly #atWork = new Map<string, number>();
+  readonly #limit: number;
+  readonly #holders = new Map<string, number>();
   readonly #ended = new Set<string>();
   readonly #called = new Set<string>();
   /** runs that acquired a slot */
-  let = 0;
+  acquired = 0;
   /** runs that waited for a slot */
   waited = 0;
   /** the most open runs at the same time */
   together = 0;
 
-  constructor(most = Infinity) {
-    this.#most = most;
+  constructor(limit = Infinity) {
+    this.#limit = limit;
   }
 
   committed({ runId }: RunAddress, commit: Commit): void {
@@ -31,21 +31,21 @@ export class SlotChecker {
     if (callerOf({ commit }) !== undefined) this.#called.add(runId);
     if (this.#called.has(runId)) return;
     for (const event of events) {
-      if (event.type === 'SLOT_AWAITED' && this.#atWork.size >= this.#most) this.waited += 1;
+      if (event.type === 'SLOT_AWAITED' && this.#holders.size >= this.#limit) this.waited += 1;
       if (event.type === 'SLOT_TAKEN') {
-        const holder = [...this.#atWork].find(([, place]) => place === event.slot)?.[0];
+        const holder = [...this.#holders].find(([, slot]) => slot === event.slot)?.[0];
         runInvariant(4, holder === undefined, `${runId} acquired slot ${event.slot}, which ${holder} holds`);
         runInvariant(4, !this.#ended.has(runId), `${runId} acquired a slot after its end`);
-        this.#atWork.set(runId, event.slot);
-        this.let += 1;
+        this.#holders.set(runId, event.slot);
+        this.acquired += 1;
       } else if (endings.has(event.type)) {
-        this.#atWork.delete(runId);
+        this.#holders.delete(runId);
         this.#ended.add(runId);
-      } else if ('nodeId' in event && this.#most !== Infinity) {
-        runInvariant(4, this.#atWork.has(runId), `${event.type} of ${runId}, which has no slot`);
+      } else if ('nodeId' in event && this.#limit !== Infinity) {
+        runInvariant(4, this.#holders.has(runId), `${event.type} of ${runId}, which has no slot`);
       }
     }
-    this.together = Math.max(this.together, this.#atWork.size);
-    runInvariant(4, this.#atWork.size <= this.#most, `${this.#atWork.size} runs are open; the limit is ${this.#most}`);
+    this.together = Math.max(this.together, this.#holders.size);
+    runInvariant(4, this.#holders.size <= this.#limit, `${this.#holders.size} runs are open; the limit is ${this.#limit}`);
   }
 }
