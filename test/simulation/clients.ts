@@ -95,6 +95,11 @@ export class Clients {
     return this.waiting === 0 && this.#checker.isQuiet;
   }
 
+  /** Called when a run begins. */
+  runBegan(): void {
+    this.#senders.resume();
+  }
+
   /** A client has cancelled it, or it is a child run, which its parent may have cancelled. */
   mayBeCancelled(runId: string): boolean {
     return this.#starters.isCancelled(runId) || !this.#checker.acknowledged.has(runId);

@@ -286,6 +286,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     expiries.committed(run, commit, time.now, world.creations.get(run.runId));
     world.deadlines.set(run.runId, expiries.deadlineOf(run.runId) ?? time.now);
     slots.committed(run, commit);
+    if (commit.number === 1) clients.runBegan?.();
     effects.committed(run, commit, time.now);
     outcomes.committed(run, commit);
     graphs.committed(run, commit);

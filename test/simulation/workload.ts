@@ -18,6 +18,8 @@ export interface Workload {
   readonly sent: number;
   /** it has lost messages or left them lying, which explains that something was done again */
   readonly isRough?: boolean;
+  /** Called when a run begins, also after everything was quiet. */
+  runBegan?(): void;
   /** A client may have cancelled it. */
   mayBeCancelled(runId: string): boolean;
   /** judges what it alone knows, after all runs have ended */
