@@ -87,7 +87,7 @@ export const latencyTable = (packed: Latencies, effects: Latencies, bareMs: read
 
 export const loopTable = (loops: readonly LoopCommits[]): string =>
   table([
-    ['passes at a time', 'commits', 'write units'],
+    ['iterations at a time', 'commits', 'write units'],
     ...loops.map(({ concurrency, commits, writeUnits }) => [String(concurrency), commits.toFixed(3), writeUnits.toFixed(3)]),
   ]);
 
