@@ -1,7 +1,7 @@
 /** Reconciles called runs by an invocation of the function of the World, which may create runs of code and commit to all of them. */
 import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import { parseReconciledChild, writeChildCall } from '../codec/job-calls.ts';
-import type { ChildJob, ChildReconciler, ReconciledChild } from '../ports/jobs.ts';
+import type { ChildReconciler, ReconcileRequest, ReconciledChild } from '../ports/jobs.ts';
 import { callService } from './call-service.ts';
 
 export class ReconcilerFunction implements ChildReconciler {
@@ -16,8 +16,8 @@ export class ReconcilerFunction implements ChildReconciler {
     this.#report = report;
   }
 
-  async reconcile(job: ChildJob): Promise<ReconciledChild> {
-    const command = new InvokeCommand({ FunctionName: this.#functionName, Payload: Buffer.from(writeChildCall(job)) });
+  async reconcile(request: ReconcileRequest): Promise<ReconciledChild> {
+    const command = new InvokeCommand({ FunctionName: this.#functionName, Payload: Buffer.from(writeChildCall(request)) });
     try {
       const output = await callService('the function that reconciles runs', () => this.#client.send(command));
       const { FunctionError } = output;

@@ -1,8 +1,8 @@
 /** Jobs by an invocation of a function, instead of a message of its queue. */
 import * as z from 'zod';
-import type { ChildJob, JobCall, JobCallResult, ReconciledChild, WorkJob } from '../ports/jobs.ts';
+import type { ExpectedChild, JobCall, JobCallResult, ReconcileRequest, ReconciledChild, WorkJob } from '../ports/jobs.ts';
 import { runEnd } from './fold.ts';
-import { childJob, graphCreation, jobBody, parseJob, workflowTaskJob } from './jobs.ts';
+import { childJob, graphCreation, jobBody, laterCommit, parseJob, workflowTaskJob } from './jobs.ts';
 import { read, readJson } from './unreadable.ts';
 
 const callEvent = z
@@ -38,18 +38,28 @@ export const parseJobCallAnswer = (text: string): Extract<JobCallResult, { kind:
   return { kind: 'ended', ...(end === undefined ? {} : { end }) };
 };
 
-const childCallEvent = z.strictObject({ childCall: childJob });
+const expectedChild: z.ZodType<ExpectedChild> = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('starts'), workflowName: z.string() }),
+  z.strictObject({ kind: z.literal('has_ended') }),
+]);
+
+const childCallEvent = z.strictObject({ childCall: childJob, expected: expectedChild });
 
 /** API Gateway sets the fields of its events, so a request cannot imitate a call of the code function. */
 export const isChildCall = (event: object): boolean => 'childCall' in event;
 
-export const writeChildCall = (job: ChildJob): string => JSON.stringify({ childCall: job });
+export const writeChildCall = ({ job, expected }: ReconcileRequest): string => JSON.stringify({ childCall: job, expected });
 
 /** @throws Unreadable */
-export const parseChildCall = (event: unknown): ChildJob => read('a call with a called run', childCallEvent, event).childCall;
+export function parseChildCall(event: unknown): ReconcileRequest {
+  const { childCall, expected } = read('a call with a called run', childCallEvent, event);
+  return { job: childCall, expected };
+}
+
+const reconciledTask = z.strictObject({ job: workflowTaskJob, commits: z.array(laterCommit).readonly().exactOptional() });
 
 const reconciledChild: z.ZodType<ReconciledChild> = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('reconciled'), tasks: z.array(workflowTaskJob).readonly() }),
+  z.strictObject({ kind: z.literal('reconciled'), tasks: z.array(reconciledTask).readonly() }),
   z.strictObject({ kind: z.literal('needs_message') }),
 ]);
 

@@ -85,7 +85,7 @@ export const graphCreation = exactly<GraphCreation>()(
   }),
 );
 
-const laterCommit = exactly<Commit>()(z.strictObject({ number: commitNo, ...commitFields }));
+export const laterCommit = exactly<Commit>()(z.strictObject({ number: commitNo, ...commitFields }));
 
 const carriedRun = exactly<CarriedRun>()(z.strictObject({ creation: graphCreation, commits: z.array(laterCommit).readonly() }));
 

@@ -242,13 +242,31 @@ export interface JobCalls {
  * - `needs_message`: nothing is known, so a message must reconcile them.
  */
 export type ReconciledChild =
-  | { readonly kind: 'reconciled'; readonly tasks: readonly WorkflowTaskJob[] }
+  | { readonly kind: 'reconciled'; readonly tasks: readonly ReconciledTask[] }
   | { readonly kind: 'needs_message' };
+
+/** A workflow task without a message. */
+export interface ReconciledTask {
+  readonly job: WorkflowTaskJob;
+  /** all commits of the run after its first, if they are few and small: then the process need not read them. Absent: it reads them */
+  readonly commits?: readonly Commit[];
+}
+
+/**
+ * What the process that requests a reconciliation expects of it. Fewer calls wait for each other then. It changes nothing of what is done:
+ * only the logs decide that.
+ */
+export type ExpectedChild = { readonly kind: 'starts'; readonly workflowName: string } | { readonly kind: 'has_ended' };
+
+export interface ReconcileRequest {
+  readonly job: ChildJob;
+  readonly expected: ExpectedChild;
+}
 
 /** Reconciles runs of code with the runs of code that they call, for a process that may not create runs or commit to other ones. */
 export interface ChildReconciler {
   /** Never rejects. */
-  reconcile(job: ChildJob): Promise<ReconciledChild>;
+  reconcile(request: ReconcileRequest): Promise<ReconciledChild>;
 }
 
 /** The maximum delay of a message (SQS's limit). A longer wait needs a timer. */

@@ -32,6 +32,8 @@ export interface ChildCalls {
   takeCall(fold: RunFold, job: ChildJob): boolean;
   /** Commits the end of the called run to its caller. @returns whether it did */
   takeEnd(child: RunFold, job: ChildJob): Promise<boolean>;
+  /** Takes work that nothing in this process waits for. It ends, or fails, before the message does. */
+  alongside(work: Promise<void>): void;
 }
 
 export const kindOf = ({ kinds }: Pick<Decider, 'kinds'>, { kind }: Pick<Head, 'kind'>): RunKind => kindNamed(kinds, kind);

@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import type { LambdaClient } from '@aws-sdk/client-lambda';
 import { ReconcilerFunction } from '../../lib/aws/child-reconciler.ts';
 import { isChildCall, parseChildCall } from '../../lib/codec/job-calls.ts';
-import { attempt, commitNo, nodeId, runId, topLevel } from '../../lib/engine/ids.ts';
-import type { ChildJob, WorkflowTaskJob } from '../../lib/ports/jobs.ts';
+import { attempt, commitNo, eventId, nodeId, runId, topLevel } from '../../lib/engine/ids.ts';
+import type { Commit } from '../../lib/engine/log/commit.ts';
+import type { ChildJob, ExpectedChild, ReconciledChild, WorkflowTaskJob } from '../../lib/ports/jobs.ts';
 import { codeCreation } from '../contract/samples.ts';
 import { scope } from '../service/test-env.ts';
 
@@ -36,19 +37,24 @@ const answered = (answer: object) => async () => ({ Payload: Buffer.from(JSON.st
 const refused = (name: string, status: number) => (): Promise<never> =>
   Promise.reject(Object.assign(new Error(name), { name, $metadata: { httpStatusCode: status } }));
 
-test('the function gets the job, and its answer has the tasks that follow', async () => {
-  const reconciled = { kind: 'reconciled', tasks: [task] };
+const expectations: readonly ExpectedChild[] = [{ kind: 'starts', workflowName: 'child' }, { kind: 'has_ended' }];
+const request = { job, expected: { kind: 'has_ended' } } as const;
+
+test.for(expectations)('the function gets the request (%o), and its answer has the tasks that follow', async (expected) => {
+  const later: Commit = { ...task.creation.commit, number: commitNo(2), firstEventId: eventId(9) };
+  const tasks = [{ job: task }, { job: task, commits: [] }, { job: task, commits: [later] }];
+  const reconciled: ReconciledChild = { kind: 'reconciled', tasks };
   const { reconciler, sent } = reconcilerThat(answered(reconciled));
-  expect(await reconciler.reconcile(job)).toEqual(reconciled);
+  expect(await reconciler.reconcile({ job, expected })).toEqual(reconciled);
   expect(sent[0]?.FunctionName).toBe('the-world');
   const event: unknown = JSON.parse(Buffer.from(sent[0]?.Payload ?? []).toString('utf8'));
   expect(typeof event === 'object' && event !== null && isChildCall(event)).toBe(true);
-  expect(parseChildCall(event)).toEqual(job);
+  expect(parseChildCall(event)).toEqual({ job, expected });
 });
 
 test('an answer that a message is needed is no failure', async () => {
   const { reconciler, reported } = reconcilerThat(answered({ kind: 'needs_message' }));
-  expect([await reconciler.reconcile(job), reported]).toEqual([{ kind: 'needs_message' }, []]);
+  expect([await reconciler.reconcile(request), reported]).toEqual([{ kind: 'needs_message' }, []]);
 });
 
 test.for<[string, () => Promise<object>]>([
@@ -60,6 +66,6 @@ test.for<[string, () => Promise<object>]>([
   ['a call that is not permitted', refused('AccessDeniedException', 403)],
 ])('%s needs a message, and is reported', async ([, answer]) => {
   const { reconciler, reported } = reconcilerThat(answer);
-  expect(await reconciler.reconcile(job)).toEqual({ kind: 'needs_message' });
+  expect(await reconciler.reconcile(request)).toEqual({ kind: 'needs_message' });
   expect(reported).toHaveLength(1);
 });

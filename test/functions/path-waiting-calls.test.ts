@@ -9,7 +9,7 @@ import { evaluatePure, termsOf } from '../../lib/nodes/catalogue.ts';
 import { Plans } from '../../lib/service/commit/plans.ts';
 import { KnownDeployments } from '../../lib/service/deployments/known-deployments.ts';
 import { handleJob } from '../../lib/service/execution/handle-job.ts';
-import type { ChildJob } from '../../lib/ports/jobs.ts';
+import type { ReconcileRequest } from '../../lib/ports/jobs.ts';
 import type { Clock } from '../../lib/ports/clock.ts';
 import type { Programs } from '../../lib/ports/programs.ts';
 import { reconcileForCode } from '../../lib/service/execution/reconcile-for-code.ts';
@@ -67,7 +67,7 @@ async function warmPaths(): Promise<Paths> {
     };
     const delivery = { isRedelivered: false, mustEndAt };
     const reconciler = counted.port('functions', {
-      reconcile: (child: ChildJob) => reconcileForCode({ ...worker, by: 'world' }, child),
+      reconcile: (request: ReconcileRequest) => reconcileForCode({ ...worker, by: 'world' }, request),
     });
     if (job.kind === 'workflow_task')
       await runExecutions.code.execute(

@@ -291,7 +291,7 @@ export class Functions implements MessageHandlers {
 
   /** The function of the World is called in place of a message. If its process crashes, the caller gets no answer. */
   readonly #reconciler: ChildReconciler = {
-    reconcile: (job) =>
+    reconcile: (request) =>
       new Promise((resolve) => {
         const { time, prng, faults } = this.#around;
         time.in(prng.whole(1, 12), () => {
@@ -302,8 +302,8 @@ export class Functions implements MessageHandlers {
           this.invoke(
             'world',
             async (invocation) => {
-              reconciled = await reconcileForCode(invocation, job);
-              if (reconciled.kind === 'reconciled') for (const task of reconciled.tasks) this.#effects.delivered(task);
+              reconciled = await reconcileForCode(invocation, request);
+              if (reconciled.kind === 'reconciled') for (const { job } of reconciled.tasks) this.#effects.delivered(job);
             },
             (isDone) => resolve((isDone ? reconciled : undefined) ?? unknown),
           );

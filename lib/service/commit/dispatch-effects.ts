@@ -59,7 +59,9 @@ async function dispatch(decider: Decider, effect: Effect): Promise<Followed | vo
       return finalizeRun(deps, effect.fold, decider.childCalls);
     case 'mark-due': {
       const { head, state } = effect.fold;
-      return markDue(deps, head, nextCheckOf(state, head.deadlineAt, deps.clock.now()));
+      const marking = markDue(deps, head, nextCheckOf(state, head.deadlineAt, deps.clock.now()));
+      // An entry of the run is due within minutes in any case, so a call that is executed here need not wait for this one.
+      return decider.childCalls === undefined ? marking : decider.childCalls.alongside(marking);
     }
     case 'extend-retention':
       return scheduleRetention(deps, effect.fold.head);

@@ -23,13 +23,18 @@ export async function finalizeRun(deps: Deps, fold: RunFold, childCalls?: ChildC
   const end = endOf(fold);
   invariant(isTerminal(progress) && end !== undefined, 'finalizeRun needs an ended run');
   if (terminalStatuses.some((status) => status === head.projection.status)) return;
-  await notifyCallerAndChildren(deps, fold, childCalls);
-  await notifyEnd(deps, head, progress.status, progress.endedAt);
-  // From here on another run may take its concurrency slot.
-  if (state.admission !== undefined) await deps.jobs.sendDelayed(slotJob(head, state.admission), durationMs(0));
-  // From here on its deployment can be removed.
-  if (head.deploymentId !== null) await deps.deployments.unpin(head.address, head.deploymentId, head.address.runId);
-  await deps.log.project(head.address, end, head.expiresAt);
+  const isCallerHere = await notifyCallerAndChildren(deps, fold, childCalls);
+  const releaseAndRecord = async (): Promise<void> => {
+    await notifyEnd(deps, head, progress.status, progress.endedAt);
+    // From here on another run may take its concurrency slot.
+    if (state.admission !== undefined) await deps.jobs.sendDelayed(slotJob(head, state.admission), durationMs(0));
+    // From here on its deployment can be removed.
+    if (head.deploymentId !== null) await deps.deployments.unpin(head.address, head.deploymentId, head.address.runId);
+    await deps.log.project(head.address, end, head.expiresAt);
+  };
+  // The caller that continues in this process does not wait for the rest.
+  if (isCallerHere) childCalls?.alongside(releaseAndRecord());
+  else await releaseAndRecord();
 }
 
 /** What the head records of the end; undefined if the run has not ended. */
@@ -71,24 +76,30 @@ export function endRecordedWith(
   return endRecordedByHead(deps, { head, state });
 }
 
-/** Sends a job to the caller of this run, and one to each child run that has not completed, which this run no longer waits for. */
+/**
+ * Sends a job to the caller of this run, and one to each child run that has not completed, which this run no longer waits for.
+ * @returns whether the caller has the end already, and continues in this process
+ */
 async function notifyCallerAndChildren(
   deps: Pick<Deps, 'jobs'>,
   fold: RunFold,
   childCalls: ChildCalls | undefined,
-): Promise<void> {
+): Promise<boolean> {
   const { head, state } = fold;
   const caller = callerOf(head);
   const origin = defined({ address: head.address, trace: head.trace });
+  let isCallerHere = false;
   if (caller !== undefined) {
     const callerOrigin = { ...origin, address: { ...head.address, runId: caller.runId } };
     const job = childJob(callerOrigin, caller, head.address.runId);
-    if ((await childCalls?.takeEnd(fold, job)) !== true) await deps.jobs.sendDelayed(job, noDelay);
+    isCallerHere = (await childCalls?.takeEnd(fold, job)) === true;
+    if (!isCallerHere) await deps.jobs.sendDelayed(job, noDelay);
   }
   for (const [, node] of state.nodes.entries()) {
     if (!('childRunId' in node) || node.childRunId === undefined || node.status === 'completed') continue;
     await deps.jobs.sendDelayed(childJob(origin, node, node.childRunId), noDelay);
   }
+  return isCallerHere;
 }
 
 const noDelay = durationMs(0);

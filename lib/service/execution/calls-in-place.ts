@@ -34,8 +34,7 @@ export async function withCallsInPlace(
 ): Promise<void> {
   if (!mayTake(worker, job, delivery)) return handle(worker);
   const calls = new CallsInPlace(worker, delivery);
-  await handle(calls.worker);
-  await calls.execute();
+  await calls.execute(() => handle(calls.worker));
 }
 
 class CallsInPlace implements ChildCalls {
@@ -49,8 +48,12 @@ class CallsInPlace implements ChildCalls {
     this.#work = new WorkInPlace(worker.deps.clock, delivery);
   }
 
-  execute(): Promise<void> {
-    return this.#work.execute();
+  execute(ofMessage: () => Promise<void>): Promise<void> {
+    return this.#work.execute(ofMessage);
+  }
+
+  alongside(work: Promise<void>): void {
+    this.#work.alongside(work);
   }
 
   takeCall(caller: RunFold, job: ChildJob): boolean {

@@ -51,12 +51,13 @@ export function waitIn({ state }: RunFold, job: ChildJob | ChildResult): ChildWa
 }
 
 async function notifyCaller(decider: Decider, caller: RunFold, wait: ChildWait, end: ChildEnd): Promise<void> {
-  await recordingAttemptErrors(decider, caller, wait, () => commitChildEnd(decider, caller, wait, end));
+  const commit = (): Promise<AppendResult> => commitChildEnd(decider, caller, wait, end);
+  await recordingAttemptErrors(decider, caller, wait, () => commitWithRecheck(decider, caller, commit));
 }
 
-/** Commits the end of the called run to the log of its caller. */
+/** Commits the end of the called run to the log of its caller. A recheck of the caller must have been requested. */
 export function commitChildEnd(decider: Decider, caller: RunFold, wait: ChildWait, end: ChildEnd): Promise<AppendResult> {
   const { nodeId, iteration, attempt, childRunId } = wait;
   const fact: Fact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end };
-  return commitWithRecheck(decider, caller, () => notifyRun(decider, caller, [fact]));
+  return notifyRun(decider, caller, [fact]);
 }

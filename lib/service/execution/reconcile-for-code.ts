@@ -3,30 +3,76 @@
  * end to the caller. The caller of this use case executes what follows. This process needs no permission for graph runs: all else needs a
  * message. (docs/decisions/subflows.md)
  */
+import { defined } from '../../base/defined.ts';
 import { replacing } from '../../base/lazy.ts';
+import type { ChildEnd } from '../../engine/graph/facts.ts';
 import type { RunAddress } from '../../engine/ids.ts';
 import { openNodes } from '../../engine/log/fold.ts';
-import type { ChildJob, Jobs, ReconciledChild, WorkJob, WorkflowTaskJob } from '../../ports/jobs.ts';
+import type { ChildWait } from '../../engine/log/node-state.ts';
+import type { Jobs, ReconcileRequest, ReconciledChild, WorkJob, WorkflowTaskJob } from '../../ports/jobs.ts';
+import { requestRecheck, requestRecheckOf } from '../commit/commit-with-recheck.ts';
 import type { Decider } from '../decider.ts';
+import { carriedCommitsOf } from '../run-log/carried-run.ts';
+import type { RunFold } from '../run-log/read-run-fold.ts';
 import { isCallOf, readChildEnd } from '../runs/child-run.ts';
-import { startChildRun } from '../runs/start-child-run.ts';
+import { beginResolving, startChildRun } from '../runs/start-child-run.ts';
 import { commitChildEnd, readCallerAndChild, waitIn } from './reconcile-child.ts';
 
-export async function reconcileForCode(decider: Decider, job: ChildJob): Promise<ReconciledChild> {
+/** @param request `expected`: what the caller of this use case knows of its own run. It may be wrong, and changes only what is read when. */
+export async function reconcileForCode(decider: Decider, { job, expected }: ReconcileRequest): Promise<ReconciledChild> {
   const child: RunAddress = { ...job.run, runId: job.childRunId };
-  const [caller, fold] = await readCallerAndChild(decider, job, child);
+  const resolving = expected.kind === 'starts' ? beginResolving(decider, job.run, expected.workflowName) : undefined;
+  // The recheck of a caller that is not notified finds nothing to do.
+  const isChecked = expected.kind === 'has_ended';
+  const [[caller, fold]] = await Promise.all([
+    readCallerAndChild(decider, job, child),
+    isChecked ? requestRecheckOf(decider, defined({ address: job.run, trace: job.trace }), false) : undefined,
+  ]);
   const wait = caller === undefined ? undefined : waitIn(caller, job);
   // A workflow task of the caller may run beside other open nodes. The queue of code holds the next one back until it has ended.
   if (caller?.head.kind !== 'code' || wait === undefined || openNodes(caller.state).length > 1) return { kind: 'needs_message' };
   if (fold !== undefined && !isCallOf(fold.head, job)) return { kind: 'needs_message' };
+  if (fold === undefined) return startForCode(decider, caller, wait, resolving);
+  const end = await readChildEnd(decider.deps, fold);
+  return end === undefined ? { kind: 'reconciled', tasks: [] } : endForCode(decider, caller, wait, end, isChecked);
+}
+
+async function startForCode(
+  decider: Decider,
+  caller: RunFold,
+  wait: ChildWait,
+  resolving: ReturnType<typeof beginResolving>,
+): Promise<ReconciledChild> {
+  let first: WorkflowTaskJob | undefined;
+  const refusal = await startChildRun(decider, caller, wait, {
+    isForCode: true,
+    resolving,
+    runsFirst: (job) => {
+      if (job.kind === 'workflow_task') first = job;
+    },
+  });
+  if (refusal === 'not_here') return { kind: 'needs_message' };
+  if (refusal !== undefined) return endForCode(decider, caller, wait, refusal, false);
+  return { kind: 'reconciled', tasks: first === undefined ? [] : [{ job: first, commits: [] }] };
+}
+
+/** @param isChecked a recheck of the caller is requested already */
+async function endForCode(
+  decider: Decider,
+  caller: RunFold,
+  wait: ChildWait,
+  end: ChildEnd,
+  isChecked: boolean,
+): Promise<ReconciledChild> {
   const { jobs, tasks } = keepingTasks(decider.deps.jobs);
   const keeping = { ...decider, deps: replacing(decider.deps, { jobs }) };
-  const end =
-    fold === undefined ? await startChildRun(keeping, caller, wait, { isForCode: true }) : await readChildEnd(decider.deps, fold);
-  if (end === 'not_here') return { kind: 'needs_message' };
   const before = caller.state.asOf;
-  if (end !== undefined) await commitChildEnd(keeping, caller, wait, end);
-  if (caller.state.asOf <= before + 1) return { kind: 'reconciled', tasks };
+  if (!isChecked) await requestRecheck(decider, caller);
+  await commitChildEnd(keeping, caller, wait, end);
+  if (caller.state.asOf <= before + 1) {
+    const commits = carriedCommitsOf(caller);
+    return { kind: 'reconciled', tasks: tasks.map((job) => defined({ job, commits })) };
+  }
   // Another process has committed in between, and may have sent a workflow task.
   if (tasks.length > 0) await decider.deps.jobs.send(tasks);
   return { kind: 'reconciled', tasks: [] };

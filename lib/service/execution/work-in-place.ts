@@ -19,6 +19,7 @@ export class WorkInPlace {
   readonly #until: Instant;
   /** One thing follows from another, so the calls of a run that calls itself do not nest here. */
   readonly #next: (() => Promise<void>)[] = [];
+  readonly #alongside: Promise<void>[] = [];
   #calls = 0;
 
   constructor(clock: Pick<Clock, 'now'>, { mustEndAt }: Pick<Delivery, 'mustEndAt'>) {
@@ -27,8 +28,25 @@ export class WorkInPlace {
     this.#until = after(clock.now(), budgetMs);
   }
 
-  async execute(): Promise<void> {
-    for (let next = this.#next.shift(); next !== undefined; next = this.#next.shift()) await next();
+  /**
+   * Does the work of the message, and then what it adds, one after the other. It ends when the work alongside has ended too.
+   * @throws the first error
+   */
+  async execute(ofMessage: () => Promise<void>): Promise<void> {
+    try {
+      await ofMessage();
+      for (let next = this.#next.shift(); next !== undefined; next = this.#next.shift()) await next();
+    } finally {
+      await Promise.allSettled(this.#alongside);
+    }
+    await Promise.all(this.#alongside);
+  }
+
+  /** Takes work that nothing here waits for but the end of the message. */
+  alongside(work: Promise<void>): void {
+    // `execute` throws the error.
+    work.catch(() => undefined);
+    this.#alongside.push(work);
   }
 
   add(work: () => Promise<void>): void {

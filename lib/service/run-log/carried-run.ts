@@ -4,10 +4,12 @@
  * the worker reads what was committed since (docs/decisions/messages-with-their-runs.md).
  */
 import type { RunAddress } from '../../engine/ids.ts';
-import { creationOf } from '../../engine/log/head.ts';
+import type { Commit } from '../../engine/log/commit.ts';
+import { type RunCreation, creationOf, firstProjection } from '../../engine/log/head.ts';
 import { type Instant, between, seconds } from '../../engine/time.ts';
 import type { CarriedRun, NodeJob } from '../../ports/jobs.ts';
-import type { RunFold } from './read-run-fold.ts';
+import type { Deps } from '../deps.ts';
+import { type RunFold, advanceFold, fromFirstCommit } from './read-run-fold.ts';
 
 /**
  * Maximum size of a carried run, in bytes of its JSON. SQS bills 64 KB of a request as one request. A request has at most ten messages, or
@@ -33,8 +35,30 @@ export function carriedRunOf({
   // Beside other open nodes, other workers commit too: the end of one can end the others.
   if (state.open.size > 1) return undefined;
   const carried: CarriedRun = { creation: creationOf(stored), commits: shortLog.slice(1) };
-  return Buffer.byteLength(JSON.stringify(carried)) > maxCarriedBytes ? undefined : carried;
+  return isSmall(carried) ? carried : undefined;
 }
+
+const isSmall = (carried: object): boolean => Buffer.byteLength(JSON.stringify(carried)) <= maxCarriedBytes;
+
+/** The commits of a run after its first, if they are few and small, for a process that has the creation of the run. */
+export function carriedCommitsOf({ shortLog = [] }: Pick<RunFold, 'shortLog'>): readonly Commit[] | undefined {
+  const commits = shortLog.slice(1);
+  return shortLog.length > 0 && isSmall(commits) ? commits : undefined;
+}
+
+/** The run that another process has read or written. */
+export function foldOfCarried(
+  { log }: Pick<Deps, 'log'>,
+  { creation, commits }: { readonly creation: RunCreation; readonly commits: readonly Commit[] },
+): RunFold {
+  log.recognize(creation);
+  const fold = fromFirstCommit({ ...creation, projection: firstProjection });
+  for (const commit of commits) advanceFold(fold, commit);
+  return fold;
+}
+
+/** Whether another process has written the commit so recently that a process relies on it without a read. */
+export const isRecent = ({ at }: Pick<Commit, 'at'>, now: Instant): boolean => between(at, now) <= maxCarriedAge;
 
 /** The job for a message that is sent again: by then the run may have ended. */
 export function withoutRun({ carried: _carried, ...job }: NodeJob): NodeJob {
@@ -54,7 +78,7 @@ export function trustedRun(
   const { creation, commits } = carried;
   const last = commits.at(-1) ?? creation.commit;
   const isOfJob = last.number === commit && isSameRun(creation.address, run);
-  return isOfJob && between(last.at, now) <= maxCarriedAge ? carried : undefined;
+  return isOfJob && isRecent(last, now) ? carried : undefined;
 }
 
 const isSameRun = (one: RunAddress, other: RunAddress): boolean =>

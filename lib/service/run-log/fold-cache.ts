@@ -5,12 +5,11 @@
 import { LRUCache } from 'lru-cache';
 import type { CommitNo, RunAddress } from '../../engine/ids.ts';
 import { type RunEnd, isTerminal } from '../../engine/log/fold.ts';
-import { firstProjection } from '../../engine/log/head.ts';
-import type { CarriedRun, NodeJob } from '../../ports/jobs.ts';
+import type { NodeJob } from '../../ports/jobs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import type { Deps } from '../deps.ts';
-import { trustedRun } from './carried-run.ts';
-import { type RunFold, advanceFold, fromFirstCommit, readRunFold, readTail } from './read-run-fold.ts';
+import { foldOfCarried, trustedRun } from './carried-run.ts';
+import { type RunFold, readRunFold, readTail } from './read-run-fold.ts';
 
 /** A fold of a short run takes a few kilobytes. */
 const maxCachedFolds = 200;
@@ -59,18 +58,11 @@ export class FoldCache {
   ): Promise<{ readonly fold: RunFold | undefined; readonly isRead: boolean }> {
     const isCached = this.#folds.has(runKey(job.run));
     const carried = isCached ? undefined : trustedRun(job, delivery, deps.clock.now());
-    if (carried !== undefined) return { fold: this.#foldOf(deps, carried), isRead: false };
+    if (carried !== undefined) return { fold: foldOfCarried(deps, carried), isRead: false };
     // A job in the slow lane may have waited long. A run that has ended since must not use its project's share.
     const mustBeFresh = delivery.isRedelivered || job.slowLane !== undefined;
     const fold = await this.take(deps, job.run, { minCommit: job.commit, mustBeFresh });
     return { fold, isRead: mustBeFresh || !isCached };
-  }
-
-  #foldOf({ log }: Pick<Deps, 'log'>, { creation, commits }: CarriedRun): RunFold {
-    log.recognize(creation);
-    const fold = fromFirstCommit({ ...creation, projection: firstProjection });
-    for (const commit of commits) advanceFold(fold, commit);
-    return fold;
   }
 
   /**

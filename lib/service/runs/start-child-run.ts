@@ -2,7 +2,7 @@
 import { defined } from '../../base/defined.ts';
 import type { ChildEnd } from '../../engine/graph/facts.ts';
 import { shownInput } from '../../engine/graph/shown-values.ts';
-import { type RunAddress, nonce, workflowName, workflowNamePattern } from '../../engine/ids.ts';
+import { type RunAddress, type Scope, nonce, workflowName, workflowNamePattern } from '../../engine/ids.ts';
 import type { JsonValue } from '../../engine/json.ts';
 import type { Failure } from '../../engine/log/events.ts';
 import { type Head, isTestRun, latestDeadlineOf } from '../../engine/log/head.ts';
@@ -13,7 +13,7 @@ import { type RunTerms, createRun, isCreated, markEarly } from './create-run.ts'
 import type { Resolved } from '../new-run.ts';
 import type { Decider } from '../decider.ts';
 import { loadPayload } from '../run-log/payloads.ts';
-import { resolveStart, resolveVersion } from './start-run.ts';
+import { type StartReads, readForStart, resolveStart, resolveVersion } from './start-run.ts';
 
 /** Maximum depth of nested runs, including the first one; it stops a workflow that calls itself. */
 export const maxCallDepth = 8;
@@ -21,10 +21,26 @@ export const maxCallDepth = 8;
 type RefusedEnd = Extract<ChildEnd, { status: 'refused' }>;
 
 interface ChildStartTerms {
-  /** takes the first job of a graph run in place of a queue. Deployed code always runs in its own function */
+  /** takes the first job of a graph run in place of a queue; with `isForCode` that of a run of code */
   readonly runsFirst?: RunTerms['runsFirst'];
-  /** the process creates no graph runs */
+  /** for the function that executes code: the process creates no graph runs */
   readonly isForCode?: boolean;
+  /** the search for the workflow, if it has begun; ignored for another name, and for a version */
+  readonly resolving?: Resolving | undefined;
+}
+
+interface Resolving {
+  readonly workflowName: string;
+  readonly reads: Promise<StartReads>;
+}
+
+/** Begins to search for the workflow, before the caller has found the call in a log. */
+export function beginResolving(decider: Decider, scope: Scope, name: string): Resolving | undefined {
+  if (!workflowNamePattern.test(name)) return undefined;
+  const reads = readForStart(decider, scope, workflowName(name));
+  // The start throws the error, if it needs the workflow.
+  reads.catch(() => undefined);
+  return { workflowName: name, reads };
 }
 
 /** @returns why the run cannot be started, with its input; undefined if it exists; `not_here`: a process that creates graph runs must start it */
@@ -38,7 +54,7 @@ export function startChildRun(
   decider: Decider,
   caller: { readonly head: Head },
   wait: ChildWait,
-  terms: { readonly isForCode: true },
+  terms: ChildStartTerms & { readonly isForCode: true },
 ): Promise<RefusedEnd | 'not_here' | undefined>;
 export async function startChildRun(
   decider: Decider,
@@ -58,7 +74,7 @@ async function createChildRun(
   decider: Decider,
   head: Head,
   wait: ChildWait,
-  { input, runsFirst, isForCode }: ChildStartTerms & { readonly input: JsonValue },
+  { input, runsFirst, isForCode, resolving }: ChildStartTerms & { readonly input: JsonValue },
 ): Promise<Refused | 'not_here' | undefined> {
   const { deps } = decider;
   const depth = (callerOf(head)?.depth ?? 0) + 1;
@@ -74,9 +90,10 @@ async function createChildRun(
   // The child of a test run is deleted with it, and records its due entries. A run of code is marked beside the pin of its deployment.
   const marked =
     isTestRun(head) || isForCode === true ? undefined : markEarly(deps, { ...scopeOf(head), runId: wait.childRunId });
-  const [resolved] = await Promise.all([resolve(decider, head.address, wait, input), marked?.checkAt]);
+  const [resolved] = await Promise.all([resolve(decider, head.address, wait, input, resolving), marked?.checkAt]);
   if (resolved.kind !== 'found') return resolved;
   if (isForCode === true && 'version' in resolved) return 'not_here';
+  const mayRunFirst = isForCode === true ? 'runtime' in resolved && resolved.runtime === 'code' : 'version' in resolved;
   const { nodeId, iteration, attempt, parentClosePolicy, childRunId } = wait;
   const system = callerSystemValues(
     defined({
@@ -95,7 +112,7 @@ async function createChildRun(
     bodyHash: createHash('sha256').update(`${runId}/${childRunId}`).digest('hex'),
     maxDeadlineAt: latestDeadlineOf(head),
     trace: head.trace,
-    runsFirst: 'version' in resolved ? runsFirst : undefined,
+    runsFirst: mayRunFirst ? runsFirst : undefined,
     marked,
   });
   // Every attempt writes the head with the same nonce, so an attempt that finds it written recognises this run.
@@ -124,12 +141,21 @@ async function resolve(
   scope: RunAddress,
   { workflowName: name, version }: ChildWait,
   input: JsonValue,
+  resolving: Resolving | undefined,
 ): Promise<Resolved | Refused> {
   if (!workflowNamePattern.test(name))
     return refused('invalid', 'subflow_invalid', `${JSON.stringify(name)} is not a valid workflow name`);
   const found =
     version === undefined
-      ? await resolveStart(decider, { scope, workflowName: workflowName(name), input })
+      ? await resolveStart(
+          decider,
+          defined({
+            scope,
+            workflowName: workflowName(name),
+            input,
+            reads: resolving?.workflowName === name ? resolving.reads : undefined,
+          }),
+        )
       : await resolveVersion(decider, scope, { name: workflowName(name), version }, input);
   switch (found.kind) {
     case 'found':

@@ -40,6 +40,15 @@ export interface StartLookup extends Pick<StartRequest, 'scope' | 'workflowName'
   readonly atVersion?: number;
   /** the refusal of an unknown workflow names the newest inactive deployment that has it: only for functions that may list deployments */
   readonly namesInactive?: true;
+  /** what the start reads first, if the reads have begun */
+  readonly reads?: Promise<StartReads>;
+}
+
+export interface StartReads {
+  /** the published graph of the name */
+  readonly published: Awaited<ReturnType<Deps['workflows']['summary']>>;
+  /** the active deployments: read already if the last start of the name needed them, and else now */
+  readonly pointer: () => Promise<ActivePointer | undefined>;
 }
 
 export interface UnknownWorkflow {
@@ -108,24 +117,32 @@ export async function resolveStart(resolver: Resolver, request: StartLookup): Pr
   const { deps, plans, known } = resolver;
   const { scope, workflowName, deploymentId, atVersion = Infinity } = request;
   if (deploymentId !== undefined) return resolveOnDeployment(resolver, request, deploymentId);
-  const servedName = JSON.stringify([scope.projectId, scope.environment, workflowName]);
-  const readPointer = (): Promise<ActivePointer | undefined> => deps.deployments.pointer(scope);
   // No graph has such a name.
-  if (isDevKitName(workflowName)) return resolveOnActive(resolver, request, undefined, await readPointer());
-  const [published, early] = await Promise.all([
-    deps.workflows.summary(scope, workflowName),
-    known?.served.has(servedName) === true ? settled(readPointer()) : readPointer,
-  ]);
+  if (isDevKitName(workflowName)) return resolveOnActive(resolver, request, undefined, await deps.deployments.pointer(scope));
+  const { published, pointer } = await (request.reads ?? readForStart(resolver, scope, workflowName));
   const closed = published && (hasVersion(published, atVersion) ? closedReason(published) : 'workflow_not_found');
   if (published === undefined || closed !== undefined) {
-    const resolved = await resolveOnActive(resolver, request, closed, await early());
-    if (resolved.kind === 'found') known?.served.set(servedName, true);
+    const resolved = await resolveOnActive(resolver, request, closed, await pointer());
+    if (resolved.kind === 'found') known?.served.set(servedName(scope, workflowName), true);
     return resolved;
   }
-  known?.served.delete(servedName);
+  known?.served.delete(servedName(scope, workflowName));
   const version = await plans.version(deps, scope, { name: published.name, version: published.latestVersion });
   if (version === undefined) throw new Unavailable(`version ${published.latestVersion} of ${published.name}`);
   return withInput(version, request.input);
+}
+
+const servedName = ({ projectId, environment }: Scope, name: WorkflowName): string =>
+  JSON.stringify([projectId, environment, name]);
+
+/** What a start of the name reads first. A start may begin this before it knows that it is needed. */
+export async function readForStart({ deps, known }: Resolver, scope: Scope, name: WorkflowName): Promise<StartReads> {
+  const readPointer = (): Promise<ActivePointer | undefined> => deps.deployments.pointer(scope);
+  const [published, pointer] = await Promise.all([
+    deps.workflows.summary(scope, name),
+    known?.served.has(servedName(scope, name)) === true ? settled(readPointer()) : readPointer,
+  ]);
+  return { published, pointer };
 }
 
 /** @param closed why the published graph of this name cannot start; undefined: there is none */

@@ -5,8 +5,9 @@
  */
 import { callerOf } from '../../../engine/log/lineage.ts';
 import { durationMs } from '../../../engine/time.ts';
-import type { ChildJob, ChildReconciler, WorkflowTaskJob } from '../../../ports/jobs.ts';
+import type { ChildJob, ChildReconciler, ExpectedChild, WorkflowTaskJob } from '../../../ports/jobs.ts';
 import type { ChildCalls } from '../../decider.ts';
+import { waitIn } from '../../execution/reconcile-child.ts';
 import { WorkInPlace } from '../../execution/work-in-place.ts';
 import type { RunFold } from '../../run-log/read-run-fold.ts';
 import type { Delivery, WorkflowTaskWorker } from '../../worker.ts';
@@ -17,8 +18,7 @@ export async function executeTasks(worker: WorkflowTaskWorker, job: WorkflowTask
   // After a crash each run has messages of its own, so that another crash can be attributed to its run.
   if (reconciler === undefined || delivery.isRedelivered || job.resend > 0) return runWorkflowTask(worker, job, delivery);
   const calls = new CodeCallsInPlace(worker, reconciler, delivery);
-  await runWorkflowTask(calls.worker, job, delivery);
-  await calls.execute();
+  await calls.execute(() => runWorkflowTask(calls.worker, job, delivery));
 }
 
 class CodeCallsInPlace implements ChildCalls {
@@ -34,27 +34,35 @@ class CodeCallsInPlace implements ChildCalls {
     this.#work = new WorkInPlace(worker.deps.clock, delivery);
   }
 
-  execute(): Promise<void> {
-    return this.#work.execute();
+  execute(ofMessage: () => Promise<void>): Promise<void> {
+    return this.#work.execute(ofMessage);
+  }
+
+  alongside(work: Promise<void>): void {
+    this.#work.alongside(work);
   }
 
   takeCall(caller: RunFold, job: ChildJob): boolean {
+    const wait = waitIn(caller, job);
+    if (wait === undefined) return false;
+    const { workflowName } = wait;
     return this.#work.takesCall(caller, async () => {
-      if (!(await this.#reconcile(job))) await this.worker.deps.jobs.sendDelayed(job, durationMs(0));
+      if (!(await this.#reconcile(job, { kind: 'starts', workflowName })))
+        await this.worker.deps.jobs.sendDelayed(job, durationMs(0));
     });
   }
 
   async takeEnd({ head }: RunFold, job: ChildJob): Promise<boolean> {
-    return callerOf(head)?.isCode === true && this.#work.hasTime() && (await this.#reconcile(job));
+    return callerOf(head)?.isCode === true && this.#work.hasTime() && (await this.#reconcile(job, { kind: 'has_ended' }));
   }
 
   /** @returns false if a message must do it */
-  async #reconcile(job: ChildJob): Promise<boolean> {
-    const reconciled = await this.#reconciler.reconcile(job);
+  async #reconcile(job: ChildJob, expected: ExpectedChild): Promise<boolean> {
+    const reconciled = await this.#reconciler.reconcile({ job, expected });
     if (reconciled.kind === 'needs_message') return false;
-    for (const task of reconciled.tasks) {
+    for (const { job: task, commits } of reconciled.tasks) {
       this.worker.deps.log.recognize(task.creation);
-      this.#work.add(() => runWorkflowTask(this.worker, task, this.#delivery));
+      this.#work.add(() => runWorkflowTask(this.worker, task, this.#delivery, commits));
     }
     return true;
   }

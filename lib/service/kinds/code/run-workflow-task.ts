@@ -6,6 +6,7 @@ import { defined } from '../../../base/defined.ts';
 import { replayVersionKey } from '../../../engine/durable/command-batch.ts';
 import { divergedCode, wasDeferred } from '../../../engine/durable/workflow-task.ts';
 import { invariant, unreachable } from '../../../engine/invariant.ts';
+import type { Commit } from '../../../engine/log/commit.ts';
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { reportedFailure } from '../../../engine/log/event-limits.ts';
 import type { Failure } from '../../../engine/log/events.ts';
@@ -14,12 +15,13 @@ import { type CodeHead, latestDeadlineOf } from '../../../engine/log/head.ts';
 import type { OpenNode } from '../../../engine/log/node-state.ts';
 import { dueWorkflowTasksBeside, openNodeAt } from '../../../engine/log/open-nodes.ts';
 import { type Instant, between, durationMs, instant, seconds } from '../../../engine/time.ts';
-import type { Deployment, Manifest } from '../../../ports/deployments.ts';
+import type { Manifest } from '../../../ports/deployments.ts';
 import type { WorkflowTaskJob } from '../../../ports/jobs.ts';
 import type { WorkflowTaskEnd, WorkflowTask } from '../../../ports/programs.ts';
 import { enforceDeadline } from '../../commit/deadline.ts';
 import { sendJobAt, recheckDelay, sendRecheck } from '../../commit/schedule-message.ts';
 import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-attempt.ts';
+import { foldOfCarried, isRecent } from '../../run-log/carried-run.ts';
 import { type RunFold, readRunFold } from '../../run-log/read-run-fold.ts';
 import { readRunInput } from '../../run-log/read-run-input.ts';
 import type { Delivery, WorkflowTaskWorker } from '../../worker.ts';
@@ -34,11 +36,20 @@ export const minStepTimeMs = seconds(60);
 /** A message that is early by less than this waits here: a resend within 5 minutes would be dropped as a duplicate. */
 const maxEarlyWaitMs = seconds(5);
 
-export async function runWorkflowTask(worker: WorkflowTaskWorker, job: WorkflowTaskJob, delivery: Delivery): Promise<void> {
-  const { deps } = worker;
+/** @param commits of the run after its first, if another process has just read or written them */
+export async function runWorkflowTask(
+  worker: WorkflowTaskWorker,
+  job: WorkflowTaskJob,
+  delivery: Delivery,
+  commits?: readonly Commit[],
+): Promise<void> {
+  const { deps, known } = worker;
   // The message names the deployment, so it is read beside the log. An error of it counts only if the task begins.
-  const reading = deps.deployments.deployment(job.run, job.creation.deploymentId);
-  const [fold] = await Promise.all([readRunFold(deps, job.run, job.commit), Promise.allSettled([reading])]);
+  const { deploymentId } = job.creation;
+  const reading =
+    known?.manifest(deps.deployments, job.run, deploymentId) ??
+    deps.deployments.deployment(job.run, deploymentId).then((found) => found?.manifest);
+  const [fold] = await Promise.all([readOrCarried(deps, job, commits), Promise.allSettled([reading])]);
   if (fold === undefined) return;
   const { head } = fold;
   invariant(head.kind === 'code', `${head.address.runId} received a workflow task, but it is a ${head.kind} run, not a code run`);
@@ -73,6 +84,17 @@ export async function runWorkflowTask(worker: WorkflowTaskWorker, job: WorkflowT
   await recordingAttemptErrors(worker, fold, openNode, act, deliveries);
 }
 
+async function readOrCarried(
+  deps: WorkflowTaskWorker['deps'],
+  { run, commit, creation }: WorkflowTaskJob,
+  commits: readonly Commit[] | undefined,
+): Promise<RunFold | undefined> {
+  const last = commits?.at(-1) ?? creation.commit;
+  return commits !== undefined && last.number === commit && isRecent(last, deps.clock.now())
+    ? foldOfCarried(deps, { creation, commits })
+    : readRunFold(deps, run, commit);
+}
+
 /** Makes the worker dispatch effects that the earlier workflow task left. This function must not: recovery may write to other runs. */
 const recheckNow = ({ deps }: WorkflowTaskWorker, { head }: RunFold): Promise<void> => sendRecheck(deps, head, durationMs(0));
 
@@ -84,19 +106,19 @@ interface TaskContext {
   readonly deliveries: Deliveries | undefined;
   /** no earlier try of the task may have crashed */
   readonly isFirstTry: boolean;
-  /** the deployment that the run is pinned to */
-  readonly reading: Promise<Deployment | undefined>;
+  /** of the deployment that the run is pinned to */
+  readonly reading: Promise<Manifest | undefined>;
 }
 
 async function runTask(worker: WorkflowTaskWorker, context: TaskContext, delivery: Delivery): Promise<void> {
   const { deps } = worker;
   const { fold, head, open } = context;
   const log = new WorkflowTaskLog(worker, fold, open);
-  const deployment = await context.reading;
+  const manifest = await context.reading;
   const end: WorkflowTaskEnd =
-    deployment === undefined
+    manifest === undefined
       ? { kind: 'unloadable', message: `deployment ${head.deploymentId} does not exist any more` }
-      : await replayUntilSuspended(worker, log, context, deployment.manifest, delivery);
+      : await replayUntilSuspended(worker, log, context, manifest, delivery);
   await log.close(taskEndingOf(log, end, () => deps.clock.now()));
 }
 

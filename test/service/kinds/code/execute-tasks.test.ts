@@ -56,9 +56,10 @@ async function deployed({ reconcile = (inWorld) => inWorld(), onStep = () => {} 
     ),
   );
   const reconciler: ChildReconciler = {
-    reconcile: (job) => {
+    reconcile: (request) => {
+      const { job } = request;
       asked.push(job);
-      return reconcile(() => reconcileForCode({ ...env.worker, by: 'world' }, job), job, env);
+      return reconcile(() => reconcileForCode({ ...env.worker, by: 'world' }, request), job, env);
     },
   };
   /** The messages in the queues, which it empties. */
