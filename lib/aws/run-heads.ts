@@ -37,6 +37,9 @@ export interface RunHeads {
   create(run: RunCreation, projection?: HeadProjection): Promise<Put>;
   /** Caches the facts of a run that exists. */
   recognize(run: RunCreation): void;
+  guess(run: RunAddress, side: Side): void;
+  /** The side of a known run, or the guessed one. Most runs are graph runs. */
+  probableSide(run: RunAddress): Side;
   head(run: RunAddress): Promise<Head | undefined>;
   heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]>;
   /** Commit 2 of a run whose head holds it; undefined if the number is free. A deleted run has a tombstone. */
@@ -67,6 +70,7 @@ const maxKnownRuns = 10_000;
 
 class KnownRuns {
   readonly #runs = new LRUCache<string, KnownRun>({ max: maxKnownRuns });
+  readonly guessed = new LRUCache<string, Side>({ max: maxKnownRuns });
 
   get(run: RunAddress): KnownRun | undefined {
     return this.#runs.get(runPartition(run));
@@ -102,11 +106,24 @@ export class StoredHeads implements RunHeads {
     this.#known.remember(run.address, knownRunOf(run));
   }
 
+  guess(run: RunAddress, side: Side): void {
+    this.#known.guessed.set(runPartition(run), side);
+  }
+
+  probableSide(run: RunAddress): Side {
+    return this.known(run)?.side ?? this.#known.guessed.get(runPartition(run)) ?? 'platform';
+  }
+
   async head(run: RunAddress): Promise<Head | undefined> {
-    const item = await this.#item(run);
-    const side = item === undefined ? undefined : this.#remember(run, item).side;
-    const projection = side === undefined || side === 'platform' ? undefined : await this.#table.get(projectionKey(run, side));
-    return headOf(item, projection);
+    const probable = this.probableSide(run);
+    const [item, early] = await Promise.all([this.#item(run), this.#projection(run, probable)]);
+    const side = item === undefined ? probable : this.#remember(run, item).side;
+    return headOf(item, side === probable ? early : await this.#projection(run, side));
+  }
+
+  /** The projection of a run that has it apart from its head. */
+  async #projection(run: RunAddress, side: Side): Promise<Item | undefined> {
+    return side === 'platform' ? undefined : this.#table.get(projectionKey(run, side));
   }
 
   /** One request for up to 50 runs: a projection that a code run would have is read with the head, unless the run is known. */
@@ -196,6 +213,13 @@ export class MessageHeads implements RunHeads {
   recognize(creation: RunCreation): void {
     invariant(sideOfKind[creation.kind] !== 'platform', `${creation.address.runId} is not a run of deployed code`);
     this.#heads.set(runPartition(creation.address), { ...creation, projection: firstProjection });
+  }
+
+  /** Without a head nothing of a run is read here. */
+  guess(): void {}
+
+  probableSide(run: RunAddress): Side {
+    return this.known(run).side;
   }
 
   create({ address }: RunCreation): Promise<Put> {

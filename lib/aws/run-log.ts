@@ -76,6 +76,10 @@ export class DynamoRunLog implements RunLog {
     this.#heads.recognize(run);
   }
 
+  guess(run: RunAddress, kind: RunCreation['kind']): void {
+    this.#heads.guess(run, sideOfKind[kind]);
+  }
+
   async head(run: RunAddress): Promise<Head | undefined> {
     return this.#heads.head(run);
   }
@@ -225,12 +229,13 @@ export class DynamoRunLog implements RunLog {
     return (await this.#heads.load(run))?.side ?? 'platform';
   }
 
-  /** Most runs are graph runs, so an unknown head is read in parallel with the platform side, not before it. */
+  /** An unknown head is read in parallel with the side that the run is probably on, not before it. */
   async #readFromSide<Result>(run: RunAddress, read: (side: Side) => Promise<Result>): Promise<Result> {
     const known = this.#heads.known(run);
     if (known !== undefined) return read(known.side);
-    const [result, loaded] = await Promise.all([read('platform'), this.#heads.load(run)]);
-    return loaded === undefined || loaded.side === 'platform' ? result : read(loaded.side);
+    const side = this.#heads.probableSide(run);
+    const [result, loaded] = await Promise.all([read(side), this.#heads.load(run)]);
+    return loaded === undefined || loaded.side === side ? result : read(loaded.side);
   }
 }
 

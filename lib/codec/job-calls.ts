@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import type { ExpectedChild, JobCall, JobCallResult, ReconcileRequest, ReconciledChild, WorkJob } from '../ports/jobs.ts';
 import { runEnd } from './fold.ts';
+import { commitNo } from './ids.ts';
 import { childJob, graphCreation, jobBody, laterCommit, parseJob, workflowTaskJob } from './jobs.ts';
 import { read, readJson } from './unreadable.ts';
 
@@ -39,8 +40,8 @@ export const parseJobCallAnswer = (text: string): Extract<JobCallResult, { kind:
 };
 
 const expectedChild: z.ZodType<ExpectedChild> = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('starts'), workflowName: z.string() }),
-  z.strictObject({ kind: z.literal('has_ended') }),
+  z.strictObject({ kind: z.literal('starts'), workflowName: z.string(), callerAsOf: commitNo.exactOptional() }),
+  z.strictObject({ kind: z.literal('has_ended'), callerAsOf: commitNo.exactOptional(), childAsOf: commitNo.exactOptional() }),
 ]);
 
 const childCallEvent = z.strictObject({ childCall: childJob, expected: expectedChild });

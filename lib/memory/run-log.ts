@@ -39,6 +39,8 @@ export class MemoryRunLog implements RunLog {
 
   recognize(): void {}
 
+  guess(): void {}
+
   async put(run: RunAddress, commit: Commit, expiresAt: Instant, ended?: HeadProjection): Promise<PutResult> {
     invariant(commit.number > firstCommit, 'the first commit is written with the head');
     const record = this.#runs.record(run);

@@ -253,10 +253,13 @@ export interface ReconciledTask {
 }
 
 /**
- * What the process that requests a reconciliation expects of it. Fewer calls wait for each other then. It changes nothing of what is done:
- * only the logs decide that.
+ * What the process that requests a reconciliation knows of the runs. Fewer calls wait for each other then. It changes nothing of what is
+ * done: only the logs decide that.
+ * - `callerAsOf`, `childAsOf`: a commit of the log; absent: none is known.
  */
-export type ExpectedChild = { readonly kind: 'starts'; readonly workflowName: string } | { readonly kind: 'has_ended' };
+export type ExpectedChild =
+  | { readonly kind: 'starts'; readonly workflowName: string; readonly callerAsOf?: CommitNo }
+  | { readonly kind: 'has_ended'; readonly callerAsOf?: CommitNo; readonly childAsOf?: CommitNo };
 
 export interface ReconcileRequest {
   readonly job: ChildJob;

@@ -40,6 +40,11 @@ export interface RunLog {
   /** The run exists, or its writer is about to create it so. Later calls need not read how it was created. */
   recognize(run: RunCreation): void;
   /**
+   * The run is probably of this kind, whose items may be stored apart from its head: they are then read beside the head, and not after it.
+   * A wrong guess costs reads, and changes nothing that is found.
+   */
+  guess(run: RunAddress, kind: RunCreation['kind']): void;
+  /**
    * Writes commit n > 1 if its number is free. `expiresAt` is the run's. Commit 2 becomes a part of the head if the head holds it
    * (`RunCreation`): then it is stored as long as the head.
    * @param ended only for a commit that the head holds: the end of the run, if this commit ends it and nothing else remains to do for the end

@@ -3,6 +3,7 @@
  * request sends side by side share a unit, and the duration of the request is the number of calls that wait.
  */
 import type { Job, JobCalls } from '../../lib/ports/jobs.ts';
+import { isInProcess } from '../service/in-process-members.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
 import type { MemoryPorts } from '../../lib/memory/memory-ports.ts';
 import { type Answered, type Http, http } from './http.ts';
@@ -56,7 +57,7 @@ export function countedHttp(jobCallsOf?: (world: MemoryPorts) => JobCalls): Coun
       get: (target, method) => {
         const member: unknown = Reflect.get(target, method, target);
         if (typeof member !== 'function') return member;
-        if (method === 'recognize') return member.bind(target);
+        if (isInProcess(method)) return member.bind(target);
         return async (...given: readonly unknown[]) =>
           counted(`${portName}.${String(method)}`, async (): Promise<unknown> => {
             const answer: unknown = await Reflect.apply(member, target, given);

@@ -1,5 +1,6 @@
 /** Simulated processes: one of them crashes at a port call. Its later calls have no effect, and the other processes continue. */
 import type { Deps } from '../../lib/service/deps.ts';
+import { isInProcess } from './in-process-members.ts';
 
 export interface CrashPoint {
   /** number of the port call over all processes, from 1 */
@@ -45,8 +46,7 @@ export class CrashableProcesses {
         get: (target, name) => {
           const member: unknown = Reflect.get(target, name);
           if (typeof member !== 'function') return member;
-          // It calls nothing outside the process.
-          if (name === 'recognize') return member.bind(port);
+          if (isInProcess(name)) return member.bind(port);
           return (...given: unknown[]) => call(() => Reflect.apply(member, target, given));
         },
       });

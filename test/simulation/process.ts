@@ -7,6 +7,7 @@ import type { Nonce, RunAddress } from '../../lib/engine/ids.ts';
 import { type DurationMs, type Instant, instant } from '../../lib/engine/time.ts';
 import { Unavailable } from '../../lib/ports/unavailable.ts';
 import type { Deps } from '../../lib/service/deps.ts';
+import { isInProcess } from '../service/in-process-members.ts';
 import type { Faults } from './faults.ts';
 import type { Prng } from './prng.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -173,8 +174,7 @@ export class Process {
         get: (target, method) => {
           const member: unknown = Reflect.get(target, method);
           if (typeof member !== 'function') return member;
-          // It calls nothing outside the process.
-          if (method === 'recognize') return member.bind(target);
+          if (isInProcess(method)) return member.bind(target);
           return (...given: unknown[]) =>
             this.call(
               () => Reflect.apply(member, target, given) as Promise<unknown>,

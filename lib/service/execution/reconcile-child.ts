@@ -33,7 +33,7 @@ export async function reconcileChild(decider: Decider, job: ChildJob): Promise<v
 }
 
 /** The caller and the called run. Usually both are needed, so they are read in parallel to save latency. Their logs are short as a rule. */
-export const readCallerAndChild = ({ deps }: Decider, { run }: ChildJob, child: RunAddress) =>
+const readCallerAndChild = ({ deps }: Decider, { run }: ChildJob, child: RunAddress) =>
   Promise.all([readWaitingRun(deps, run, firstCommit), readWaitingRun(deps, child, firstCommit)]);
 
 /** Notifies the caller of the child run's end, if it has ended, without the collector: the collector failed to process this child. */

@@ -6,17 +6,17 @@
 import { defined } from '../../base/defined.ts';
 import { replacing } from '../../base/lazy.ts';
 import type { ChildEnd } from '../../engine/graph/facts.ts';
-import type { RunAddress } from '../../engine/ids.ts';
+import { type CommitNo, type RunAddress, firstCommit } from '../../engine/ids.ts';
 import { openNodes } from '../../engine/log/fold.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import type { Jobs, ReconcileRequest, ReconciledChild, WorkJob, WorkflowTaskJob } from '../../ports/jobs.ts';
 import { requestRecheck, requestRecheckOf } from '../commit/commit-with-recheck.ts';
 import type { Decider } from '../decider.ts';
 import { carriedCommitsOf } from '../run-log/carried-run.ts';
-import type { RunFold } from '../run-log/read-run-fold.ts';
+import { type RunFold, readRunFold, readWaitingRun } from '../run-log/read-run-fold.ts';
 import { isCallOf, readChildEnd } from '../runs/child-run.ts';
 import { beginResolving, startChildRun } from '../runs/start-child-run.ts';
-import { commitChildEnd, readCallerAndChild, waitIn } from './reconcile-child.ts';
+import { commitChildEnd, waitIn } from './reconcile-child.ts';
 
 /** @param request `expected`: what the caller of this use case knows of its own run. It may be wrong, and changes only what is read when. */
 export async function reconcileForCode(decider: Decider, { job, expected }: ReconcileRequest): Promise<ReconciledChild> {
@@ -25,7 +25,7 @@ export async function reconcileForCode(decider: Decider, { job, expected }: Reco
   // The recheck of a caller that is not notified finds nothing to do.
   const isChecked = expected.kind === 'has_ended';
   const [[caller, fold]] = await Promise.all([
-    readCallerAndChild(decider, job, child),
+    readBoth(decider, { job, expected }, child),
     isChecked ? requestRecheckOf(decider, defined({ address: job.run, trace: job.trace }), false) : undefined,
   ]);
   const wait = caller === undefined ? undefined : waitIn(caller, job);
@@ -35,6 +35,25 @@ export async function reconcileForCode(decider: Decider, { job, expected }: Reco
   if (fold === undefined) return startForCode(decider, caller, wait, resolving);
   const end = await readChildEnd(decider.deps, fold);
   return end === undefined ? { kind: 'reconciled', tasks: [] } : endForCode(decider, caller, wait, end, isChecked);
+}
+
+/** The caller and the called run, which are runs of code unless the request is wrong. */
+async function readBoth(
+  { deps }: Decider,
+  { job, expected }: ReconcileRequest,
+  child: RunAddress,
+): Promise<readonly [RunFold | undefined, RunFold | undefined]> {
+  const readKnown = (run: RunAddress, asOf: CommitNo | undefined): Promise<RunFold | undefined> => {
+    deps.log.guess(run, 'code');
+    return asOf === undefined ? readWaitingRun(deps, run, firstCommit) : readRunFold(deps, run, asOf);
+  };
+  // A run that does not exist yet has no more than a head to look for.
+  const readNew = async (): Promise<RunFold | undefined> =>
+    (await deps.log.head(child)) === undefined ? undefined : readRunFold(deps, child);
+  return Promise.all([
+    readKnown(job.run, expected.callerAsOf),
+    expected.kind === 'starts' ? readNew() : readKnown(child, expected.childAsOf),
+  ]);
 }
 
 async function startForCode(

@@ -3,6 +3,8 @@
  * caller after its end (docs/decisions/subflows.md). This process may neither create runs nor commit to other runs. Another
  * function does so, and returns the tasks that follow.
  */
+import { defined } from '../../../base/defined.ts';
+import type { CommitNo, RunId } from '../../../engine/ids.ts';
 import { callerOf } from '../../../engine/log/lineage.ts';
 import { durationMs } from '../../../engine/time.ts';
 import type { ChildJob, ChildReconciler, ExpectedChild, WorkflowTaskJob } from '../../../ports/jobs.ts';
@@ -26,6 +28,8 @@ class CodeCallsInPlace implements ChildCalls {
   readonly #reconciler: ChildReconciler;
   readonly #delivery: Delivery;
   readonly #work: WorkInPlace;
+  /** the commits of the callers with the calls that were executed here, by called run */
+  readonly #calledIn = new Map<RunId, CommitNo>();
 
   constructor(worker: WorkflowTaskWorker, reconciler: ChildReconciler, delivery: Delivery) {
     this.worker = { ...worker, childCalls: this };
@@ -45,15 +49,18 @@ class CodeCallsInPlace implements ChildCalls {
   takeCall(caller: RunFold, job: ChildJob): boolean {
     const wait = waitIn(caller, job);
     if (wait === undefined) return false;
-    const { workflowName } = wait;
+    const { workflowName, dispatchedIn } = wait;
     return this.#work.takesCall(caller, async () => {
-      if (!(await this.#reconcile(job, { kind: 'starts', workflowName })))
+      this.#calledIn.set(job.childRunId, dispatchedIn);
+      if (!(await this.#reconcile(job, { kind: 'starts', workflowName, callerAsOf: dispatchedIn })))
         await this.worker.deps.jobs.sendDelayed(job, durationMs(0));
     });
   }
 
-  async takeEnd({ head }: RunFold, job: ChildJob): Promise<boolean> {
-    return callerOf(head)?.isCode === true && this.#work.hasTime() && (await this.#reconcile(job, { kind: 'has_ended' }));
+  async takeEnd({ head, state: { asOf } }: RunFold, job: ChildJob): Promise<boolean> {
+    if (callerOf(head)?.isCode !== true || !this.#work.hasTime()) return false;
+    const callerAsOf = this.#calledIn.get(job.childRunId);
+    return this.#reconcile(job, defined({ kind: 'has_ended', callerAsOf, childAsOf: asOf === 0 ? undefined : asOf } as const));
   }
 
   /** @returns false if a message must do it */
