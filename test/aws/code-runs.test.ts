@@ -13,6 +13,7 @@ import { commitNo, firstCommit, nodeKey } from '../../lib/engine/ids.ts';
 import { isTombstone } from '../../lib/engine/log/commit.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from '../contract/emulators/dynamo.ts';
 import type { Emulator } from '../contract/emulators/emulator-process.ts';
+import { overrideMethods } from '../service/override-methods.ts';
 import { codeCreation, commit, creation, expiresAt, bundleNode, freshRun, noon } from '../contract/samples.ts';
 
 let emulator: Emulator;
@@ -115,6 +116,40 @@ describe('items of the code side', () => {
     const ids = async (page: ReturnType<typeof index.list>) => (await page).heads.map(({ address }) => address.runId);
     await expect.poll(() => ids(index.listByState(run, 'waiting', { limit: 5 }))).toEqual([run.runId]);
     expect(await ids(index.list(run, { limit: 5 }))).toEqual([run.runId]);
+  });
+});
+
+describe('a process that has not read the run', () => {
+  /** The sort keys of the reads, each when it begins and when it ends. */
+  const reading = async (guess: (log: DynamoRunLog) => void) => {
+    const order: string[] = [];
+    const watched = overrideMethods(table, {
+      get: async (key) => {
+        order.push(`begin ${key.sk}`);
+        const found = await table.get(key);
+        order.push(`end ${key.sk}`);
+        return found;
+      },
+    });
+    const log = new DynamoRunLog(watched);
+    guess(log);
+    const [head, commits] = await Promise.all([log.head(run), log.commitsAfter(run, firstCommit)]);
+    return { order, found: [head?.projection.status, commits.length] };
+  };
+
+  test('reads the projection beside the head of a run that it guesses to be code', async () => {
+    await code.put(run, commit(2), expiresAt);
+    await code.project(run, { status: 'running', asOf: commitNo(2) });
+    const begins = (order: readonly string[]) => order.findIndex((each) => each.startsWith('end'));
+    const guessed = await reading((log) => log.guess(run, 'code'));
+    const unaware = await reading(() => {});
+    const wrong = await reading((log) => log.guess(run, 'devkit'));
+    expect([begins(guessed.order), begins(unaware.order)]).toEqual([2, 1]);
+    expect([guessed.found, unaware.found, wrong.found]).toEqual([
+      ['running', 1],
+      ['running', 1],
+      ['running', 1],
+    ]);
   });
 });
 

@@ -67,6 +67,26 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
         expect(await log.commitsAfter(run, firstCommit)).toEqual([next]);
       });
 
+      test.for(['graph', 'code', 'devkit', 'bundle'] as const)(
+        'a guess that a run is of kind %s changes nothing',
+        async (kind) => {
+          const created = [creation(freshRun()), codeCreation(freshRun())];
+          for (const each of created) {
+            await log.create(each);
+            const next = commit(2);
+            await log.put(each.address, next, expiresAt);
+            await log.project(each.address, { status: 'running', asOf: commitNo(2), attention: 'waiting' });
+            log.guess(each.address, kind);
+            expect(await log.head(each.address)).toMatchObject({ ...each, projection: { asOf: 2, attention: 'waiting' } });
+            expect(await log.commitsAfter(each.address, firstCommit)).toEqual([next]);
+          }
+          const unknown = freshRun();
+          log.guess(unknown, kind);
+          expect(await log.head(unknown)).toBeUndefined();
+          expect(await log.commitsAfter(unknown, firstCommit)).toEqual([]);
+        },
+      );
+
       test('a losing put does not change the stored commit', async () => {
         const run = freshRun();
         const first = commit(2, { by: 'first' });

@@ -112,6 +112,11 @@ export interface FunctionOverrides {
   readonly modules?: ReadonlyMap<DeploymentId, unknown>;
 }
 
+/** Whether the work of a message remains to be done: calls that commit, tell other processes, or record what the sweep reads. */
+const isRemainingWork = (name: string): boolean =>
+  name.startsWith('jobs.') ||
+  ['log.put', 'log.create', 'log.project', 'index.markDue', 'timers.set', 'deployments.unpin'].includes(name);
+
 export class Functions implements MessageHandlers {
   /** processes that were ended by the time limits of their functions */
   outOfTime = 0;
@@ -173,7 +178,7 @@ export class Functions implements MessageHandlers {
         process.endsAt = Infinity;
         // Its message is deleted: after a crash now, no process would know of its remaining work. Reads are allowed.
         process.onCall = (name) =>
-          this.#noting(() => runInvariant(12, name !== 'log.put', `a ${by} commits after it acknowledged its message`));
+          this.#noting(() => runInvariant(12, !isRemainingWork(name), `a ${by} calls ${name} after it acknowledged its message`));
         this.#idle.push(warm);
         done(true);
       },

@@ -134,6 +134,53 @@ const failingAfterChild = (error: Error): Promise<TestEnv> => {
   return created.then((made) => (env = made));
 };
 
+/** The end of a called run is recorded as `record` does it. */
+const recording = (record: (write: () => Promise<void>, env: TestEnv) => Promise<void>): Promise<TestEnv> => {
+  let env: TestEnv | undefined;
+  const created = calling({
+    wrap: (deps) => ({
+      ...deps,
+      log: overrideMethods(deps.log, {
+        project: async (run, ...projected) => {
+          const write = () => deps.log.project(run, ...projected);
+          const head = await deps.log.head(run);
+          return env === undefined || head?.workflow.name !== 'child' ? write() : record(write, env);
+        },
+      }),
+    }),
+  });
+  return created.then((made) => (env = made));
+};
+
+test('the caller does not wait until the end of its called run is recorded, and the message does', async () => {
+  const begun: string[][] = [];
+  const env = await recording(async (write, { attempts }) => {
+    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    begun.push([...attempts]);
+    await write();
+  });
+  const [run] = await first(env);
+  expect(begun).toEqual([['a#1', 'x#1', 'y#1', 'b#1']]);
+  const called = (await env.ports.index.list(run, { limit: 5 })).heads.find(({ workflow: { name } }) => name === 'child');
+  expect(called?.projection.status).toBe('completed');
+});
+
+test('a message whose called run could not record its end fails after its other work, and the sweep records it', async () => {
+  let refusals = 0;
+  const env = await recording((write) => (refusals++ === 0 ? Promise.reject(new Unavailable('the table')) : write()));
+  const run = await env.begin('flow');
+  const [job] = jobsOf(env);
+  if (job === undefined) throw new Error('the run has no job');
+  await expect(handle(env, job)).rejects.toThrow('the table');
+  expect([await statusOf(env, run), env.attempts]).toEqual(['completed', ['a#1', 'x#1', 'y#1', 'b#1']]);
+  const { heads } = await env.ports.index.list(run, { limit: 5 });
+  const called = heads.find(({ workflow: { name } }) => name === 'child')?.address;
+  if (called === undefined) throw new Error('no run was called');
+  env.ports.clock.advance(minutes(3));
+  await sweepRun(env.worker, called);
+  expect((await env.ports.log.head(called))?.projection.status).toBe('completed');
+});
+
 test('where a store refuses the end of a called run, a message brings it to the caller', async () => {
   const env = await failingAfterChild(new Unavailable('the index'));
   const [run, left] = await first(env);

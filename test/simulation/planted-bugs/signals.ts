@@ -177,7 +177,7 @@ export const signalBugs: readonly PlantedBug[] = [
   {
     name: 'an API request changes a run without scheduling a check',
     file: 'lib/service/commit/commit-with-recheck.ts',
-    find: 'markDue(deps, fold.head, after(deps.clock.now(), firstCheckDelay)),',
+    find: 'markRunDue(deps, { address: origin.address, isTest }, after(deps.clock.now(), firstCheckDelay)),',
     replace: 'void firstCheckDelay,',
     scenario: 'a signal whose messages are lost',
     within: 1,

@@ -15,11 +15,12 @@ import { type CodeHead, latestDeadlineOf } from '../../../engine/log/head.ts';
 import type { OpenNode } from '../../../engine/log/node-state.ts';
 import { dueWorkflowTasksBeside, openNodeAt } from '../../../engine/log/open-nodes.ts';
 import { type Instant, between, durationMs, instant, seconds } from '../../../engine/time.ts';
-import type { Manifest } from '../../../ports/deployments.ts';
+import type { Deployment, Manifest } from '../../../ports/deployments.ts';
 import type { WorkflowTaskJob } from '../../../ports/jobs.ts';
 import type { WorkflowTaskEnd, WorkflowTask } from '../../../ports/programs.ts';
 import { enforceDeadline } from '../../commit/deadline.ts';
 import { sendJobAt, recheckDelay, sendRecheck } from '../../commit/schedule-message.ts';
+import { findDeployment } from '../../deployments/find-ready-deployment.ts';
 import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-attempt.ts';
 import { foldOfCarried, isRecent } from '../../run-log/carried-run.ts';
 import { type RunFold, readRunFold } from '../../run-log/read-run-fold.ts';
@@ -43,12 +44,9 @@ export async function runWorkflowTask(
   delivery: Delivery,
   commits?: readonly Commit[],
 ): Promise<void> {
-  const { deps, known } = worker;
+  const { deps } = worker;
   // The message names the deployment, so it is read beside the log. An error of it counts only if the task begins.
-  const { deploymentId } = job.creation;
-  const reading =
-    known?.manifest(deps.deployments, job.run, deploymentId) ??
-    deps.deployments.deployment(job.run, deploymentId).then((found) => found?.manifest);
+  const reading = findDeployment(worker, job.run, job.creation.deploymentId);
   const [fold] = await Promise.all([readOrCarried(deps, job, commits), Promise.allSettled([reading])]);
   if (fold === undefined) return;
   const { head } = fold;
@@ -106,19 +104,19 @@ interface TaskContext {
   readonly deliveries: Deliveries | undefined;
   /** no earlier try of the task may have crashed */
   readonly isFirstTry: boolean;
-  /** of the deployment that the run is pinned to */
-  readonly reading: Promise<Manifest | undefined>;
+  /** the deployment that the run is pinned to */
+  readonly reading: Promise<Deployment | undefined>;
 }
 
 async function runTask(worker: WorkflowTaskWorker, context: TaskContext, delivery: Delivery): Promise<void> {
   const { deps } = worker;
   const { fold, head, open } = context;
   const log = new WorkflowTaskLog(worker, fold, open);
-  const manifest = await context.reading;
+  const deployment = await context.reading;
   const end: WorkflowTaskEnd =
-    manifest === undefined
+    deployment === undefined
       ? { kind: 'unloadable', message: `deployment ${head.deploymentId} does not exist any more` }
-      : await replayUntilSuspended(worker, log, context, manifest, delivery);
+      : await replayUntilSuspended(worker, log, context, deployment.manifest, delivery);
   await log.close(taskEndingOf(log, end, () => deps.clock.now()));
 }
 

@@ -1,8 +1,16 @@
 /** Which code runs a process executes after the task that called them, and when a message is needed. */
 import { expect, test } from 'vitest';
-import type { RunAddress } from '../../../../lib/engine/ids.ts';
+import { type RunAddress, commitNo, firstCommit } from '../../../../lib/engine/ids.ts';
 import { after, minutes, seconds } from '../../../../lib/engine/time.ts';
-import type { ChildJob, ChildReconciler, Job, ReconciledChild, WorkflowTaskJob } from '../../../../lib/ports/jobs.ts';
+import type {
+  ChildJob,
+  ChildReconciler,
+  ExpectedChild,
+  Job,
+  ReconcileRequest,
+  ReconciledChild,
+  WorkflowTaskJob,
+} from '../../../../lib/ports/jobs.ts';
 import type { Programs } from '../../../../lib/ports/programs.ts';
 import { reconcileForCode } from '../../../../lib/service/execution/reconcile-for-code.ts';
 import { runExecutions } from '../../../../lib/service/kinds/run-executions.ts';
@@ -11,6 +19,7 @@ import { resumeRun } from '../../../../lib/service/runs/resume-run.ts';
 import type { Delivery } from '../../../../lib/service/worker.ts';
 import { codeManifest, deploy, statusOf } from '../../code-test-env.ts';
 import { type ScriptStage, ScriptedPrograms, functionCommand } from '../../scripted-programs.ts';
+import { overrideMethods } from '../../override-methods.ts';
 import { type TestEnv, createTestEnv, workflow } from '../../test-env.ts';
 
 const calls = (...names: readonly string[]): ScriptStage =>
@@ -32,11 +41,19 @@ interface Options {
   /** answers in place of the function that reconciles */
   readonly reconcile?: (inWorld: InWorld, job: ChildJob, env: TestEnv) => Promise<ReconciledChild>;
   readonly onStep?: (env: TestEnv, key: string) => void;
+  /** what the process says that it expects, in place of what it expects */
+  readonly expecting?: (request: ReconcileRequest) => ExpectedChild;
 }
 
-async function deployed({ reconcile = (inWorld) => inWorld(), onStep = () => {} }: Options = {}) {
+async function deployed({
+  reconcile = (inWorld) => inWorld(),
+  onStep = () => {},
+  expecting = ({ expected }) => expected,
+}: Options = {}) {
   const steps: string[] = [];
   const asked: ChildJob[] = [];
+  const expected: ExpectedChild[] = [];
+  let logReads = 0;
   const step = async (key: string): Promise<string> => {
     steps.push(key);
     onStep(env, key);
@@ -58,8 +75,9 @@ async function deployed({ reconcile = (inWorld) => inWorld(), onStep = () => {} 
   const reconciler: ChildReconciler = {
     reconcile: (request) => {
       const { job } = request;
+      expected.push(request.expected);
       asked.push(job);
-      return reconcile(() => reconcileForCode({ ...env.worker, by: 'world' }, request), job, env);
+      return reconcile(() => reconcileForCode({ ...env.worker, by: 'world' }, { job, expected: expecting(request) }), job, env);
     },
   };
   /** The messages in the queues, which it empties. */
@@ -70,7 +88,13 @@ async function deployed({ reconcile = (inWorld) => inWorld(), onStep = () => {} 
   ];
   const execute = (job: WorkflowTaskJob, delivery?: Partial<Delivery>): Promise<void> => {
     const mustEndAt = after(env.ports.clock.now(), minutes(15));
-    const worker = { ...env.worker, by: 'code', programs, reconciler };
+    // A task that knows nothing of a run reads its head and its log.
+    const head: TestEnv['worker']['deps']['log']['head'] = (of) => {
+      logReads += 1;
+      return env.worker.deps.log.head(of);
+    };
+    const deps = { ...env.worker.deps, log: overrideMethods(env.worker.deps.log, { head }) };
+    const worker = { ...env.worker, deps, by: 'code', programs, reconciler };
     return runExecutions.code.execute(worker, job, { isRedelivered: false, mustEndAt, ...delivery });
   };
   /** Starts a run and executes its first task. @returns the kinds of the messages that this leaves */
@@ -84,11 +108,63 @@ async function deployed({ reconcile = (inWorld) => inWorld(), onStep = () => {} 
     await execute({ ...job, resend }, delivery);
     return [run, takeMessages().map(({ kind }) => kind)];
   };
-  return { env, steps, asked, execute, takeMessages, begin };
+  return { env, steps, asked, expected, execute, takeMessages, begin, logReads: () => logReads };
 }
 
 test('one message executes a run of code, the run of code that it calls, and what follows', async () => {
   const { env, steps, begin } = await deployed();
+  const [run, left] = await begin('parent');
+  expect([await statusOf(env, run), steps, left]).toEqual(['completed', ['first', 'of the child', 'last'], []]);
+});
+
+test('only the log of the message is read: the answers have the logs of the tasks that follow', async () => {
+  const { begin, logReads } = await deployed();
+  await begin('parent');
+  expect(logReads()).toBe(1);
+});
+
+test('the log of an answer that is older than five seconds is read', async () => {
+  const { env, begin, steps, logReads } = await deployed({
+    reconcile: async (inWorld, _job, { ports }) => {
+      const answer = await inWorld();
+      ports.clock.advance(seconds(2.6));
+      return answer;
+    },
+    onStep: ({ ports }, key) => {
+      if (key === 'first') ports.clock.advance(seconds(1));
+    },
+  });
+  const [run] = await begin('parent');
+  expect([await statusOf(env, run), steps, logReads()]).toEqual(['completed', ['first', 'of the child', 'last'], 1]);
+  const slow = await deployed({
+    reconcile: async (inWorld, _job, { ports }) => {
+      const answer = await inWorld();
+      ports.clock.advance(seconds(5.1));
+      return answer;
+    },
+  });
+  await slow.begin('parent');
+  expect([slow.steps, slow.logReads()]).toEqual([['first', 'of the child', 'last'], 3]);
+});
+
+test('the request names the workflow and the commits that the process knows', async () => {
+  const { begin, expected } = await deployed();
+  await begin('parent');
+  expect(expected).toEqual([
+    { kind: 'starts', workflowName: 'child', callerAsOf: 3 },
+    { kind: 'has_ended', callerAsOf: 3, childAsOf: 3 },
+  ]);
+});
+
+test.for<[string, NonNullable<Options['expecting']>]>([
+  ['the end of a run that is not started', () => ({ kind: 'has_ended' })],
+  ['the start of a run that has ended', () => ({ kind: 'starts', workflowName: 'child' })],
+  ['a workflow that it does not call', () => ({ kind: 'starts', workflowName: 'waiting' })],
+  ['a workflow whose name is not valid', () => ({ kind: 'starts', workflowName: '../other' })],
+  ['a commit far after the last one', ({ expected }) => ({ ...expected, callerAsOf: commitNo(900), childAsOf: commitNo(900) })],
+  ['the first commits', ({ expected }) => ({ ...expected, callerAsOf: firstCommit, childAsOf: firstCommit })],
+])('a process that expects %s gets the same runs', async ([, expecting]) => {
+  const { env, steps, begin } = await deployed({ expecting });
   const [run, left] = await begin('parent');
   expect([await statusOf(env, run), steps, left]).toEqual(['completed', ['first', 'of the child', 'last'], []]);
 });
