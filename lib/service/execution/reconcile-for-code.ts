@@ -12,14 +12,20 @@ import type { ChildWait } from '../../engine/log/node-state.ts';
 import type { Jobs, ReconcileRequest, ReconciledChild, WorkJob, WorkflowTaskJob } from '../../ports/jobs.ts';
 import { requestRecheck, requestRecheckOf } from '../commit/commit-with-recheck.ts';
 import type { Decider } from '../decider.ts';
-import { carriedCommitsOf } from '../run-log/carried-run.ts';
+import { carriedCommitsOf, foldOfCarried } from '../run-log/carried-run.ts';
+import type { FoldCache } from '../run-log/fold-cache.ts';
 import { type RunFold, readRunFold, readWaitingRun } from '../run-log/read-run-fold.ts';
 import { isCallOf, readChildEnd } from '../runs/child-run.ts';
 import { beginResolving, startChildRun } from '../runs/start-child-run.ts';
 import { commitChildEnd, waitIn } from './reconcile-child.ts';
 
+/** A decider with the folds of the runs that its process has reconciled before. */
+export interface CachingDecider extends Decider {
+  readonly foldCache: FoldCache;
+}
+
 /** @param request `expected`: what the caller of this use case knows of its own run. It may be wrong, and changes only what is read when. */
-export async function reconcileForCode(decider: Decider, { job, expected }: ReconcileRequest): Promise<ReconciledChild> {
+export async function reconcileForCode(decider: CachingDecider, { job, expected }: ReconcileRequest): Promise<ReconciledChild> {
   const child: RunAddress = { ...job.run, runId: job.childRunId };
   const resolving = expected.kind === 'starts' ? beginResolving(decider, job.run, expected.workflowName) : undefined;
   // The recheck of a caller that is not notified finds nothing to do.
@@ -32,32 +38,37 @@ export async function reconcileForCode(decider: Decider, { job, expected }: Reco
   // A workflow task of the caller may run beside other open nodes. The queue of code holds the next one back until it has ended.
   if (caller?.head.kind !== 'code' || wait === undefined || openNodes(caller.state).length > 1) return { kind: 'needs_message' };
   if (fold !== undefined && !isCallOf(fold.head, job)) return { kind: 'needs_message' };
-  if (fold === undefined) return startForCode(decider, caller, wait, resolving);
-  const end = await readChildEnd(decider.deps, fold);
-  return end === undefined ? { kind: 'reconciled', tasks: [] } : endForCode(decider, caller, wait, end, isChecked);
+  const reconciled = await (fold === undefined
+    ? startForCode(decider, caller, wait, resolving)
+    : endForCode(decider, caller, wait, { end: await readChildEnd(decider.deps, fold), isChecked }));
+  decider.foldCache.put(caller);
+  return reconciled;
 }
 
 /** The caller and the called run, which are runs of code unless the request is wrong. */
 async function readBoth(
-  { deps }: Decider,
+  { deps, foldCache }: CachingDecider,
   { job, expected }: ReconcileRequest,
   child: RunAddress,
 ): Promise<readonly [RunFold | undefined, RunFold | undefined]> {
-  const readKnown = (run: RunAddress, asOf: CommitNo | undefined): Promise<RunFold | undefined> => {
+  const readKnown = (run: RunAddress, asOf: CommitNo | undefined, mustBeFresh: boolean): Promise<RunFold | undefined> => {
     deps.log.guess(run, 'code');
-    return asOf === undefined ? readWaitingRun(deps, run, firstCommit) : readRunFold(deps, run, asOf);
+    return asOf === undefined
+      ? readWaitingRun(deps, run, firstCommit)
+      : foldCache.take(deps, run, { minCommit: asOf, mustBeFresh });
   };
   // A run that does not exist yet has no more than a head to look for.
   const readNew = async (): Promise<RunFold | undefined> =>
     (await deps.log.head(child)) === undefined ? undefined : readRunFold(deps, child);
   return Promise.all([
-    readKnown(job.run, expected.callerAsOf),
-    expected.kind === 'starts' ? readNew() : readKnown(child, expected.childAsOf),
+    // If another process has committed to the caller since, the put of its next commit shows it.
+    readKnown(job.run, expected.callerAsOf, false),
+    expected.kind === 'starts' ? readNew() : readKnown(child, expected.childAsOf, true),
   ]);
 }
 
 async function startForCode(
-  decider: Decider,
+  decider: CachingDecider,
   caller: RunFold,
   wait: ChildWait,
   resolving: ReturnType<typeof beginResolving>,
@@ -70,19 +81,23 @@ async function startForCode(
       if (job.kind === 'workflow_task') first = job;
     },
   });
+  if (first !== undefined) decider.foldCache.put(foldOfCarried(decider.deps, { creation: first.creation, commits: [] }));
   if (refusal === 'not_here') return { kind: 'needs_message' };
-  if (refusal !== undefined) return endForCode(decider, caller, wait, refusal, false);
+  if (refusal !== undefined) return endForCode(decider, caller, wait, { end: refusal, isChecked: false });
   return { kind: 'reconciled', tasks: first === undefined ? [] : [{ job: first, commits: [] }] };
 }
 
-/** @param isChecked a recheck of the caller is requested already */
+/**
+ * @param end undefined: the called run is open
+ * @param isChecked a recheck of the caller is requested already
+ */
 async function endForCode(
   decider: Decider,
   caller: RunFold,
   wait: ChildWait,
-  end: ChildEnd,
-  isChecked: boolean,
+  { end, isChecked }: { readonly end: ChildEnd | undefined; readonly isChecked: boolean },
 ): Promise<ReconciledChild> {
+  if (end === undefined) return { kind: 'reconciled', tasks: [] };
   const { jobs, tasks } = keepingTasks(decider.deps.jobs);
   const keeping = { ...decider, deps: replacing(decider.deps, { jobs }) };
   const before = caller.state.asOf;

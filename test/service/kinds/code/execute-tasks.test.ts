@@ -16,6 +16,7 @@ import { reconcileForCode } from '../../../../lib/service/execution/reconcile-fo
 import { runExecutions } from '../../../../lib/service/kinds/run-executions.ts';
 import { cancelRun } from '../../../../lib/service/runs/cancel-run.ts';
 import { resumeRun } from '../../../../lib/service/runs/resume-run.ts';
+import { FoldCache } from '../../../../lib/service/run-log/fold-cache.ts';
 import type { Delivery } from '../../../../lib/service/worker.ts';
 import { codeManifest, deploy, statusOf } from '../../code-test-env.ts';
 import { type ScriptStage, ScriptedPrograms, functionCommand } from '../../scripted-programs.ts';
@@ -43,16 +44,22 @@ interface Options {
   readonly onStep?: (env: TestEnv, key: string) => void;
   /** what the process says that it expects, in place of what it expects */
   readonly expecting?: (request: ReconcileRequest) => ExpectedChild;
+  /** each request has another process */
+  readonly isWorldCold?: boolean;
 }
 
 async function deployed({
   reconcile = (inWorld) => inWorld(),
   onStep = () => {},
   expecting = ({ expected }) => expected,
+  isWorldCold = false,
 }: Options = {}) {
   const steps: string[] = [];
   const asked: ChildJob[] = [];
   const expected: ExpectedChild[] = [];
+  /** the reads of logs, by request */
+  const worldReads: string[][] = [];
+  const warmFolds = new FoldCache();
   let logReads = 0;
   const step = async (key: string): Promise<string> => {
     steps.push(key);
@@ -77,7 +84,21 @@ async function deployed({
       const { job } = request;
       expected.push(request.expected);
       asked.push(job);
-      return reconcile(() => reconcileForCode({ ...env.worker, by: 'world' }, { job, expected: expecting(request) }), job, env);
+      const reads: string[] = [];
+      worldReads.push(reads);
+      const { log } = env.worker.deps;
+      const reading =
+        <Name extends 'commitsAfter' | 'head' | 'snapshot'>(name: Name) =>
+        (...given: Parameters<(typeof log)[Name]>) => (reads.push(name), Reflect.apply(log[name], log, given));
+      const watched = { commitsAfter: reading('commitsAfter'), head: reading('head'), snapshot: reading('snapshot') };
+      const deps = { ...env.worker.deps, log: overrideMethods(log, watched) };
+      const world = { ...env.worker, deps, foldCache: isWorldCold ? new FoldCache() : warmFolds, by: 'world' };
+      const inWorld: InWorld = async () => {
+        const answer = await reconcileForCode(world, { job, expected: expecting(request) });
+        reads.sort();
+        return answer;
+      };
+      return reconcile(inWorld, job, env);
     },
   };
   /** The messages in the queues, which it empties. */
@@ -108,7 +129,7 @@ async function deployed({
     await execute({ ...job, resend }, delivery);
     return [run, takeMessages().map(({ kind }) => kind)];
   };
-  return { env, steps, asked, expected, execute, takeMessages, begin, logReads: () => logReads };
+  return { env, steps, asked, expected, worldReads, execute, takeMessages, begin, logReads: () => logReads };
 }
 
 test('one message executes a run of code, the run of code that it calls, and what follows', async () => {
@@ -161,7 +182,6 @@ test.for<[string, NonNullable<Options['expecting']>]>([
   ['the start of a run that has ended', () => ({ kind: 'starts', workflowName: 'child' })],
   ['a workflow that it does not call', () => ({ kind: 'starts', workflowName: 'waiting' })],
   ['a workflow whose name is not valid', () => ({ kind: 'starts', workflowName: '../other' })],
-  ['a commit far after the last one', ({ expected }) => ({ ...expected, callerAsOf: commitNo(900), childAsOf: commitNo(900) })],
   ['the first commits', ({ expected }) => ({ ...expected, callerAsOf: firstCommit, childAsOf: firstCommit })],
 ])('a process that expects %s gets the same runs', async ([, expecting]) => {
   const { env, steps, begin } = await deployed({ expecting });
@@ -214,6 +234,29 @@ test('a call of a workflow that does not exist is refused, and its caller contin
   expect([await statusOf(env, run), left]).toEqual(['failed', ['child']]);
 });
 
+test('a process that expects a commit which does not exist needs a message', async () => {
+  const missing = ({ expected }: ReconcileRequest) => ({ ...expected, callerAsOf: commitNo(900) });
+  const { begin } = await deployed({
+    expecting: missing,
+    reconcile: (inWorld) => inWorld().catch(() => ({ kind: 'needs_message' })),
+  });
+  const [, left] = await begin('parent');
+  expect(left).toEqual(['child']);
+});
+
+test('the other function reads of runs that it knows only what was committed since', async () => {
+  const { begin, worldReads } = await deployed();
+  await begin('parent');
+  // The first request reads the caller, and finds that the called run does not exist. The second one reads what its code has committed.
+  expect(worldReads).toEqual([['commitsAfter', 'head', 'head'], ['commitsAfter']]);
+});
+
+test('the other function that knows no run reads both', async () => {
+  const { begin, worldReads } = await deployed({ isWorldCold: true });
+  const [, left] = await begin('parent');
+  expect([worldReads[1], left]).toEqual([['commitsAfter', 'commitsAfter', 'head', 'head'], []]);
+});
+
 test('a called run that waits ends the message', async () => {
   const { env, begin } = await deployed();
   const [run, left] = await begin('ofWaiting');
@@ -238,25 +281,41 @@ const beforeTheEnd =
     return inWorld();
   };
 
-test('a caller with another open node learns the end by a message, because its next task must wait for the other one', async () => {
-  const { env, begin, steps, execute, takeMessages } = await deployed({
-    reconcile: beforeTheEnd(({ worker }, caller) => resumeRun(worker, caller, {})),
-  });
-  const [run, left] = await begin('parent');
-  expect([steps, left.toSorted()]).toEqual([
-    ['first', 'of the child'],
-    ['child', 'workflow_task'],
-  ]);
-  for (let jobs = takeMessages(); jobs.length > 0; jobs = takeMessages())
-    for (const job of jobs) await (job.kind === 'workflow_task' ? execute(job) : env.take(job));
-  expect(await statusOf(env, run)).toBe('running');
-});
+test.for([
+  ['and has read it', true, ['child', 'workflow_task']],
+  // Its put shows the other node: a task that will see the end.
+  ['and knows only what was before', false, ['workflow_task']],
+] as const)(
+  'a caller with another open node learns the end by a later message, where the function ends the call %s',
+  async ([, isWorldCold, expected]) => {
+    const { env, begin, steps, execute, takeMessages } = await deployed({
+      isWorldCold,
+      reconcile: beforeTheEnd(({ worker }, caller) => resumeRun(worker, caller, {})),
+    });
+    const [run, left] = await begin('parent');
+    // Its next task must wait for the other one.
+    expect([steps, left.toSorted()]).toEqual([['first', 'of the child'], expected]);
+    for (let jobs = takeMessages(); jobs.length > 0; jobs = takeMessages())
+      for (const job of jobs) await (job.kind === 'workflow_task' ? execute(job) : env.take(job));
+    expect(await statusOf(env, run)).toBe('running');
+  },
+);
 
-test('the end of a call that its caller has cancelled is left to a message', async () => {
-  const { asked, begin } = await deployed({ reconcile: beforeTheEnd(({ worker }, caller) => cancelRun(worker, caller)) });
-  const [, left] = await begin('parent');
-  expect([asked.length, left.filter((kind) => kind === 'child').length]).toEqual([2, 2]);
-});
+test.for([
+  [true, 2],
+  // The function finds the cancel when it commits the end, so nothing is left to do for it.
+  [false, 1],
+] as const)(
+  'the end of a call that its caller has cancelled is left to a message by a function that reads the caller: %s',
+  async ([isWorldCold, messages]) => {
+    const { asked, begin } = await deployed({
+      isWorldCold,
+      reconcile: beforeTheEnd(({ worker }, caller) => cancelRun(worker, caller)),
+    });
+    const [, left] = await begin('parent');
+    expect([asked.length, left.filter((kind) => kind === 'child').length]).toEqual([2, messages]);
+  },
+);
 
 test('a graph learns the end of its called code by a message', async () => {
   const { env, execute, asked, takeMessages } = await deployed();
