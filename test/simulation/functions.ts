@@ -112,10 +112,19 @@ export interface FunctionOverrides {
   readonly modules?: ReadonlyMap<DeploymentId, unknown>;
 }
 
-/** Whether the work of a message remains to be done: calls that commit, tell other processes, or record what the sweep reads. */
-const isRemainingWork = (name: string): boolean =>
-  name.startsWith('jobs.') ||
-  ['log.put', 'log.create', 'log.project', 'index.markDue', 'timers.set', 'deployments.unpin'].includes(name);
+/**
+ * Whether the work of a message remains to be done: calls that commit, send jobs, or record what the sweep reads. A step function that outlives
+ * its workflow task may still send a signal through the delay queue.
+ */
+const remainingWork: ReadonlySet<string> = new Set([
+  'log.put',
+  'log.create',
+  'log.project',
+  'index.markDue',
+  'jobs.send',
+  'timers.set',
+  'deployments.unpin',
+]);
 
 export class Functions implements MessageHandlers {
   /** processes that were ended by the time limits of their functions */
@@ -178,7 +187,9 @@ export class Functions implements MessageHandlers {
         process.endsAt = Infinity;
         // Its message is deleted: after a crash now, no process would know of its remaining work. Reads are allowed.
         process.onCall = (name) =>
-          this.#noting(() => runInvariant(12, !isRemainingWork(name), `a ${by} calls ${name} after it acknowledged its message`));
+          this.#noting(() =>
+            runInvariant(12, !remainingWork.has(name), `a ${by} calls ${name} after it acknowledged its message`),
+          );
         this.#idle.push(warm);
         done(true);
       },
