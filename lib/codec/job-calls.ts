@@ -41,7 +41,12 @@ export const parseJobCallAnswer = (text: string): Extract<JobCallResult, { kind:
 
 const expectedChild: z.ZodType<ExpectedChild> = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('starts'), workflowName: z.string(), callerAsOf: commitNo.exactOptional() }),
-  z.strictObject({ kind: z.literal('has_ended'), callerAsOf: commitNo.exactOptional(), childAsOf: commitNo.exactOptional() }),
+  z.strictObject({
+    kind: z.literal('has_ended'),
+    callerAsOf: commitNo.exactOptional(),
+    childAsOf: commitNo.exactOptional(),
+    isCallerMarked: z.literal(true).exactOptional(),
+  }),
 ]);
 
 const childCallEvent = z.strictObject({ childCall: childJob, expected: expectedChild });

@@ -256,10 +256,16 @@ export interface ReconciledTask {
  * What the process that requests a reconciliation knows of the runs. Fewer calls wait for each other then. It changes nothing of what is
  * done: only the logs decide that.
  * - `callerAsOf`, `childAsOf`: a commit of the log; absent: none is known.
+ * - `isCallerMarked`: the sweep checks the caller in two minutes, so that the end of the call can be committed to it.
  */
 export type ExpectedChild =
   | { readonly kind: 'starts'; readonly workflowName: string; readonly callerAsOf?: CommitNo }
-  | { readonly kind: 'has_ended'; readonly callerAsOf?: CommitNo; readonly childAsOf?: CommitNo };
+  | {
+      readonly kind: 'has_ended';
+      readonly callerAsOf?: CommitNo;
+      readonly childAsOf?: CommitNo;
+      readonly isCallerMarked?: true;
+    };
 
 export interface ReconcileRequest {
   readonly job: ChildJob;

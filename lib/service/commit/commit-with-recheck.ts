@@ -12,7 +12,7 @@ import { markRunDue } from './mark-due.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 
 /** By then a node that the commit dispatched has a heartbeat, or its message was lost. */
-const firstCheckDelay = minutes(2);
+export const firstCheckDelay = minutes(2);
 
 /** @param decide commits the facts */
 export async function commitWithRecheck<Result>(decider: Decider, fold: RunFold, decide: () => Promise<Result>): Promise<Result> {

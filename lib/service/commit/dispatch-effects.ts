@@ -58,10 +58,9 @@ async function dispatch(decider: Decider, effect: Effect): Promise<Followed | vo
     case 'finalize':
       return finalizeRun(deps, effect.fold, decider.childCalls);
     case 'mark-due': {
+      if (decider.childCalls !== undefined) return decider.childCalls.marksDue(effect.fold);
       const { head, state } = effect.fold;
-      const marking = markDue(deps, head, nextCheckOf(state, head.deadlineAt, deps.clock.now()));
-      // An entry of the run is due within minutes in any case, so a call that is executed here need not wait for this one.
-      return decider.childCalls === undefined ? marking : decider.childCalls.alongside(marking);
+      return markDue(deps, head, nextCheckOf(state, head.deadlineAt, deps.clock.now()));
     }
     case 'extend-retention':
       return scheduleRetention(deps, effect.fold.head);

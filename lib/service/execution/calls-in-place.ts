@@ -10,7 +10,7 @@ import type { ChildWait } from '../../engine/log/node-state.ts';
 import { isTestRun } from '../../engine/log/head.ts';
 import type { ChildJob, Job, NodeJob } from '../../ports/jobs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
+import { requestRecheck } from '../commit/commit-with-recheck.ts';
 import type { ChildCalls } from '../decider.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import { readChildEnd } from '../runs/child-run.ts';
@@ -45,7 +45,7 @@ class CallsInPlace implements ChildCalls {
   constructor(worker: JobHandler, delivery: Delivery) {
     this.worker = { ...worker, childCalls: this };
     this.#delivery = delivery;
-    this.#work = new WorkInPlace(worker.deps.clock, delivery);
+    this.#work = new WorkInPlace(worker.deps, delivery);
   }
 
   execute(ofMessage: () => Promise<void>): Promise<void> {
@@ -54,6 +54,10 @@ class CallsInPlace implements ChildCalls {
 
   alongside(work: Promise<void>): void {
     this.#work.alongside(work);
+  }
+
+  marksDue(fold: RunFold): void {
+    this.#work.marksDue(fold);
   }
 
   takeCall(caller: RunFold, job: ChildJob): boolean {
@@ -102,14 +106,15 @@ class CallsInPlace implements ChildCalls {
   }
 
   /** @returns undefined if another process has ended the wait */
-  #notify(
+  async #notify(
     caller: RunFold,
     { nodeId, iteration, attempt, childRunId }: ChildWait,
     end: Extract<Fact, { kind: 'child-ended' }>['end'],
   ): Promise<Continuation | undefined> {
     const { executions } = this.worker;
     const fact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end } as const;
-    return commitWithRecheck(this.worker, caller, () => executions[caller.head.kind].endWait(this.worker, caller, fact));
+    if (!(await this.#work.isMarked(caller.head.address))) await requestRecheck(this.worker, caller);
+    return executions[caller.head.kind].endWait(this.worker, caller, fact);
   }
 
   #continue(caller: RunFold, continuation: Continuation): void {

@@ -28,11 +28,13 @@ export interface CachingDecider extends Decider {
 export async function reconcileForCode(decider: CachingDecider, { job, expected }: ReconcileRequest): Promise<ReconciledChild> {
   const child: RunAddress = { ...job.run, runId: job.childRunId };
   const resolving = expected.kind === 'starts' ? beginResolving(decider, job.run, expected.workflowName) : undefined;
-  // The recheck of a caller that is not notified finds nothing to do.
   const isChecked = expected.kind === 'has_ended';
   const [[caller, fold]] = await Promise.all([
     readBoth(decider, { job, expected }, child),
-    isChecked ? requestRecheckOf(decider, defined({ address: job.run, trace: job.trace }), false) : undefined,
+    // The recheck of a caller that is not notified finds nothing to do.
+    isChecked && expected.isCallerMarked !== true
+      ? requestRecheckOf(decider, defined({ address: job.run, trace: job.trace }), false)
+      : undefined,
   ]);
   const wait = caller === undefined ? undefined : waitIn(caller, job);
   // A workflow task of the caller may run beside other open nodes. The queue of code holds the next one back until it has ended.

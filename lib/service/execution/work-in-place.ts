@@ -1,8 +1,11 @@
 /** What a process executes after the work of its message and without another one: the runs that the message's run calls, and their callers. */
+import type { RunAddress, RunId } from '../../engine/ids.ts';
 import { openNodes } from '../../engine/log/fold.ts';
 import { isTestRun } from '../../engine/log/head.ts';
-import { type Instant, after, between, durationMs, minutes, seconds } from '../../engine/time.ts';
-import type { Clock } from '../../ports/clock.ts';
+import { type Instant, after, between, durationMs, instant, minutes, seconds } from '../../engine/time.ts';
+import { firstCheckDelay } from '../commit/commit-with-recheck.ts';
+import { markDue, nextCheckOf } from '../commit/mark-due.ts';
+import type { Deps } from '../deps.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import type { Delivery } from '../worker.ts';
 
@@ -14,18 +17,20 @@ const longestNodeMs = durationMs(minutes(14) + seconds(10));
 const maxCalls = 100;
 
 export class WorkInPlace {
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #deps: Pick<Deps, 'clock' | 'index'>;
   readonly #mustEndAt: Instant;
   readonly #until: Instant;
   /** One thing follows from another, so the calls of a run that calls itself do not nest here. */
   readonly #next: (() => Promise<void>)[] = [];
   readonly #alongside: Promise<void>[] = [];
+  /** the due entries of the runs whose calls are executed here, once they are requested */
+  readonly #callers = new Map<RunId, Promise<void> | undefined>();
   #calls = 0;
 
-  constructor(clock: Pick<Clock, 'now'>, { mustEndAt }: Pick<Delivery, 'mustEndAt'>) {
-    this.#clock = clock;
+  constructor(deps: Pick<Deps, 'clock' | 'index'>, { mustEndAt }: Pick<Delivery, 'mustEndAt'>) {
+    this.#deps = deps;
     this.#mustEndAt = mustEndAt;
-    this.#until = after(clock.now(), budgetMs);
+    this.#until = after(deps.clock.now(), budgetMs);
   }
 
   /**
@@ -54,7 +59,7 @@ export class WorkInPlace {
   }
 
   hasTime(): boolean {
-    const now = this.#clock.now();
+    const now = this.#deps.clock.now();
     return now < this.#until && between(now, this.#mustEndAt) > longestNodeMs;
   }
 
@@ -68,7 +73,32 @@ export class WorkInPlace {
     if (only === undefined || others.length > 0 || only.status !== 'waiting' || only.for !== 'child') return false;
     if (isTestRun(head) || !this.hasTime() || this.#calls === maxCalls) return false;
     this.#calls += 1;
+    this.#callers.set(head.address.runId, undefined);
     this.add(work);
     return true;
+  }
+
+  /**
+   * Marks a run that waits for its next check, beside what follows: the run has an earlier entry in any case. Of a run whose call is executed
+   * here, the entry is as early as after a commit to it, because the end of the call is committed within seconds.
+   */
+  marksDue({ head, state }: RunFold): void {
+    const { runId } = head.address;
+    const now = this.#deps.clock.now();
+    const next = nextCheckOf(state, head.deadlineAt, now);
+    const isCaller = this.#callers.has(runId);
+    const marking = markDue(this.#deps, head, isCaller ? instant(Math.min(next, after(now, firstCheckDelay))) : next);
+    this.alongside(marking);
+    if (isCaller) this.#callers.set(runId, marking);
+  }
+
+  /** Whether the run is marked since a call that is executed here. Then the commit of its end needs no other check of the run. */
+  async isMarked({ runId }: RunAddress): Promise<boolean> {
+    return (
+      this.#callers.get(runId)?.then(
+        () => true,
+        () => false,
+      ) ?? false
+    );
   }
 }

@@ -7,6 +7,7 @@ import type { Job } from '../../../lib/ports/jobs.ts';
 import { handleJob } from '../../../lib/service/execution/handle-job.ts';
 import { sweepRun } from '../../../lib/service/execution/sweep-runs.ts';
 import type { Delivery } from '../../../lib/service/worker.ts';
+import { maxPutAttempts } from '../../../lib/service/run-log/append.ts';
 import { Unavailable } from '../../../lib/ports/unavailable.ts';
 import { codeManifest, deploy } from '../code-test-env.ts';
 import { overrideMethods } from '../override-methods.ts';
@@ -113,20 +114,24 @@ test('a workflow that calls itself ends at the maximum depth, within one message
   expect(new Set(kinds(left))).toEqual(new Set(['child']));
 });
 
-/** The first check of the caller that follows the end of the called run fails. */
+/** The caller takes no commit after the end of the called run, until its worker gives up. */
 const failingAfterChild = (error: Error): Promise<TestEnv> => {
   let env: TestEnv | undefined;
-  let hasFailed = false;
+  let failures = 0;
+  const maxFailures = error instanceof Unavailable ? maxPutAttempts : 1;
   const created = calling({
     wrap: (deps) => ({
       ...deps,
-      index: overrideMethods(deps.index, {
-        markDue: async (entry) => {
-          if (env?.attempts.includes('y#1') === true && !hasFailed) {
-            hasFailed = true;
+      // Between its attempts.
+      clock: overrideMethods(deps.clock, { sleep: async () => {} }),
+      log: overrideMethods(deps.log, {
+        put: async (run, ...commit) => {
+          const isCaller = (await deps.log.head(run))?.workflow.name === 'flow';
+          if (isCaller && env?.attempts.includes('y#1') === true && failures < maxFailures) {
+            failures += 1;
             throw error;
           }
-          return deps.index.markDue(entry);
+          return deps.log.put(run, ...commit);
         },
       }),
     }),

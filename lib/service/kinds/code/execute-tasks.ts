@@ -35,7 +35,7 @@ class CodeCallsInPlace implements ChildCalls {
     this.worker = { ...worker, childCalls: this };
     this.#reconciler = reconciler;
     this.#delivery = delivery;
-    this.#work = new WorkInPlace(worker.deps.clock, delivery);
+    this.#work = new WorkInPlace(worker.deps, delivery);
   }
 
   execute(ofMessage: () => Promise<void>): Promise<void> {
@@ -44,6 +44,10 @@ class CodeCallsInPlace implements ChildCalls {
 
   alongside(work: Promise<void>): void {
     this.#work.alongside(work);
+  }
+
+  marksDue(fold: RunFold): void {
+    this.#work.marksDue(fold);
   }
 
   takeCall(caller: RunFold, job: ChildJob): boolean {
@@ -59,8 +63,13 @@ class CodeCallsInPlace implements ChildCalls {
 
   async takeEnd({ head, state: { asOf } }: RunFold, job: ChildJob): Promise<boolean> {
     if (callerOf(head)?.isCode !== true || !this.#work.hasTime()) return false;
-    const callerAsOf = this.#calledIn.get(job.childRunId);
-    return this.#reconcile(job, defined({ kind: 'has_ended', callerAsOf, childAsOf: asOf === 0 ? undefined : asOf } as const));
+    const expected = defined({
+      kind: 'has_ended' as const,
+      callerAsOf: this.#calledIn.get(job.childRunId),
+      childAsOf: asOf === 0 ? undefined : asOf,
+      isCallerMarked: (await this.#work.isMarked(job.run)) ? (true as const) : undefined,
+    });
+    return this.#reconcile(job, expected);
   }
 
   /** @returns false if a message must do it */

@@ -173,7 +173,7 @@ test('the request names the workflow and the commits that the process knows', as
   await begin('parent');
   expect(expected).toEqual([
     { kind: 'starts', workflowName: 'child', callerAsOf: 3 },
-    { kind: 'has_ended', callerAsOf: 3, childAsOf: 3 },
+    { kind: 'has_ended', callerAsOf: 3, childAsOf: 3, isCallerMarked: true },
   ]);
 });
 
