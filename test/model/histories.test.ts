@@ -88,7 +88,7 @@ async function withRefusal() {
 }
 
 describe('a manipulated history is rejected', () => {
-  const seed = 3;
+  const seed = 2;
   const longest = async (): Promise<readonly string[]> =>
     (await observe({ seed, rates: chaosFaults, runs: 3 })).reduce((one, other) => (other.length > one.length ? other : one));
   const first = (steps: readonly string[], pattern: RegExp): number => {

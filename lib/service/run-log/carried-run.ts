@@ -7,7 +7,7 @@ import type { RunAddress } from '../../engine/ids.ts';
 import type { Commit } from '../../engine/log/commit.ts';
 import { type RunCreation, creationOf, firstProjection } from '../../engine/log/head.ts';
 import { type Instant, between, seconds } from '../../engine/time.ts';
-import type { CarriedRun, NodeJob } from '../../ports/jobs.ts';
+import type { CarriedRun, NodeJob, ReconciledTask } from '../../ports/jobs.ts';
 import type { Deps } from '../deps.ts';
 import { type RunFold, advanceFold, fromFirstCommit } from './read-run-fold.ts';
 
@@ -57,8 +57,17 @@ export function foldOfCarried(
   return fold;
 }
 
-/** Whether another process has written the commit so recently that a process relies on it without a read. */
-export const isRecent = ({ at }: Pick<Commit, 'at'>, now: Instant): boolean => between(at, now) <= maxCarriedAge;
+/** The run of the task, if its log came with it and was written a moment ago. */
+export function foldOfTask(
+  deps: Pick<Deps, 'clock' | 'log'>,
+  { job: { creation, commit }, commits }: ReconciledTask,
+): RunFold | undefined {
+  const last = commits?.at(-1) ?? creation.commit;
+  const isWhole = commits !== undefined && last.number === commit;
+  return isWhole && isRecent(last, deps.clock.now()) ? foldOfCarried(deps, { creation, commits }) : undefined;
+}
+
+const isRecent = ({ at }: Pick<Commit, 'at'>, now: Instant): boolean => between(at, now) <= maxCarriedAge;
 
 /** The job for a message that is sent again: by then the run may have ended. */
 export function withoutRun({ carried: _carried, ...job }: NodeJob): NodeJob {

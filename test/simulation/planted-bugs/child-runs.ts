@@ -114,8 +114,8 @@ export const childRunBugs: readonly PlantedBug[] = [
   {
     name: 'a task that follows from a call of code is not executed',
     file: tasksInPlace,
-    find: 'this.#work.add(() => runWorkflowTask(this.worker, task, this.#delivery, commits));',
-    replace: 'void [task, commits];',
+    find: 'this.#work.add(() => runWorkflowTask(this.worker, task.job, this.#delivery, foldOfTask(this.worker.deps, task)));',
+    replace: 'void [task, foldOfTask];',
     within: 60,
     faultProfile: 'none',
     options: { codes: [calling], withoutSweep: true },

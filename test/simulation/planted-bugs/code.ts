@@ -219,9 +219,9 @@ export const codeBugs: readonly PlantedBug[] = [
   {
     name: 'a run continues on the active deployment instead of its pinned one',
     file: 'lib/service/kinds/code/run-workflow-task.ts',
-    find: 'findDeployment(worker, job.run, job.creation.deploymentId);',
+    find: 'known?.deployment(deps.deployments, job.run, deploymentId) ?? deps.deployments.deployment(job.run, deploymentId);',
     replace:
-      'deps.deployments.pointer(job.run).then((found) => findDeployment(worker, job.run, found?.apps[0]?.history[0].deploymentId ?? job.creation.deploymentId));',
+      'deps.deployments.pointer(job.run).then((found) => deps.deployments.deployment(job.run, found?.apps[0]?.history[0].deploymentId ?? deploymentId));\n  void known;',
     within: 60,
     options,
   },

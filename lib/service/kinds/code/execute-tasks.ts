@@ -11,6 +11,7 @@ import type { ChildJob, ChildReconciler, ExpectedChild, WorkflowTaskJob } from '
 import type { ChildCalls } from '../../decider.ts';
 import { waitIn } from '../../execution/reconcile-child.ts';
 import { WorkInPlace } from '../../execution/work-in-place.ts';
+import { foldOfTask } from '../../run-log/carried-run.ts';
 import type { RunFold } from '../../run-log/read-run-fold.ts';
 import type { Delivery, WorkflowTaskWorker } from '../../worker.ts';
 import { runWorkflowTask } from './run-workflow-task.ts';
@@ -76,9 +77,9 @@ class CodeCallsInPlace implements ChildCalls {
   async #reconcile(job: ChildJob, expected: ExpectedChild): Promise<boolean> {
     const reconciled = await this.#reconciler.reconcile({ job, expected });
     if (reconciled.kind === 'needs_message') return false;
-    for (const { job: task, commits } of reconciled.tasks) {
-      this.worker.deps.log.recognize(task.creation);
-      this.#work.add(() => runWorkflowTask(this.worker, task, this.#delivery, commits));
+    for (const task of reconciled.tasks) {
+      this.worker.deps.log.recognize(task.job.creation);
+      this.#work.add(() => runWorkflowTask(this.worker, task.job, this.#delivery, foldOfTask(this.worker.deps, task)));
     }
     return true;
   }

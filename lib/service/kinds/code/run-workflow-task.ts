@@ -6,7 +6,6 @@ import { defined } from '../../../base/defined.ts';
 import { replayVersionKey } from '../../../engine/durable/command-batch.ts';
 import { divergedCode, wasDeferred } from '../../../engine/durable/workflow-task.ts';
 import { invariant, unreachable } from '../../../engine/invariant.ts';
-import type { Commit } from '../../../engine/log/commit.ts';
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { reportedFailure } from '../../../engine/log/event-limits.ts';
 import type { Failure } from '../../../engine/log/events.ts';
@@ -20,9 +19,7 @@ import type { WorkflowTaskJob } from '../../../ports/jobs.ts';
 import type { WorkflowTaskEnd, WorkflowTask } from '../../../ports/programs.ts';
 import { enforceDeadline } from '../../commit/deadline.ts';
 import { sendJobAt, recheckDelay, sendRecheck } from '../../commit/schedule-message.ts';
-import { findDeployment } from '../../deployments/find-ready-deployment.ts';
 import { admitAttempt, recordingAttemptErrors } from '../../execution/admit-attempt.ts';
-import { foldOfCarried, isRecent } from '../../run-log/carried-run.ts';
 import { type RunFold, readRunFold } from '../../run-log/read-run-fold.ts';
 import { readRunInput } from '../../run-log/read-run-input.ts';
 import type { Delivery, WorkflowTaskWorker } from '../../worker.ts';
@@ -37,17 +34,19 @@ export const minStepTimeMs = seconds(60);
 /** A message that is early by less than this waits here: a resend within 5 minutes would be dropped as a duplicate. */
 const maxEarlyWaitMs = seconds(5);
 
-/** @param commits of the run after its first, if another process has just read or written them */
+/** @param carried the run, if another process has just read or written it */
 export async function runWorkflowTask(
   worker: WorkflowTaskWorker,
   job: WorkflowTaskJob,
   delivery: Delivery,
-  commits?: readonly Commit[],
+  carried?: RunFold,
 ): Promise<void> {
-  const { deps } = worker;
+  const { deps, known } = worker;
+  const { deploymentId } = job.creation;
   // The message names the deployment, so it is read beside the log. An error of it counts only if the task begins.
-  const reading = findDeployment(worker, job.run, job.creation.deploymentId);
-  const [fold] = await Promise.all([readOrCarried(deps, job, commits), Promise.allSettled([reading])]);
+  const reading =
+    known?.deployment(deps.deployments, job.run, deploymentId) ?? deps.deployments.deployment(job.run, deploymentId);
+  const [fold] = await Promise.all([carried ?? readRunFold(deps, job.run, job.commit), Promise.allSettled([reading])]);
   if (fold === undefined) return;
   const { head } = fold;
   invariant(head.kind === 'code', `${head.address.runId} received a workflow task, but it is a ${head.kind} run, not a code run`);
@@ -80,17 +79,6 @@ export async function runWorkflowTask(
     await runTask(worker, { fold, head, open: openNode, deliveries, isFirstTry, reading }, delivery);
   };
   await recordingAttemptErrors(worker, fold, openNode, act, deliveries);
-}
-
-async function readOrCarried(
-  deps: WorkflowTaskWorker['deps'],
-  { run, commit, creation }: WorkflowTaskJob,
-  commits: readonly Commit[] | undefined,
-): Promise<RunFold | undefined> {
-  const last = commits?.at(-1) ?? creation.commit;
-  return commits !== undefined && last.number === commit && isRecent(last, deps.clock.now())
-    ? foldOfCarried(deps, { creation, commits })
-    : readRunFold(deps, run, commit);
 }
 
 /** Makes the worker dispatch effects that the earlier workflow task left. This function must not: recovery may write to other runs. */
