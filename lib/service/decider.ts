@@ -32,9 +32,13 @@ export interface ChildCalls {
   takeCall(fold: RunFold, job: ChildJob): boolean;
   /** Commits the end of the called run to its caller. @returns whether it did */
   takeEnd(child: RunFold, job: ChildJob): Promise<boolean>;
-  /** Marks a run that waits for its next check. Nothing in this process waits for it. */
+  readonly work: WorkBeside;
+}
+
+/** Work that nothing in this process waits for. It ends, or fails, before the message does. */
+export interface WorkBeside {
+  /** Marks a run that waits for its next check. */
   marksDue(fold: RunFold): void;
-  /** Takes work that nothing in this process waits for. It ends, or fails, before the message does. */
   alongside(work: Promise<void>): void;
 }
 

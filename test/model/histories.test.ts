@@ -132,6 +132,13 @@ describe('a manipulated history is rejected', () => {
     expect(refusedIn(doubled)).toMatch(/^puts\(/);
   });
 
+  it('with a task that continues after a commit of a worker, as if it had the commit by an answer', async () => {
+    const walks = await observe({ seed: 2, rates: chaosFaults, runs: 6, areBatched: true });
+    const steps = walks.filter((walk) => walk.some((step) => step.includes('"world"')));
+    const refused = steps.map((walk) => refusedIn(walk.map((step) => step.replaceAll('"world"', '"worker"'))));
+    expect(refused.find((step) => step !== undefined)).toMatch(/^puts\(\d+, "code"/);
+  });
+
   it('with a message sent before its sender knows the commit', async () => {
     const steps = await longest();
     const sent = after(steps, first(steps, /^lands\(\{ number: 2,/), /^sends\(\d+, ".*, 2\)$/);

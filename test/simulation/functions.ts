@@ -113,10 +113,10 @@ export interface FunctionOverrides {
 }
 
 /**
- * Whether the work of a message remains to be done: calls that commit, send jobs, or record what the sweep reads. A step function that outlives
- * its workflow task may still send a signal through the delay queue.
+ * The calls that a message requires: those that commit, send jobs, or record what the sweep reads. A step function that outlives its
+ * workflow task may still send a signal through the delay queue.
  */
-const remainingWork: ReadonlySet<string> = new Set([
+const requiredCalls: ReadonlySet<string> = new Set([
   'log.put',
   'log.create',
   'log.project',
@@ -188,7 +188,7 @@ export class Functions implements MessageHandlers {
         // Its message is deleted: after a crash now, no process would know of its remaining work. Reads are allowed.
         process.onCall = (name) =>
           this.#noting(() =>
-            runInvariant(12, !remainingWork.has(name), `a ${by} calls ${name} after it acknowledged its message`),
+            runInvariant(12, !requiredCalls.has(name), `a ${by} calls ${name} after it acknowledged its message`),
           );
         this.#idle.push(warm);
         done(true);

@@ -58,7 +58,7 @@ async function dispatch(decider: Decider, effect: Effect): Promise<Followed | vo
     case 'finalize':
       return finalizeRun(deps, effect.fold, decider.childCalls);
     case 'mark-due': {
-      if (decider.childCalls !== undefined) return decider.childCalls.marksDue(effect.fold);
+      if (decider.childCalls !== undefined) return decider.childCalls.work.marksDue(effect.fold);
       const { head, state } = effect.fold;
       return markDue(deps, head, nextCheckOf(state, head.deadlineAt, deps.clock.now()));
     }

@@ -33,7 +33,7 @@ export async function finalizeRun(deps: Deps, fold: RunFold, childCalls?: ChildC
     await deps.log.project(head.address, end, head.expiresAt);
   };
   // The caller that continues in this process does not wait for the rest.
-  if (isCallerHere) childCalls?.alongside(releaseAndRecord());
+  if (isCallerHere) childCalls?.work.alongside(releaseAndRecord());
   else await releaseAndRecord();
 }
 

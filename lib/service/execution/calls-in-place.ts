@@ -34,38 +34,26 @@ export async function withCallsInPlace(
 ): Promise<void> {
   if (!mayTake(worker, job, delivery)) return handle(worker);
   const calls = new CallsInPlace(worker, delivery);
-  await calls.execute(() => handle(calls.worker));
+  await calls.work.execute(() => handle(calls.worker));
 }
 
 class CallsInPlace implements ChildCalls {
   readonly worker: JobHandler;
   readonly #delivery: Delivery;
-  readonly #work: WorkInPlace;
+  readonly work: WorkInPlace;
 
   constructor(worker: JobHandler, delivery: Delivery) {
     this.worker = { ...worker, childCalls: this };
     this.#delivery = delivery;
-    this.#work = new WorkInPlace(worker.deps, delivery);
-  }
-
-  execute(ofMessage: () => Promise<void>): Promise<void> {
-    return this.#work.execute(ofMessage);
-  }
-
-  alongside(work: Promise<void>): void {
-    this.#work.alongside(work);
-  }
-
-  marksDue(fold: RunFold): void {
-    this.#work.marksDue(fold);
+    this.work = new WorkInPlace(worker.deps, delivery);
   }
 
   takeCall(caller: RunFold, job: ChildJob): boolean {
-    return this.#work.takesCall(caller, () => this.#start(job));
+    return this.work.takesCall(caller, () => this.#start(job));
   }
 
   async takeEnd(child: RunFold, job: ChildJob): Promise<boolean> {
-    if (isTestRun(child.head) || !this.#work.hasTime()) return false;
+    if (isTestRun(child.head) || !this.work.hasTime()) return false;
     try {
       return await this.#commitEnd(child, job);
     } catch (error) {
@@ -113,12 +101,12 @@ class CallsInPlace implements ChildCalls {
   ): Promise<Continuation | undefined> {
     const { executions } = this.worker;
     const fact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end } as const;
-    if (!(await this.#work.isMarked(caller.head.address))) await requestRecheck(this.worker, caller);
+    if (!(await this.work.isMarked(caller.head.address))) await requestRecheck(this.worker, caller);
     return executions[caller.head.kind].endWait(this.worker, caller, fact);
   }
 
   #continue(caller: RunFold, continuation: Continuation): void {
-    this.#work.add(async () => {
+    this.work.add(async () => {
       await continuation(this.#delivery);
       this.worker.foldCache.put(caller);
     });

@@ -5,6 +5,7 @@ import { isTestRun } from '../../engine/log/head.ts';
 import { type Instant, after, between, durationMs, instant, minutes, seconds } from '../../engine/time.ts';
 import { firstCheckDelay } from '../commit/commit-with-recheck.ts';
 import { markDue, nextCheckOf } from '../commit/mark-due.ts';
+import type { WorkBeside } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import type { Delivery } from '../worker.ts';
@@ -16,7 +17,7 @@ const longestNodeMs = durationMs(minutes(14) + seconds(10));
 /** A message starts at most so many called runs, also in tests, where the clock may not advance. */
 const maxCalls = 100;
 
-export class WorkInPlace {
+export class WorkInPlace implements WorkBeside {
   readonly #deps: Pick<Deps, 'clock' | 'index'>;
   readonly #mustEndAt: Instant;
   readonly #until: Instant;

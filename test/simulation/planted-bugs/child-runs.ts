@@ -114,7 +114,7 @@ export const childRunBugs: readonly PlantedBug[] = [
   {
     name: 'a task that follows from a call of code is not executed',
     file: tasksInPlace,
-    find: 'this.#work.add(() => runWorkflowTask(this.worker, task.job, this.#delivery, foldOfTask(this.worker.deps, task)));',
+    find: 'this.work.add(() => runWorkflowTask(this.worker, task.job, this.#delivery, foldOfTask(this.worker.deps, task)));',
     replace: 'void [task, foldOfTask];',
     within: 60,
     faultProfile: 'none',
@@ -132,7 +132,7 @@ export const childRunBugs: readonly PlantedBug[] = [
   {
     name: 'the end of a run that is called in place is not recorded',
     file: 'lib/service/commit/finalize-run.ts',
-    find: 'if (isCallerHere) childCalls?.alongside(releaseAndRecord());',
+    find: 'if (isCallerHere) childCalls?.work.alongside(releaseAndRecord());',
     replace: 'if (isCallerHere) void releaseAndRecord;',
     within: 60,
     faultProfile: 'none',

@@ -21,14 +21,14 @@ export async function executeTasks(worker: WorkflowTaskWorker, job: WorkflowTask
   // After a crash each run has messages of its own, so that another crash can be attributed to its run.
   if (reconciler === undefined || delivery.isRedelivered || job.resend > 0) return runWorkflowTask(worker, job, delivery);
   const calls = new CodeCallsInPlace(worker, reconciler, delivery);
-  await calls.execute(() => runWorkflowTask(calls.worker, job, delivery));
+  await calls.work.execute(() => runWorkflowTask(calls.worker, job, delivery));
 }
 
 class CodeCallsInPlace implements ChildCalls {
   readonly worker: WorkflowTaskWorker;
   readonly #reconciler: ChildReconciler;
   readonly #delivery: Delivery;
-  readonly #work: WorkInPlace;
+  readonly work: WorkInPlace;
   /** the commits of the callers with the calls that were executed here, by called run */
   readonly #calledIn = new Map<RunId, CommitNo>();
 
@@ -36,26 +36,14 @@ class CodeCallsInPlace implements ChildCalls {
     this.worker = { ...worker, childCalls: this };
     this.#reconciler = reconciler;
     this.#delivery = delivery;
-    this.#work = new WorkInPlace(worker.deps, delivery);
-  }
-
-  execute(ofMessage: () => Promise<void>): Promise<void> {
-    return this.#work.execute(ofMessage);
-  }
-
-  alongside(work: Promise<void>): void {
-    this.#work.alongside(work);
-  }
-
-  marksDue(fold: RunFold): void {
-    this.#work.marksDue(fold);
+    this.work = new WorkInPlace(worker.deps, delivery);
   }
 
   takeCall(caller: RunFold, job: ChildJob): boolean {
     const wait = waitIn(caller, job);
     if (wait === undefined) return false;
     const { workflowName, dispatchedIn } = wait;
-    return this.#work.takesCall(caller, async () => {
+    return this.work.takesCall(caller, async () => {
       this.#calledIn.set(job.childRunId, dispatchedIn);
       if (!(await this.#reconcile(job, { kind: 'starts', workflowName, callerAsOf: dispatchedIn })))
         await this.worker.deps.jobs.sendDelayed(job, durationMs(0));
@@ -63,12 +51,12 @@ class CodeCallsInPlace implements ChildCalls {
   }
 
   async takeEnd({ head, state: { asOf } }: RunFold, job: ChildJob): Promise<boolean> {
-    if (callerOf(head)?.isCode !== true || !this.#work.hasTime()) return false;
+    if (callerOf(head)?.isCode !== true || !this.work.hasTime()) return false;
     const expected = defined({
       kind: 'has_ended' as const,
       callerAsOf: this.#calledIn.get(job.childRunId),
       childAsOf: asOf === 0 ? undefined : asOf,
-      isCallerMarked: (await this.#work.isMarked(job.run)) ? (true as const) : undefined,
+      isCallerMarked: (await this.work.isMarked(job.run)) ? (true as const) : undefined,
     });
     return this.#reconcile(job, expected);
   }
@@ -79,7 +67,7 @@ class CodeCallsInPlace implements ChildCalls {
     if (reconciled.kind === 'needs_message') return false;
     for (const task of reconciled.tasks) {
       this.worker.deps.log.recognize(task.job.creation);
-      this.#work.add(() => runWorkflowTask(this.worker, task.job, this.#delivery, foldOfTask(this.worker.deps, task)));
+      this.work.add(() => runWorkflowTask(this.worker, task.job, this.#delivery, foldOfTask(this.worker.deps, task)));
     }
     return true;
   }
