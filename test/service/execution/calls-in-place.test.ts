@@ -170,6 +170,34 @@ test('the caller does not wait until the end of its called run is recorded, and 
   expect(called?.projection.status).toBe('completed');
 });
 
+test.for([
+  ['whose caller is marked since the call requests no recheck', false, 0],
+  ['whose caller could not be marked requests a recheck', true, 1],
+] as const)('the end of a call %s', async ([, isRefused, rechecks]) => {
+  let refusals = 0;
+  const attempts: string[] = [];
+  const env = await calling({
+    answer: (node) => (attempts.push(node), finished(node)),
+    wrap: (deps) => ({
+      ...deps,
+      index: overrideMethods(deps.index, {
+        markDue: (entry) =>
+          isRefused && attempts.length === 1 && refusals++ === 0
+            ? Promise.reject(new Unavailable('the index'))
+            : deps.index.markDue(entry),
+      }),
+    }),
+  });
+  const run = await env.begin('flow');
+  const [job] = env.ports.jobs.takeSent();
+  if (job === undefined) throw new Error('the run has no job');
+  const handled = handle(env, job);
+  await (isRefused ? expect(handled).rejects.toThrow('the index') : handled);
+  expect(await statusOf(env, run)).toBe('completed');
+  env.ports.clock.advance(minutes(3));
+  expect(env.ports.jobs.takeDue().filter(({ kind }) => kind === 'recheck')).toHaveLength(rechecks);
+});
+
 test('a message whose called run could not record its end fails after its other work, and the sweep records it', async () => {
   let refusals = 0;
   const env = await recording((write) => (refusals++ === 0 ? Promise.reject(new Unavailable('the table')) : write()));
