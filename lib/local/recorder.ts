@@ -16,8 +16,9 @@ export interface RecordedCall {
 }
 
 /**
- * Time that a call takes in addition, for a bench that imitates the services and the network of AWS. The embedded cloud itself delays
- * nothing. The operation `receipt` of SQS is the time of a message until its event source has it.
+ * The least time of a call, for a bench that imitates the services and the network of AWS: the embedded cloud handles the call meanwhile.
+ * Messages, their receipt and invocations take this time in addition. The embedded cloud itself delays nothing. The operation `receipt` of
+ * SQS is the time of a message until its event source has it.
  */
 export type CallDelay = (service: string, operation: string) => Promise<void>;
 

@@ -83,8 +83,10 @@ async function handleRequest(parts: GatewayParts, request: WireRequest): Promise
     });
   }
   const startedAt = performance.now();
-  await parts.callDelay?.(service.name, operation.name);
-  const response = await service.handle(request, operation);
+  const delay = parts.callDelay?.(service.name, operation.name);
+  // A message is on its way only after its call, so that its way to the receiver does not begin during it.
+  if (service.name === 'sqs') await delay;
+  const [response] = await Promise.all([service.handle(request, operation), delay]);
   parts.recorder.record({
     caller: principal.name,
     service: service.name,
