@@ -18,7 +18,7 @@ import {
   anyString,
   anyNumber,
   anyInstant,
-  anyFlag,
+  anyMark,
   stringOf,
   numberOf,
   jsonOf,
@@ -44,6 +44,7 @@ export const projectionPart = partSchema('a projection', {
   attention: optional(stringOf(z.enum(['waiting', 'retrying']))),
   endedAt: optional(anyInstant),
   error: optional(jsonOf(failure)),
+  hasExtendedDeadline: named('xd', optional(anyMark)),
 });
 /** An update removes those that the projection does not have. */
 const optionalProjectionNames = ['attention', 'endedAt', 'error'] as const;
@@ -68,8 +69,8 @@ const headItem = itemSchema('a head', {
   codeVersion: named('cv', optional(anyString)),
   deploymentId: named('d', nullable(stringOf(schema.deploymentId))),
   queueNamespace: named('qn', optional(anyString)),
-  isTest: named('t', optional(anyFlag)),
-  holdsSecondCommit: named(holdsSecondCommitName, optional(anyFlag)),
+  isTest: named('t', optional(anyMark)),
+  holdsSecondCommit: named(holdsSecondCommitName, optional(anyMark)),
   createdAt: named('ca', anyInstant),
   deadlineAt: named(headDeadlineNames.deadlineAt, anyInstant),
   deadlineLimitAt: named('dl', optional(anyInstant)),
@@ -127,8 +128,8 @@ const pinnedTo = ({ kind, name, version, codeVersion, deploymentId, queueNamespa
       kind,
       workflow: { name, version },
       deploymentId: null,
-      isTest: isTest === true ? isTest : undefined,
-      holdsSecondCommit: holdsSecondCommit === true ? holdsSecondCommit : undefined,
+      isTest,
+      holdsSecondCommit,
     });
   }
   if (kind === 'bundle' && deploymentId !== null) return { kind, workflow: { name }, deploymentId };

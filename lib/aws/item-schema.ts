@@ -60,6 +60,11 @@ export const anyFlag: Attribute<boolean> = {
   encode: (value) => number(value ? 1 : 0),
   parse: numberAttribute.pipe(z.literal([0, 1])).transform((value) => value === 1),
 };
+/** 1: an item without it has no attribute. */
+export const anyMark: Attribute<true> = {
+  encode: () => number(1),
+  parse: numberAttribute.pipe(z.literal(1)).transform(() => true as const),
+};
 
 /** @param stored what is written for a value; default: the value */
 export const jsonOf = <Value>(

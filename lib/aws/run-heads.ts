@@ -126,9 +126,12 @@ export class StoredHeads implements RunHeads {
     return side === 'platform' ? undefined : this.#table.get(projectionKey(run, side));
   }
 
-  /** One request for up to 50 runs: a projection that a code run would have is read with the head, unless the run is known. */
+  /**
+   * One request for up to 50 runs: a projection that a code run would have is read with the head, unless the kind of the run is known or
+   * guessed.
+   */
   async heads(runs: readonly RunAddress[]): Promise<readonly (Head | undefined)[]> {
-    const guessed = runs.length > maxGuesses ? [] : runs.filter((run) => (this.known(run)?.side ?? 'code') === 'code');
+    const guessed = runs.length > maxGuesses ? [] : runs.filter((run) => this.#mayBeCode(run));
     const items = await this.#table.getAll([...runs.map(headKey), ...guessed.map((run) => projectionKey(run, 'code'))]);
     const projections = new Map(guessed.map((run, index) => [runPartition(run), items[runs.length + index]]));
     const sides = runs.map((run, index) => {
@@ -145,6 +148,10 @@ export class StoredHeads implements RunHeads {
     return runs.map((run, index) =>
       headOf(items[index], sides[index] === 'platform' ? undefined : projections.get(runPartition(run))),
     );
+  }
+
+  #mayBeCode(run: RunAddress): boolean {
+    return (this.known(run)?.side ?? this.#known.guessed.get(runPartition(run)) ?? 'code') === 'code';
   }
 
   async secondCommit(run: RunAddress): Promise<Commit | undefined> {

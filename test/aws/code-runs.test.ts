@@ -9,7 +9,7 @@ import { DynamoRunLog } from '../../lib/aws/run-log.ts';
 import type { Table } from '../../lib/aws/table.ts';
 import { runsTableKeys } from '../../lib/contract/environment.ts';
 import { after, days } from '../../lib/engine/time.ts';
-import { commitNo, firstCommit, nodeKey } from '../../lib/engine/ids.ts';
+import { type RunAddress, commitNo, firstCommit, nodeKey } from '../../lib/engine/ids.ts';
 import { isTombstone } from '../../lib/engine/log/commit.ts';
 import { createControlTable, createRunsTable, dynamoAt, dynamoImplementations } from '../contract/emulators/dynamo.ts';
 import type { Emulator } from '../contract/emulators/emulator-process.ts';
@@ -117,6 +117,33 @@ describe('items of the code side', () => {
     await expect.poll(() => ids(index.listByState(run, 'waiting', { limit: 5 }))).toEqual([run.runId]);
     expect(await ids(index.list(run, { limit: 5 }))).toEqual([run.runId]);
   });
+});
+
+test('a guess saves the read of a projection that a graph run does not have, and a wrong one costs a request', async () => {
+  const graph = freshRun(run);
+  await platform().create(creation(graph));
+  await code.project(run, { status: 'failed', asOf: commitNo(4), endedAt: noon });
+  const requests: (readonly string[])[] = [];
+  const watched = overrideMethods(table, {
+    getAll: (keys) => {
+      requests.push(keys.map(({ sk }) => sk));
+      return table.getAll(keys);
+    },
+  });
+  const { sk: head } = headKey(graph);
+  const { sk: projection } = projectionKey(run, 'code');
+  const statusesWith = async (guessed: readonly RunAddress[]) => {
+    requests.length = 0;
+    const log = new DynamoRunLog(watched);
+    for (const each of guessed) log.guess(each, 'graph');
+    return (await log.heads([run, graph])).map((each) => each?.projection.status);
+  };
+  expect(await statusesWith([])).toEqual(['failed', 'pending']);
+  expect(requests).toEqual([[head, head, projection, projection]]);
+  expect(await statusesWith([graph])).toEqual(['failed', 'pending']);
+  expect(requests).toEqual([[head, head, projection]]);
+  expect(await statusesWith([run, graph])).toEqual(['failed', 'pending']);
+  expect(requests).toEqual([[head, head], [projection]]);
 });
 
 describe('a process that has not read the run', () => {

@@ -266,7 +266,7 @@ export const runLogSuite = ({ name, open }: Subject<RunLog>) =>
 
       test.for(terminalStatuses)('does not change after %s', async (status) => {
         const { address, now } = await projected();
-        const ended = { status, asOf: commitNo(5), endedAt: noon };
+        const ended = { status, asOf: commitNo(5), endedAt: noon, hasExtendedDeadline: true } as const;
         await log.project(address, ended);
         for (const other of ['pending', 'running', ...terminalStatuses] as const) {
           await log.project(address, { status: other, asOf: commitNo(6), attention: 'waiting' });

@@ -4,7 +4,7 @@ import { isTerminal } from '../../lib/engine/log/fold.ts';
 import { type Instant, instant } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import type { Deps } from '../../lib/service/deps.ts';
-import { sweepRun } from '../../lib/service/execution/sweep-runs.ts';
+import { sweepMinute } from '../../lib/service/execution/sweep-runs.ts';
 import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
 import type { JobHandler } from '../../lib/service/worker.ts';
 import { overrideMethods } from './override-methods.ts';
@@ -102,11 +102,16 @@ export class LongRun {
 
   /** Like the product's sweep, which passes a minute only after it has checked each of its runs. */
   async #sweep(): Promise<void> {
-    const { clock, index } = this.env.ports;
+    const { clock } = this.env.ports;
     for (const minute of [...this.#dueMinutes].toSorted((one, other) => one - other)) {
       if ((minute + 1) * 60_000 > clock.now()) break;
-      for (const run of await index.dueIn(minute)) while (!(await survives(sweepRun(this.worker(), run, minute)))) continue;
+      while (!(await survives(this.#sweepMinute(minute)))) continue;
       this.#dueMinutes.delete(minute);
     }
+  }
+
+  async #sweepMinute(minute: number): Promise<void> {
+    const [failed] = (await sweepMinute(this.worker(), minute)).failed;
+    if (failed !== undefined) throw failed.error;
   }
 }

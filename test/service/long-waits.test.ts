@@ -215,7 +215,35 @@ describe('the retention', () => {
     await played.playUntil(after(startAt, (days(20) + minutes(60)) as DurationMs));
     expect((await played.env.ports.log.head(run))?.expiresAt).toBe(after(startAt, (days(28) + days(31)) as DurationMs));
   });
+
+  it.each(['code', 'graph'] as const)(
+    'follows the deadline of a %s run that ends minutes after the extension, although the message is lost',
+    async (kind) => {
+      const wakeAt = after(startAt, (days(7) + minutes(5)) as DurationMs);
+      const { played, run } = kind === 'code' ? await startCode([[sleepUntil('nap', wakeAt)]]) : await startSleeper(wakeAt);
+      played.lost = 'retention';
+      await played.playUntil(after(startAt, (days(7) + minutes(16)) as DurationMs));
+      expect(await statusOf(played, run)).toMatchObject({ status: 'completed' });
+      expect((await played.env.ports.log.head(run))?.projection).toMatchObject({
+        status: 'completed',
+        hasExtendedDeadline: true,
+      });
+      played.lost = undefined;
+      await played.playUntil(after(startAt, (days(7) + minutes(60)) as DurationMs));
+      const { head } = await played.env.fold(run);
+      expect(head.expiresAt).toBeGreaterThan(after(startAt, days(38)));
+      expect((await played.env.ports.log.head(run))?.expiresAt).toBe(head.expiresAt);
+    },
+  );
 });
+
+async function startSleeper(wakeAt: Instant) {
+  const answer = (node: string) =>
+    node === 'x' ? ({ kind: 'sleeping', wakeAt, output: { value: 1 } } as const) : finished(node);
+  const played = new LongRun({ answer });
+  await played.env.publish(workflow('flow', 'a>x x>b'));
+  return { played, run: await played.env.begin('flow') };
+}
 
 const large = Array.from({ length: 90_000 }, (_, index) => `${index}`).join('-');
 

@@ -104,6 +104,8 @@ export interface HeadProjection {
   readonly attention?: 'waiting' | 'retrying';
   readonly endedAt?: Instant;
   readonly error?: Failure;
+  /** the deadline of the ended run was extended, so that the expiries of its items may have to move */
+  readonly hasExtendedDeadline?: true;
 }
 
 /** The projection of a new run. */

@@ -38,13 +38,14 @@ export async function finalizeRun(deps: Deps, fold: RunFold, childCalls?: ChildC
 }
 
 /** What the head records of the end; undefined if the run has not ended. */
-function endOf({ state: { progress, asOf } }: Pick<RunFold, 'state'>): HeadProjection | undefined {
+function endOf({ state: { progress, asOf, deadlineExtension } }: Pick<RunFold, 'state'>): HeadProjection | undefined {
   if (!isTerminal(progress) || asOf === 0) return undefined;
   return defined({
     status: progress.status,
     asOf,
     endedAt: progress.endedAt,
     error: progress.status === 'failed' ? progress.error : undefined,
+    hasExtendedDeadline: deadlineExtension === undefined ? undefined : true,
   });
 }
 

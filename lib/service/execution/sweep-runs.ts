@@ -7,6 +7,7 @@ import { defined } from '../../base/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
 import { attentionOf } from '../../engine/log/open-nodes.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
+import { type Head, terminalStatuses } from '../../engine/log/head.ts';
 import { minuteOf } from '../../engine/log/heartbeat-timeout.ts';
 import { callerOf } from '../../engine/log/lineage.ts';
 import { type Instant, durationMs, instant, minutes } from '../../engine/time.ts';
@@ -23,8 +24,12 @@ import { notifyRun } from '../commit/commit-facts.ts';
 import { notifyStartAgain } from '../commit/notify-status.ts';
 import { commitsFoundInThreeReads } from '../run-log/find-newest-commits.ts';
 
-export interface SweepResult {
+export interface SweepResult extends Checked {
   readonly minutes: number;
+}
+
+/** The checks of due runs. */
+interface Checked {
   readonly checked: number;
   readonly recovered: number;
   /** runs whose check failed; they are due again in the next minute */
@@ -40,46 +45,86 @@ const firstSweepMinutes = 10;
  */
 export const secondCheckMinutes = 20;
 
+/** One request reads so many heads. */
+const headsPerRead = 100;
 /** A check is a few reads, and most checks find nothing to do. */
 const maxConcurrentChecks = 16;
-
-interface Counts {
-  minutes: number;
-  checked: number;
-  recovered: number;
-  readonly failed: { readonly run: RunAddress; readonly error: unknown }[];
-}
 
 /** @param mustEndAt the sweep starts no further minute after this time */
 export async function sweepRuns(decider: Decider, mustEndAt: Instant): Promise<SweepResult> {
   const { deps } = decider;
   const last = minuteOf(deps.clock.now()) - 1;
   const sweptMinute = (await deps.index.sweptMinute()) ?? last - firstSweepMinutes;
-  const swept: Counts = { minutes: 0, checked: 0, recovered: 0, failed: [] };
+  let swept: SweepResult = { minutes: 0, checked: 0, recovered: 0, failed: [] };
   for (let minute = sweptMinute + 1; minute <= last && deps.clock.now() < mustEndAt; minute += 1) {
     // Behind, after an outage or a jump of the clock: the minutes without due runs are skipped.
     if (minute < last) minute = (await deps.index.firstDueMinute(minute, last)) ?? last;
-    const due = await deps.index.dueIn(minute);
-    for (let first = 0; first < due.length; first += maxConcurrentChecks) {
-      await Promise.all(due.slice(first, first + maxConcurrentChecks).map((run) => checkRun(decider, run, minute, swept)));
-    }
+    const { checked, recovered, failed } = await sweepMinute(decider, minute);
     await deps.index.recordSweptMinute(minute);
-    swept.minutes += 1;
+    swept = {
+      minutes: swept.minutes + 1,
+      checked: swept.checked + checked,
+      recovered: swept.recovered + recovered,
+      failed: [...swept.failed, ...failed],
+    };
   }
   return swept;
 }
 
-async function checkRun(decider: Decider, run: DueRun, minute: number, swept: Counts): Promise<void> {
+/** Checks the runs that are due in the minute. Most have ended by then. Their heads say so, and nothing else of them is read. */
+export async function sweepMinute(decider: Decider, minute: number): Promise<Checked> {
+  const due = await decider.deps.index.dueIn(minute);
+  const checks: Check[] = [];
+  for (let first = 0; first < due.length; first += headsPerRead) {
+    const batch = due.slice(first, first + headsPerRead);
+    const ended = await findEndedRuns(decider.deps, batch);
+    const others = batch.filter((run) => !ended.has(run));
+    for (let next = 0; next < others.length; next += maxConcurrentChecks) {
+      const runs = others.slice(next, next + maxConcurrentChecks);
+      checks.push(...(await Promise.all(runs.map((run) => checkRun(decider, run, minute)))));
+    }
+  }
+  const failed = checks.flatMap((check) => (check.kind === 'failed' ? [{ run: check.run, error: check.error }] : []));
+  return {
+    checked: due.length - failed.length,
+    recovered: checks.filter(({ kind }) => kind === 'recovered').length,
+    failed,
+  };
+}
+
+type Check =
+  | { readonly kind: 'recovered' | 'unchanged' }
+  | { readonly kind: 'failed'; readonly run: RunAddress; readonly error: unknown };
+
+/**
+ * The runs whose ends are complete: a head shows the end after everything that follows from it (`finalize-run.ts`). After an extension of
+ * the deadline, the expiries of the run's items may still have to move.
+ */
+async function findEndedRuns({ log }: Pick<Deps, 'log'>, due: readonly DueRun[]): Promise<ReadonlySet<DueRun>> {
+  // Most are graph runs. The heads of others are read in the same request, and their projections in a second one.
+  for (const run of due) log.guess(run, 'graph');
+  try {
+    const heads = await log.heads(due);
+    return new Set(due.filter((_run, index) => isEndComplete(heads[index])));
+  } catch {
+    // Each run is then read by itself, so that one head that cannot be read stops no other check.
+    return new Set();
+  }
+}
+
+const isEndComplete = (head: Head | undefined): boolean =>
+  terminalStatuses.some((status) => status === head?.projection.status) && head?.projection.hasExtendedDeadline !== true;
+
+async function checkRun(decider: Decider, run: DueRun, minute: number): Promise<Check> {
   const { deps } = decider;
   try {
-    if (await sweepRun(decider, run, minute)) swept.recovered += 1;
-    swept.checked += 1;
+    return { kind: (await sweepRun(decider, run, minute)) ? 'recovered' : 'unchanged' };
   } catch (error) {
     // One failed check must not block the others. The run is checked again in the next minute.
-    swept.failed.push({ run, error });
     // It may be a test run, which records its due times. The minute must be after the swept one, even if the clock went back.
     const { isSecondCheck: _which, ...address } = run;
     await deps.index.markDue({ run: address, minute: Math.max(minuteOf(deps.clock.now()), minute) + 1, isRecordedOnRun: true });
+    return { kind: 'failed', run, error };
   }
 }
 

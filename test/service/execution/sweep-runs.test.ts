@@ -25,6 +25,48 @@ describe('the sweep', () => {
     expect((await env.fold(run)).state.progress.status).toBe('completed');
   });
 
+  it('reads the heads of ended runs in one request for a hundred, and nothing else of them', async () => {
+    const calls: string[] = [];
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>e'));
+    for (let index = 0; index < 120; index += 1) await env.start({ idempotencyKey: `ended ${index}` });
+    await env.settle();
+    const open = await env.start({ idempotencyKey: 'open' });
+    if (open.kind !== 'started') throw new Error(open.kind);
+    env.ports.clock.advance(minutes(4));
+    const log = new Proxy(env.deps.log, {
+      get: (target, name) => {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        return (...given: readonly unknown[]): unknown => {
+          if (name !== 'guess') calls.push(String(name));
+          return Reflect.apply(method, target, given);
+        };
+      },
+    });
+    const swept = await sweepRuns({ ...env.worker, deps: { ...env.deps, log } }, inTime(env));
+    expect(swept).toMatchObject({ checked: 121, recovered: 1, failed: [] });
+    expect(calls.filter((name) => name === 'heads')).toHaveLength(2);
+    // Of the run that has not ended.
+    expect(calls.filter((name) => ['head', 'commitsAfter', 'snapshot', 'isFinalized'].includes(name)).toSorted()).toEqual([
+      'commitsAfter',
+      'head',
+      'snapshot',
+    ]);
+  });
+
+  it('checks each run by itself if the heads cannot be read together', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>b'));
+    const run = await env.begin('flow');
+    env.ports.jobs.takeSent();
+    env.ports.clock.advance(minutes(4));
+    const log = overrideMethods(env.deps.log, { heads: () => Promise.reject(new Unavailable('the heads')) });
+    const swept = await sweepRuns({ ...env.worker, deps: { ...env.deps, log } }, inTime(env));
+    expect(swept).toMatchObject({ checked: 1, recovered: 1, failed: [] });
+    expect(env.ports.jobs.sent.map((job) => job.run.runId)).toEqual([run.runId]);
+  });
+
   it('writes the next due time before it records a minute as swept', async () => {
     const env = createTestEnv();
     await env.publish(workflow('flow', 'a>z z>b', { z: { ms: 7_200_000 } }));
