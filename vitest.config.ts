@@ -40,7 +40,7 @@ const together = { isolate: false, setupFiles: './test/nothing-left-behind.ts' }
 const onTheProduct = [
   'test/scripts/{build-packages,trial}.deep.test.ts',
   'test/bench/{bundles,golden-counts}.test.ts',
-  'test/bench/golden-{counts,devkit,lists,loops,short-loops}.deep.test.ts',
+  'test/bench/golden-{counts,devkit,lists,loops,short-loops,sweep}.deep.test.ts',
   'test/bench/{estimate,peers}.deep.test.ts',
 ];
 const withoutThose = { exclude: onTheProduct };

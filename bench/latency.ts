@@ -4,8 +4,6 @@ import * as z from 'zod';
 import type { BenchCloud } from './bench-cloud.ts';
 import { chain, chainOfEffects } from './workflows.ts';
 
-const warmUpRuns = 10;
-
 const eventsShape = z.looseObject({
   data: z.array(z.looseObject({ type: z.string(), timestamp: z.string() })),
   hasMore: z.literal(false),
@@ -41,12 +39,15 @@ export async function measureChain(
   return { runMs, nodeMs };
 }
 
-/** Milliseconds from the request to the answer, of runs that the request waits for, one after the other. */
+/**
+ * Milliseconds from the request to the answer, of runs that the request waits for, one after the other. The warm-up runs, as many again, are
+ * not included, as those of the bare puts.
+ */
 export async function measureAnswered(bench: BenchCloud, length: number, runs: number): Promise<readonly number[]> {
   const workflow = chain(length);
   await bench.publish(workflow);
   const times: number[] = [];
-  for (let run = -warmUpRuns; run < runs; run += 1) {
+  for (let run = -runs; run < runs; run += 1) {
     const startedAt = performance.now();
     await bench.startAndWait(workflow, `latency-answered-${run}`);
     if (run >= 0) times.push(performance.now() - startedAt);

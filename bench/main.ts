@@ -73,7 +73,7 @@ const parallelStarts = 16;
 const streamedWords = 200;
 const loopItems = 1_000;
 const loopConcurrencies = [10, 20, 50, 250];
-const answeredRuns = 100;
+const answeredRuns = 200;
 /** goals by the name of the measure */
 const stepsASecond: Readonly<Record<string, number>> = { [atOnce(1)]: 400, [atOnce(10)]: 1_000, [atOnce(100)]: 1_500 };
 const longRuns = { chain: [10, 100, 1_000], loop: [10, 100, 1_000, 10_000] } as const;
@@ -149,6 +149,8 @@ async function measureAll(directory: string): Promise<readonly string[]> {
     const packed = await measureChain(bench, { ...ten, hasEffects: false });
     const effects = await measureChain(bench, { ...ten, hasEffects: true });
     const bare = await measureBarePuts(bench.cloud, barePuts, warn);
+    // Of the same minute, and before the load.
+    const answered = await measureAnswered(bench, 10, answeredRuns);
     printSection('A chain of ten no-op nodes on this machine', latencyTable(packed, effects, bare));
     const growths: Record<string, number> = {};
     for (const [kind, lengths] of Object.entries(longRuns)) {
@@ -192,7 +194,10 @@ async function measureAll(directory: string): Promise<readonly string[]> {
     );
     const goals = [
       ...countedGoals(countsOf(bills)),
-      ...(await measureGoals(bench, directory, { bareMs: bare, startsASecond: parallel })),
+      ...(await measureGoals(directory, {
+        answeredInPuts: quantilesOf(answered).p50 / quantilesOf(bare).p50,
+        startsASecond: parallel,
+      })),
     ];
     printSection('Goals', goalTable(goals));
     if (sustained.lost.length > 0) throw new Error(`runs that were accepted are lost: ${sustained.lost.join(', ')}`);
@@ -229,15 +234,13 @@ async function measureUnderLoad(directory: string): Promise<UnderLoad> {
 
 /** The goals that are times of this machine. */
 async function measureGoals(
-  bench: BenchCloud,
   directory: string,
-  { bareMs, startsASecond }: { readonly bareMs: readonly number[]; readonly startsASecond: number },
+  { answeredInPuts, startsASecond }: { readonly answeredInPuts: number; readonly startsASecond: number },
 ): Promise<readonly Goal[]> {
-  const answered = quantilesOf(await measureAnswered(bench, 10, answeredRuns)).p50 / quantilesOf(bareMs).p50;
   const { throughput, idle } = await measureUnderLoad(directory);
   const { megabytes, percent } = idle;
   return [
-    { what: 'ten scripts answered in one request, p50', unit: 'bare puts', reached: answered, goal: 8 },
+    { what: 'ten scripts answered in one request, p50', unit: 'bare puts', reached: answeredInPuts, goal: 8 },
     ...throughput.map(({ measure, values }) => ({
       what: `steps, ${measure}`,
       unit: 'a second' as const,
