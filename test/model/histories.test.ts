@@ -40,7 +40,7 @@ describe('histories of the simulation', () => {
 
   it('are walks that the model allows, step by step', async () => {
     const taken = new Map<string, number>();
-    for (const seed of seeds(inTier({ quick: 5, deep: 8 }))) {
+    for (const seed of seeds(inTier({ quick: 6, deep: 8 }))) {
       for (const steps of await observe({ seed, rates: chaosFaults, runs: 3 })) {
         expect(refusedIn(steps), `seed ${seed}`).toBeUndefined();
         for (const step of steps) taken.set(actionOf(step), (taken.get(actionOf(step)) ?? 0) + 1);

@@ -1,12 +1,19 @@
 /** Writes when the sweep must next check a run. A test run also records its due times, so that all its data can be deleted. */
 import { defined } from '../../base/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
-import { type Head, isTestRun } from '../../engine/log/head.ts';
+import { type Head, isTestRun, terminalStatuses } from '../../engine/log/head.ts';
 import { minuteOf } from '../../engine/log/heartbeat-timeout.ts';
 import type { Instant } from '../../engine/time.ts';
 import type { Deps } from '../deps.ts';
 
 export { nextCheckOf } from '../../engine/devkit/next-check.ts';
+
+/**
+ * Whether a due run needs no check: it has ended, and everything that follows from its end is done, because the head shows the end last
+ * (`finalize-run.ts`). After an extension of the deadline, the expiries of the run's items may still have to move.
+ */
+export const needsNoCheck = ({ projection: { status, hasExtendedDeadline } }: Pick<Head, 'projection'>): boolean =>
+  terminalStatuses.some((terminal) => terminal === status) && hasExtendedDeadline !== true;
 
 export const markDue = (deps: Pick<Deps, 'index'>, head: Head, at: Instant): Promise<void> =>
   markRunDue(deps, { address: head.address, isTest: isTestRun(head) }, at);

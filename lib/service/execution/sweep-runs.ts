@@ -7,7 +7,6 @@ import { defined } from '../../base/defined.ts';
 import type { RunAddress } from '../../engine/ids.ts';
 import { attentionOf } from '../../engine/log/open-nodes.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
-import { type Head, terminalStatuses } from '../../engine/log/head.ts';
 import { minuteOf } from '../../engine/log/heartbeat-timeout.ts';
 import { callerOf } from '../../engine/log/lineage.ts';
 import { type Instant, durationMs, instant, minutes } from '../../engine/time.ts';
@@ -17,7 +16,7 @@ import type { Decider } from '../decider.ts';
 import type { Deps } from '../deps.ts';
 import { childJob } from '../commit/job-messages.ts';
 import { repeatRetention } from '../commit/schedule-retention.ts';
-import { markDue, nextCheckOf } from '../commit/mark-due.ts';
+import { markDue, needsNoCheck, nextCheckOf } from '../commit/mark-due.ts';
 import { recoverRun } from './recover-run.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
@@ -96,24 +95,22 @@ type Check =
   | { readonly kind: 'recovered' | 'unchanged' }
   | { readonly kind: 'failed'; readonly run: RunAddress; readonly error: unknown };
 
-/**
- * The runs whose ends are complete: a head shows the end after everything that follows from it (`finalize-run.ts`). After an extension of
- * the deadline, the expiries of the run's items may still have to move.
- */
 async function findEndedRuns({ log }: Pick<Deps, 'log'>, due: readonly DueRun[]): Promise<ReadonlySet<DueRun>> {
   // Most are graph runs. The heads of others are read in the same request, and their projections in a second one.
   for (const run of due) log.guess(run, 'graph');
   try {
     const heads = await log.heads(due);
-    return new Set(due.filter((_run, index) => isEndComplete(heads[index])));
+    return new Set(
+      due.filter((_run, index) => {
+        const head = heads[index];
+        return head !== undefined && needsNoCheck(head);
+      }),
+    );
   } catch {
     // Each run is then read by itself, so that one head that cannot be read stops no other check.
     return new Set();
   }
 }
-
-const isEndComplete = (head: Head | undefined): boolean =>
-  terminalStatuses.some((status) => status === head?.projection.status) && head?.projection.hasExtendedDeadline !== true;
 
 async function checkRun(decider: Decider, run: DueRun, minute: number): Promise<Check> {
   const { deps } = decider;

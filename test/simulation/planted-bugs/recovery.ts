@@ -9,8 +9,9 @@ export const recoveryBugs: readonly PlantedBug[] = [
   {
     name: 'a minute counts as swept before its runs are checked',
     file: recover,
-    find: '    const due = await deps.index.dueIn(minute);',
-    replace: '    const due = await deps.index.dueIn(minute);\n    await deps.index.recordSweptMinute(minute);',
+    find: '    const { checked, recovered, failed } = await sweepMinute(decider, minute);',
+    replace:
+      '    await deps.index.recordSweptMinute(minute);\n    const { checked, recovered, failed } = await sweepMinute(decider, minute);',
     within: 200,
   },
   {
@@ -19,6 +20,13 @@ export const recoveryBugs: readonly PlantedBug[] = [
     find: '(await deps.index.firstDueMinute(minute, last)) ?? last',
     replace: '(await deps.index.firstDueMinute(minute + 1, last)) ?? last',
     within: 200,
+  },
+  {
+    name: 'the sweep takes a run that exists for one that has ended',
+    file: 'lib/service/commit/mark-due.ts',
+    find: '  terminalStatuses.some((terminal) => terminal === status) && hasExtendedDeadline !== true;',
+    replace: '  terminalStatuses.some(() => status !== undefined) && hasExtendedDeadline !== true;',
+    within: 60,
   },
   {
     name: 'the sweep does not retry a failed check',
