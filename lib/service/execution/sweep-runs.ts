@@ -75,11 +75,10 @@ export async function sweepMinute(decider: Decider, minute: number): Promise<Che
   const due = await decider.deps.index.dueIn(minute);
   const checks: Check[] = [];
   for (let first = 0; first < due.length; first += headsPerRead) {
-    const batch = due.slice(first, first + headsPerRead);
-    const ended = await findEndedRuns(decider.deps, batch);
-    const others = batch.filter((run) => !ended.has(run));
-    for (let next = 0; next < others.length; next += maxConcurrentChecks) {
-      const runs = others.slice(next, next + maxConcurrentChecks);
+    const found = await findRuns(decider.deps, due.slice(first, first + headsPerRead));
+    const unsettled = found.filter(({ state }) => state !== 'settled');
+    for (let next = 0; next < unsettled.length; next += maxConcurrentChecks) {
+      const runs = unsettled.slice(next, next + maxConcurrentChecks);
       checks.push(...(await Promise.all(runs.map((run) => checkRun(decider, run, minute)))));
     }
   }
@@ -91,31 +90,36 @@ export async function sweepMinute(decider: Decider, minute: number): Promise<Che
   };
 }
 
+interface FoundRun {
+  readonly run: DueRun;
+  /** `unknown`: it is open, or its head could not be read with the others */
+  readonly state: 'missing' | 'settled' | 'unknown';
+}
+
 type Check =
   | { readonly kind: 'recovered' | 'unchanged' }
   | { readonly kind: 'failed'; readonly run: RunAddress; readonly error: unknown };
 
-async function findEndedRuns({ log }: Pick<Deps, 'log'>, due: readonly DueRun[]): Promise<ReadonlySet<DueRun>> {
+async function findRuns({ log }: Pick<Deps, 'log'>, due: readonly DueRun[]): Promise<readonly FoundRun[]> {
   // Most are graph runs. The heads of others are read in the same request, and their projections in a second one.
   for (const run of due) log.guess(run, 'graph');
   try {
     const heads = await log.heads(due);
-    return new Set(
-      due.filter((_run, index) => {
-        const head = heads[index];
-        return head !== undefined && needsNoCheck(head);
-      }),
-    );
+    return due.map((run, index) => {
+      const head = heads[index];
+      return { run, state: head === undefined ? 'missing' : needsNoCheck(head) ? 'settled' : 'unknown' };
+    });
   } catch {
     // Each run is then read by itself, so that one head that cannot be read stops no other check.
-    return new Set();
+    return due.map((run) => ({ run, state: 'unknown' }));
   }
 }
 
-async function checkRun(decider: Decider, run: DueRun, minute: number): Promise<Check> {
+async function checkRun(decider: Decider, { run, state }: FoundRun, minute: number): Promise<Check> {
   const { deps } = decider;
   try {
-    return { kind: (await sweepRun(decider, run, minute)) ? 'recovered' : 'unchanged' };
+    const isRecovered = state === 'missing' ? await checkAgainLater(deps, run, minute) : await sweepRun(decider, run, minute);
+    return { kind: isRecovered ? 'recovered' : 'unchanged' };
   } catch (error) {
     // One failed check must not block the others. The run is checked again in the next minute.
     // It may be a test run, which records its due times. The minute must be after the swept one, even if the clock went back.
@@ -125,19 +129,25 @@ async function checkRun(decider: Decider, run: DueRun, minute: number): Promise<
   }
 }
 
+/** The due entry precedes the head: the start crashed in between, or is still in progress. */
+async function checkAgainLater(
+  { clock, index }: Pick<Deps, 'clock' | 'index'>,
+  { isSecondCheck, ...run }: DueRun,
+  minute: number,
+): Promise<false> {
+  const secondCheckMinute = Math.max(minuteOf(clock.now()), minute) + secondCheckMinutes;
+  if (isSecondCheck !== true) await index.markDue({ run, minute: secondCheckMinute, isSecondCheck: true });
+  return false;
+}
+
 /**
  * Checks one run. @returns whether it redispatched anything
  * @param minute the minute being swept. No sweep reads a due time at or before it, and the clock may have gone back.
  */
-export async function sweepRun(decider: Decider, { isSecondCheck, ...run }: DueRun, minute = 0): Promise<boolean> {
+export async function sweepRun(decider: Decider, run: DueRun, minute = 0): Promise<boolean> {
   const { deps } = decider;
   const fold = await readRunFold(deps, run);
-  // The due item precedes the head: the start crashed in between, or is still in progress.
-  if (fold === undefined) {
-    const secondCheckMinute = Math.max(minuteOf(deps.clock.now()), minute) + secondCheckMinutes;
-    if (isSecondCheck !== true) await deps.index.markDue({ run, minute: secondCheckMinute, isSecondCheck: true });
-    return false;
-  }
+  if (fold === undefined) return checkAgainLater(deps, run, minute);
   const wasTerminal = isTerminal(fold.state.progress);
   const extendedBefore = fold.state.deadlineExtension?.deadlineAt;
   if (!wasTerminal) {

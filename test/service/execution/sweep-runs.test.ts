@@ -25,7 +25,7 @@ describe('the sweep', () => {
     expect((await env.fold(run)).state.progress.status).toBe('completed');
   });
 
-  it('reads the heads of ended runs in one request for a hundred, and nothing else of them', async () => {
+  it('reads the heads of ended and of missing runs in one request for a hundred, and nothing else of them', async () => {
     const calls: string[] = [];
     const env = createTestEnv();
     await env.publish(workflow('flow', 'a>e'));
@@ -33,6 +33,8 @@ describe('the sweep', () => {
     await env.settle();
     const open = await env.start({ idempotencyKey: 'open' });
     if (open.kind !== 'started') throw new Error(open.kind);
+    const missing = { ...scope, runId: env.ports.ids.runId(env.ports.clock.now()) };
+    await env.ports.index.markDue({ run: missing, minute: minuteOf(env.ports.clock.now()) + 2 });
     env.ports.clock.advance(minutes(4));
     const log = new Proxy(env.deps.log, {
       get: (target, name) => {
@@ -45,7 +47,7 @@ describe('the sweep', () => {
       },
     });
     const swept = await sweepRuns({ ...env.worker, deps: { ...env.deps, log } }, inTime(env));
-    expect(swept).toMatchObject({ checked: 121, recovered: 1, failed: [] });
+    expect(swept).toMatchObject({ checked: 122, recovered: 1, failed: [] });
     expect(calls.filter((name) => name === 'heads')).toHaveLength(2);
     // Of the run that has not ended.
     expect(calls.filter((name) => ['head', 'commitsAfter', 'snapshot', 'isFinalized'].includes(name)).toSorted()).toEqual([

@@ -57,7 +57,7 @@ export const childRunBugs: readonly PlantedBug[] = [
   {
     name: 'the sweep does not check again for a run that does not exist yet',
     file: 'lib/service/execution/sweep-runs.ts',
-    find: 'if (isSecondCheck !== true) await deps.index.markDue({ run, minute: secondCheckMinute, isSecondCheck: true });',
+    find: 'if (isSecondCheck !== true) await index.markDue({ run, minute: secondCheckMinute, isSecondCheck: true });',
     replace: 'void [secondCheckMinute, isSecondCheck];',
     scenario: 'a child run created late',
     within: 1,
