@@ -10,8 +10,8 @@ export interface IdleLoad {
   readonly percent: number;
 }
 
-/** Threads of functions end after a minute without work. */
-const untilIdleMs = 75_000;
+/** The sweep checks runs two to four minutes after their start. Threads of functions end after a minute without work. */
+const untilIdleMs = 255_000;
 /** The sweep runs each minute. So the period has exactly one sweep, and the figure does not depend on when it begins. */
 const measuredMs = 60_000;
 /** Linux counts processor time in ticks of 10 ms. */

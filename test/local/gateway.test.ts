@@ -99,6 +99,8 @@ const folder = freshFolder();
 const warned: string[] = [];
 const calls: RecordedCall[] = [];
 const delayed: string[] = [];
+/** what delayed calls wait for */
+let delay: Promise<unknown> = Promise.resolve();
 let emulators: Emulators;
 let gateway: Awaited<ReturnType<typeof openGateway>>;
 let key: { readonly accessKeyId: string; readonly secretAccessKey: string };
@@ -118,7 +120,10 @@ beforeAll(async () => {
     principals,
     recorder,
     warn: (line) => void warned.push(line),
-    callDelay: async (service, operation) => void delayed.push(`${service} ${operation}`),
+    callDelay: async (service, operation) => {
+      delayed.push(`${service} ${operation}`);
+      await delay;
+    },
     services: [
       dynamodb(emulators.dynamodb.forward),
       sqs(emulators.fauxqs.queues, gateway.url),
@@ -154,6 +159,37 @@ describe('the gateway, for DynamoDB', () => {
     await client.send(new PutItemCommand({ TableName: 'App-Runs', Item: { pk: { S: 'delayed' }, sk: { S: 's' } } }));
     await nameOf(client.send(new PutItemCommand({ TableName: 'Absent', Item: item })));
     expect(delayed).toEqual(['dynamodb PutItem']);
+  });
+
+  test('works while a bench delays a call, and sends a message only after the delay', async () => {
+    const { promise, resolve: release } = Promise.withResolvers<void>();
+    const key = { pk: { S: 'worked on' }, sk: { S: 's' } };
+    const forwarded = createDynamodbCaller(emulators.dynamodb.forward);
+    const isStored = async () => {
+      const { output } = await forwarded('GetItem', { TableName: 'App-Runs', Key: key, ConsistentRead: true });
+      return typeof output === 'object' && output !== null && 'Item' in output;
+    };
+    const messages = () => emulators.fauxqs.depth('App-Jobs.fifo').ready;
+    const QueueUrl = `${gateway.url}/000000000000/App-Jobs.fifo`;
+    const answered: string[] = [];
+    const before = messages();
+    delay = promise;
+    const put = new DynamoDBClient(settings())
+      .send(new PutItemCommand({ TableName: 'App-Runs', Item: key }))
+      .then(() => answered.push('put'));
+    const send = new SQSClient(settings())
+      .send(new SendMessageCommand({ QueueUrl, MessageBody: 'late', MessageGroupId: 'late', MessageDeduplicationId: 'late' }))
+      .then(() => answered.push('send'));
+    try {
+      await expect.poll(isStored).toBe(true);
+      await expect.poll(() => delayed.includes('sqs SendMessage')).toBe(true);
+      expect({ answered, messages: messages() }).toEqual({ answered: [], messages: before });
+    } finally {
+      release();
+    }
+    await Promise.all([put, send]);
+    expect(messages()).toBe(before + 1);
+    await new SQSClient(settings()).send(new ReceiveMessageCommand({ QueueUrl }));
   });
 
   test('allows what the function’s role allows, and returns failed conditions', async () => {
