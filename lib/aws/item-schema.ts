@@ -60,7 +60,7 @@ export const anyFlag: Attribute<boolean> = {
   encode: (value) => number(value ? 1 : 0),
   parse: numberAttribute.pipe(z.literal([0, 1])).transform((value) => value === 1),
 };
-/** 1: an item without it has no attribute. */
+/** 1 if it is set; else the item does not have the attribute. */
 export const anyMark: Attribute<true> = {
   encode: () => number(1),
   parse: numberAttribute.pipe(z.literal(1)).transform(() => true as const),

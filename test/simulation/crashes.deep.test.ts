@@ -26,7 +26,10 @@ describe('a scenario holds for a crash at any call:', () => {
 });
 
 describe('budgets', () => {
-  it.each([22, 25])('are kept for a crash at any call: workflow of seed %i', async (seed) => {
+  it.each([
+    [22, 100],
+    [25, 120],
+  ])('are kept for a crash at any call: workflow of seed %i', async (seed, leastCalls) => {
     const calm: SimulationOptions = {
       seed,
       rates: noFaults,
@@ -35,7 +38,7 @@ describe('budgets', () => {
       limits: { budget: { maxNodeExecutions: 4, maxTokens: 30 } },
     };
     const { calls, overBudget } = await simulate(calm);
-    expect([overBudget, calls > 100]).toEqual([1, true]);
+    expect([overBudget, calls > leastCalls]).toEqual([1, true]);
     for (let call = 1; call <= calls; call += 1) {
       for (const kind of ['crashBefore', 'crashAfter'] as const) await simulate({ ...calm, crashPoints: [{ call, kind }] });
     }

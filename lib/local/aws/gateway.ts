@@ -84,7 +84,7 @@ async function handleRequest(parts: GatewayParts, request: WireRequest): Promise
   }
   const startedAt = performance.now();
   const delay = parts.callDelay?.(service.name, operation.name);
-  // A message is on its way only after its call, so that its way to the receiver does not begin during it.
+  // The delay of the receipt begins when the message is in its queue. The delay of the send must be over by then, so that both count.
   if (service.name === 'sqs') await delay;
   const [response] = await Promise.all([service.handle(request, operation), delay]);
   parts.recorder.record({

@@ -44,7 +44,7 @@ const firstSweepMinutes = 10;
  */
 export const secondCheckMinutes = 20;
 
-/** One request reads so many heads. */
+/** Number of heads that are in memory at once. The run log reads them in one request. */
 const headsPerRead = 100;
 /** A check is a few reads, and most checks find nothing to do. */
 const maxConcurrentChecks = 16;
