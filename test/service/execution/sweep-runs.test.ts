@@ -57,6 +57,16 @@ describe('the sweep', () => {
     ]);
   });
 
+  it('checks each run of a minute with more of them than it reads at once', async () => {
+    const env = createTestEnv();
+    await env.publish(workflow('flow', 'a>b'));
+    for (let index = 0; index < 120; index += 1) await env.start({ idempotencyKey: `lost ${index}` });
+    const started = new Set(env.ports.jobs.takeSent().map((job) => job.run.runId));
+    env.ports.clock.advance(minutes(4));
+    expect(await sweepRuns(env.worker, inTime(env))).toMatchObject({ checked: 120, recovered: 120, failed: [] });
+    expect(new Set(env.ports.jobs.sent.map((job) => job.run.runId))).toEqual(started);
+  });
+
   it('checks each run by itself if the heads cannot be read together', async () => {
     const env = createTestEnv();
     await env.publish(workflow('flow', 'a>b'));
