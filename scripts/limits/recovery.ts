@@ -11,6 +11,7 @@ import {
   timerGrace,
   workingCheckInterval,
 } from '../../lib/engine/log/heartbeat-timeout.ts';
+import { firstCheckDelay } from '../../lib/service/commit/mark-due.ts';
 import { recheckDelay } from '../../lib/service/commit/schedule-message.ts';
 import { deletionTimeBudget, settlingTime } from '../../lib/service/deletions/continue-deletions.ts';
 import { maxNotifiedRuns } from '../../lib/service/execution/reconcile-slot.ts';
@@ -84,6 +85,12 @@ export const recovery: LimitSection = {
       definedIn: ['lib/engine/log/heartbeat-timeout.ts'],
     },
     {
+      name: 'Check by the sweep after a request',
+      value: minutes(firstCheckDelay),
+      atLimit: 'the sweep reads a run that a cancel, wake, resume or signal has changed, in case its process died',
+      definedIn: ['lib/service/commit/mark-due.ts'],
+    },
+    {
       name: 'Grace of a timer',
       value: seconds(timerGrace),
       per: 'timer',
@@ -137,7 +144,7 @@ export const recovery: LimitSection = {
     {
       name: 'Delay of a recheck',
       value: seconds(recheckDelay),
-      atLimit: 'a cancel, wake or resume sends a message that checks the run after this time',
+      atLimit: 'a worker that finds an attempt held by another worker checks the run again after this time',
       definedIn: ['lib/service/commit/schedule-message.ts'],
     },
     {

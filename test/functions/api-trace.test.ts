@@ -51,10 +51,10 @@ describe('an answer', () => {
 });
 
 describe('a run', () => {
-  const begun = async (): Promise<readonly [Http, string, string]> => {
+  const begun = async (graph: object = openGraph): Promise<readonly [Http, string, string]> => {
     const api = http();
     const key = await api.key(['admin']);
-    await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...openGraph } });
+    await api.call('POST', '/v1/workflows', { key, body: { name: 'flow', ...graph } });
     const headers = { ...given, 'Idempotency-Key': 'one' };
     const answer = await api.call('POST', '/v1/runs', { key, headers, body: { workflowName: 'flow' } });
     return [api, key, textIn(answer, 'runId')];
@@ -77,11 +77,23 @@ describe('a run', () => {
   });
 
   test('passes them to its messages, and to messages of later requests', async () => {
-    const [api, key, runId] = await begun();
+    const [api, key, runId] = await begun({
+      nodes: [
+        ...openGraph.nodes,
+        { id: 'nap', type: 'delay', config: { delayMinutes: 600 } },
+        { id: 'after', type: 'javascript', config: { code: 'return 1;' } },
+      ],
+      edges: [
+        ...openGraph.edges,
+        { source: 'start', target: 'nap' },
+        { source: 'nap', target: 'after' },
+        { source: 'after', target: 'end' },
+      ],
+    });
     const expected = { trace: { correlationId: 'order 17/retry', traceparent: expect.stringContaining(traceId) } };
-    expect(api.world.jobs.takeSent()).toMatchObject([{ kind: 'node', ...expected }]);
-    await api.call('POST', `/v1/runs/${runId}/cancel`, { key });
-    expect(api.world.jobs.delayed).toMatchObject([{ job: { kind: 'recheck', ...expected } }]);
+    expect(api.world.jobs.takeSent()).toMatchObject([{ kind: 'node', nodeId: 'work', ...expected }]);
+    await api.call('POST', `/v1/runs/${runId}/wake`, { key });
+    expect(api.world.jobs.takeSent()).toMatchObject([{ kind: 'node', nodeId: 'after', ...expected }]);
   });
 
   test('and to the notice of its end', async () => {

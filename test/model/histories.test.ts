@@ -9,11 +9,11 @@ import { Specification } from './quint.ts';
 const specification = new Specification(new URL('../../model/history.qnt', import.meta.url).pathname);
 
 /**
- * A start that is refused, or whose client gives up, can leave a due entry, and the recheck of a deadline, of a run that no head follows.
- * A call that is refused, too, after a look for the run and its log.
+ * A start that is refused, or whose client gives up, can leave a due entry of a run that no head follows. A call that is refused, too, after
+ * a look for the run and its log.
  */
 const neverExisted = (steps: readonly string[]): boolean =>
-  steps.every((step) => ['marksDue', 'sendsRecheck'].includes(actionOf(step)) || /^reads\(\d+, 1, Set\(\)\)$/.test(step));
+  steps.every((step) => actionOf(step) === 'marksDue' || /^reads\(\d+, 1, Set\(\)\)$/.test(step));
 
 /** The first step that the model does not allow; undefined if it allows all of them and the run is finalized or never existed. */
 function refusedIn(steps: readonly string[]): string | undefined {
@@ -46,18 +46,7 @@ describe('histories of the simulation', () => {
         for (const step of steps) taken.set(actionOf(step), (taken.get(actionOf(step)) ?? 0) + 1);
       }
     }
-    for (const action of [
-      'puts',
-      'lands',
-      'isRefused',
-      'receivesResult',
-      'reads',
-      'sends',
-      'marksDue',
-      'sendsRecheck',
-      'notifies',
-      'projects',
-    ]) {
+    for (const action of ['puts', 'lands', 'isRefused', 'receivesResult', 'reads', 'sends', 'marksDue', 'notifies', 'projects']) {
       expect(taken.get(action), `no step is ${action}`).toBeGreaterThan(5);
     }
   });

@@ -72,7 +72,6 @@ export class ObservedHistory {
         sendDelayed: async (job, delay) => {
           sends(job);
           await jobs.sendDelayed(job, delay);
-          if (job.kind === 'recheck') this.#saw(job.run, `sendsRecheck(${me})`);
         },
         sendResult: (result) => {
           // Like the job of a called run, the message of its end is not an attempt.

@@ -43,7 +43,7 @@ describe('a scenario', () => {
   const cancelled = [
     'cancelRun(1)',
     'readTail(1, 0)',
-    'send(1, recheck)',
+    'send(1, dueAt(6))',
     'decideAndPut(1)',
     'landPut(proc(1).pendingPut, true)',
     'receivePutResult(1, false)',

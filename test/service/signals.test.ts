@@ -160,15 +160,15 @@ describe('a signal', () => {
     }
   });
 
-  it('whose recheck is refused is not committed, and the next sender delivers it', async () => {
+  it('whose due entry is refused is not committed, and the next sender delivers it', async () => {
     let isRefused = false;
     const env = createTestEnv({
       wrap: (deps) => ({
         ...deps,
-        jobs: overrideMethods(deps.jobs, {
-          sendDelayed: async (...job) => {
-            if (isRefused) throw new Unavailable('the queue');
-            return deps.jobs.sendDelayed(...job);
+        index: overrideMethods(deps.index, {
+          markDue: async (entry) => {
+            if (isRefused) throw new Unavailable('the index');
+            return deps.index.markDue(entry);
           },
         }),
       }),

@@ -1,6 +1,7 @@
 import { it } from 'vitest';
-import { checkSeedsUnderChaos, chaosSeedRange, isInShare, seedsInPart } from './chaos-seeds.ts';
+import { checkSeedsUnderChaos, chaosSeedRange, seedsInPart } from './chaos-seeds.ts';
+import { isInShare, parts } from './parts-of-searches.ts';
 
-it.runIf(isInShare(4))(`the invariants hold with all faults: part 4 of 4, ${seedsInPart} seeds`, () =>
+it.runIf(isInShare(4))(`the invariants hold with all faults: part 4 of ${parts}, ${seedsInPart} seeds`, () =>
   checkSeedsUnderChaos(chaosSeedRange(4)),
 );

@@ -1,7 +1,7 @@
 /** Runs many seeds with all faults and checks their combined counts. */
 import { expect } from 'vitest';
 import { type FaultKind, noFaults } from './faults.ts';
-import { rotatingItem } from '../tier.ts';
+import { parts } from './parts-of-searches.ts';
 import { RequestThread } from './request-thread.ts';
 import { tallySchema } from './tally.ts';
 import { plainSeeds } from './options-of-seed.ts';
@@ -22,11 +22,8 @@ const leastOf: Partial<Record<string, number>> = {
   askedAgain: 0.2,
 } satisfies Partial<Record<FaultKind, number>>;
 
-/** How many seeds a part of the whole has; there are four parts, which run beside each other. */
-export const seedsInPart = plainSeeds / 4;
-
-/** CI's share is one of the parts. Less than a part has too few seeds for the counts of rare faults. */
-export const isInShare = (number: number): boolean => rotatingItem([1, 2, 3, 4]).includes(number);
+/** Less than a part has too few seeds for the counts of rare faults. */
+export const seedsInPart = plainSeeds / parts;
 
 interface SeedRange {
   /** the first seed */
@@ -34,7 +31,7 @@ interface SeedRange {
   readonly count: number;
 }
 
-export const chaosSeedRange = (number: number): SeedRange => ({ from: 1 + (number - 1) * seedsInPart, count: seedsInPart });
+export const chaosSeedRange = (part: number): SeedRange => ({ from: 1 + (part - 1) * seedsInPart, count: seedsInPart });
 
 /** @throws violations by their seeds, each with its invariant and the line that replays it */
 export async function checkSeedsUnderChaos({ from, count }: SeedRange): Promise<void> {

@@ -1,6 +1,7 @@
 import { it } from 'vitest';
-import { checkMatrixPart, isInShare } from './check-matrix-part.ts';
+import { checkMatrixPart } from './check-matrix-part.ts';
+import { isInShare, parts } from './parts-of-searches.ts';
 
-it.runIf(isInShare(3))('a crash before or after any port call loses nothing and leads to the same end: part 3 of 4', () =>
+it.runIf(isInShare(3))(`a crash before or after any port call loses nothing and leads to the same end: part 3 of ${parts}`, () =>
   checkMatrixPart(3),
 );

@@ -59,7 +59,7 @@ export type SignalEffect =
 
 /** An error of either is thrown where it is awaited. */
 export interface DeliveryPreparation {
-  readonly recheck: Promise<void>;
+  readonly mark: Promise<void>;
   readonly payload: Promise<JsonValue | undefined>;
 }
 

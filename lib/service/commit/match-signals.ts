@@ -18,8 +18,8 @@ import { type Decider, kindOf } from '../decider.ts';
 import { recordAttemptError } from '../run-log/attempt-heartbeats.ts';
 import { type RunFold, readCommits, readTail, readWaitingRun } from '../run-log/read-run-fold.ts';
 import { appendFacts } from './append-facts.ts';
-import { requestRecheck } from './commit-with-recheck.ts';
 import { type DeliveryPreparation, type Effect, type SignalEffect, carryingRun, effectsOf } from './effects.ts';
+import { markDueSoon } from './mark-due.ts';
 
 /** What follows from an effect. */
 export interface Followed {
@@ -114,7 +114,7 @@ export async function matchOnce(decider: Decider, step: StepOf<'match-signals'>)
     const isClaimed = await deps.signals.claim(signalKey, signal.signalId, waiter);
     if (isClaimed)
       return { effects: [{ kind: 'deliver-signal', signalKey, signal, waiter, fold, waiterFold, preparation }, next] };
-    await Promise.allSettled([preparation.recheck, preparation.payload]);
+    await Promise.allSettled([preparation.mark, preparation.payload]);
   }
   return { effects: [next] };
 }
@@ -125,12 +125,12 @@ export function prepareDelivery(
   fold: RunFold,
   { signalKey, signal }: Pick<Delivery, 'signalKey' | 'signal'>,
 ): DeliveryPreparation {
-  const recheck = requestRecheck(decider, fold);
+  const mark = markDueSoon(decider.deps, fold.head);
   const payload =
     signal.payload === undefined ? decider.deps.signals.payload(signalKey, signal.signalId) : Promise.resolve(signal.payload);
   // Settled beside the claim, where no one awaits them yet.
-  for (const begun of [recheck, payload]) begun.catch(() => undefined);
-  return { recheck, payload };
+  for (const begun of [mark, payload]) begun.catch(() => undefined);
+  return { mark, payload };
 }
 
 /** Commits the signal to the log of the waiter that it is claimed for, if that still waits. */
@@ -148,10 +148,10 @@ async function commitSignal(decider: Decider, step: Delivery, fold: RunFold): Pr
   const { waiter } = step;
   const { attempt } = waiter;
   const node = { nodeId: waiter.nodeId, iteration: waiter.iteration };
-  const { recheck, payload } = step.preparation ?? prepareDelivery(decider, fold, step);
+  const { mark, payload } = step.preparation ?? prepareDelivery(decider, fold, step);
   const wait = openNodeAt(fold.state, waiter, attempt);
   try {
-    await recheck;
+    await mark;
     const signal = receivedSignal(step, await payload);
     return await appendOne(decider, fold, { kind: 'signal-received', node, attempt, signal });
   } catch (error) {

@@ -42,7 +42,7 @@ export async function storeForWait(
   const signal = { ...fields, state: 'claimed', by: waiter } as const;
   const preparation = prepareDelivery(decider, fold, { signalKey, signal });
   if (!(await decider.deps.signals.storeClaimed(signalKey, newSignal, waiter))) {
-    await Promise.allSettled([preparation.recheck]);
+    await Promise.allSettled([preparation.mark]);
     return undefined;
   }
   return dispatchMatch(decider, signalKey, [

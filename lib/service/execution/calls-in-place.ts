@@ -10,7 +10,7 @@ import type { ChildWait } from '../../engine/log/node-state.ts';
 import { isTestRun } from '../../engine/log/head.ts';
 import type { ChildJob, Job, NodeJob } from '../../ports/jobs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
-import { requestRecheck } from '../commit/commit-with-recheck.ts';
+import { markDueSoon } from '../commit/mark-due.ts';
 import type { ChildCalls } from '../decider.ts';
 import type { RunFold } from '../run-log/read-run-fold.ts';
 import { readChildEnd } from '../runs/child-run.ts';
@@ -101,7 +101,7 @@ class CallsInPlace implements ChildCalls {
   ): Promise<Continuation | undefined> {
     const { executions } = this.worker;
     const fact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end } as const;
-    if (!(await this.work.isMarked(caller.head.address))) await requestRecheck(this.worker, caller);
+    if (!(await this.work.isMarked(caller.head.address))) await markDueSoon(this.worker.deps, caller.head);
     return executions[caller.head.kind].endWait(this.worker, caller, fact);
   }
 

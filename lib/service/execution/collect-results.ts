@@ -9,7 +9,7 @@ import { type DurationMs, type Instant, between, durationMs, seconds } from '../
 import type { ResultMessage } from '../../ports/jobs.ts';
 import { Unavailable } from '../../ports/unavailable.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
-import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
+import { commitWithDueEntry } from '../commit/commit-with-due-entry.ts';
 import type { Decider } from '../decider.ts';
 import type { AppendResult } from '../run-log/append.ts';
 import type { FoldCache } from '../run-log/fold-cache.ts';
@@ -101,7 +101,7 @@ function commitTogether(collector: Decider, fold: RunFold, facts: readonly Resul
     return notifyRun(collector, fold, facts);
   };
   // A run that waits only for child runs may not be due for a check for hours.
-  return facts.some(({ kind }) => kind === 'child-ended') ? commitWithRecheck(collector, fold, commit) : commit();
+  return facts.some(({ kind }) => kind === 'child-ended') ? commitWithDueEntry(collector, fold, commit) : commit();
 }
 
 type ResultFact = Extract<Fact, { kind: 'node-ended' | 'child-ended' }>;

@@ -9,7 +9,7 @@ import { type RunAddress, firstCommit, nodeKey } from '../../engine/ids.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import type { ChildJob, ChildResult } from '../../ports/jobs.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
-import { commitWithRecheck } from '../commit/commit-with-recheck.ts';
+import { commitWithDueEntry } from '../commit/commit-with-due-entry.ts';
 import { childResult } from '../commit/job-messages.ts';
 import type { Decider } from '../decider.ts';
 import type { AppendResult } from '../run-log/append.ts';
@@ -52,10 +52,10 @@ export function waitIn({ state }: RunFold, job: ChildJob | ChildResult): ChildWa
 
 async function notifyCaller(decider: Decider, caller: RunFold, wait: ChildWait, end: ChildEnd): Promise<void> {
   const commit = (): Promise<AppendResult> => commitChildEnd(decider, caller, wait, end);
-  await recordingAttemptErrors(decider, caller, wait, () => commitWithRecheck(decider, caller, commit));
+  await recordingAttemptErrors(decider, caller, wait, () => commitWithDueEntry(decider, caller, commit));
 }
 
-/** Commits the end of the called run to the log of its caller. A recheck of the caller must have been requested. */
+/** Commits the end of the called run to the log of its caller. The caller must have been marked as due. */
 export function commitChildEnd(decider: Decider, caller: RunFold, wait: ChildWait, end: ChildEnd): Promise<AppendResult> {
   const { nodeId, iteration, attempt, childRunId } = wait;
   const fact: Fact = { kind: 'child-ended', node: { nodeId, iteration }, attempt, childRunId, end };

@@ -10,7 +10,7 @@ import { type CommitNo, type RunAddress, firstCommit } from '../../engine/ids.ts
 import { openNodes } from '../../engine/log/fold.ts';
 import type { ChildWait } from '../../engine/log/node-state.ts';
 import type { Jobs, ReconcileRequest, ReconciledChild, WorkJob, WorkflowTaskJob } from '../../ports/jobs.ts';
-import { requestRecheck, requestRecheckOf } from '../commit/commit-with-recheck.ts';
+import { markDueSoon, markRunDueSoon } from '../commit/mark-due.ts';
 import type { Decider } from '../decider.ts';
 import { carriedCommitsOf, foldOfCarried } from '../run-log/carried-run.ts';
 import type { FoldCache } from '../run-log/fold-cache.ts';
@@ -28,13 +28,11 @@ export interface CachingDecider extends Decider {
 export async function reconcileForCode(decider: CachingDecider, { job, expected }: ReconcileRequest): Promise<ReconciledChild> {
   const child: RunAddress = { ...job.run, runId: job.childRunId };
   const resolving = expected.kind === 'starts' ? beginResolving(decider, job.run, expected.workflowName) : undefined;
-  const isChecked = expected.kind === 'has_ended';
+  const isMarked = expected.kind === 'has_ended';
   const [[caller, fold]] = await Promise.all([
     readBoth(decider, { job, expected }, child),
-    // The recheck of a caller that is not notified finds nothing to do.
-    isChecked && expected.isCallerMarked !== true
-      ? requestRecheckOf(decider, defined({ address: job.run, trace: job.trace }), false)
-      : undefined,
+    // The check of a caller that is not notified finds nothing to do.
+    isMarked && expected.isCallerMarked !== true ? markRunDueSoon(decider.deps, { address: job.run, isTest: false }) : undefined,
   ]);
   const wait = caller === undefined ? undefined : waitIn(caller, job);
   // A workflow task of the caller may run beside other open nodes. The queue of code holds the next one back until it has ended.
@@ -42,7 +40,7 @@ export async function reconcileForCode(decider: CachingDecider, { job, expected 
   if (fold !== undefined && !isCallOf(fold.head, job)) return { kind: 'needs_message' };
   const reconciled = await (fold === undefined
     ? startForCode(decider, caller, wait, resolving)
-    : endForCode(decider, caller, wait, { end: await readChildEnd(decider.deps, fold), isChecked }));
+    : endForCode(decider, caller, wait, { end: await readChildEnd(decider.deps, fold), isMarked }));
   decider.foldCache.put(caller);
   return reconciled;
 }
@@ -85,25 +83,25 @@ async function startForCode(
   });
   if (first !== undefined) decider.foldCache.put(foldOfCarried(decider.deps, { creation: first.creation, commits: [] }));
   if (refusal === 'not_here') return { kind: 'needs_message' };
-  if (refusal !== undefined) return endForCode(decider, caller, wait, { end: refusal, isChecked: false });
+  if (refusal !== undefined) return endForCode(decider, caller, wait, { end: refusal, isMarked: false });
   return { kind: 'reconciled', tasks: first === undefined ? [] : [{ job: first, commits: [] }] };
 }
 
 /**
  * @param end undefined: the called run is open
- * @param isChecked a recheck of the caller is requested already
+ * @param isMarked the caller has a due entry for this commit already
  */
 async function endForCode(
   decider: Decider,
   caller: RunFold,
   wait: ChildWait,
-  { end, isChecked }: { readonly end: ChildEnd | undefined; readonly isChecked: boolean },
+  { end, isMarked }: { readonly end: ChildEnd | undefined; readonly isMarked: boolean },
 ): Promise<ReconciledChild> {
   if (end === undefined) return { kind: 'reconciled', tasks: [] };
   const { jobs, tasks } = keepingTasks(decider.deps.jobs);
   const keeping = { ...decider, deps: replacing(decider.deps, { jobs }) };
   const before = caller.state.asOf;
-  if (!isChecked) await requestRecheck(decider, caller);
+  if (!isMarked) await markDueSoon(decider.deps, caller.head);
   await commitChildEnd(keeping, caller, wait, end);
   if (caller.state.asOf <= before + 1) {
     const commits = carriedCommitsOf(caller);

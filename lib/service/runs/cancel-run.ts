@@ -5,8 +5,8 @@ import { type RunAddress, nodeKey } from '../../engine/ids.ts';
 import { isTerminal } from '../../engine/log/fold.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
 import type { Decider } from '../decider.ts';
+import { commitWithDueEntry } from '../commit/commit-with-due-entry.ts';
 import { removeWaits } from '../commit/register-waits.ts';
-import { recheckDelay, sendRecheck } from '../commit/schedule-message.ts';
 import { readRunFold } from '../run-log/read-run-fold.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
 
@@ -22,9 +22,7 @@ export async function cancelRun(decider: Decider, run: RunAddress, reason?: stri
   if (fold === undefined) return { kind: 'not_found' };
   const waits = signalWaitsOf(fold.state);
   if (!isTerminal(fold.state.progress)) {
-    // Sent before the commit, because no message of this caller is redelivered after a crash.
-    await sendRecheck(deps, fold.head, recheckDelay);
-    await notifyRun(decider, fold, [defined({ kind: 'cancel-requested', reason })]);
+    await commitWithDueEntry(decider, fold, () => notifyRun(decider, fold, [defined({ kind: 'cancel-requested', reason })]));
   }
   const { progress } = fold.state;
   // In a run that rolls back first, the waits of cancelled nodes have ended although the run continues.

@@ -10,7 +10,7 @@ import type { TerminalStatus } from '../../engine/log/head.ts';
 import { type DurationMs, after, instant } from '../../engine/time.ts';
 import type { Reservation } from '../../ports/control.ts';
 import type { AppendResult } from '../run-log/append.ts';
-import { commitWithRecheck, endStatusOf } from '../commit/commit-with-recheck.ts';
+import { commitWithDueEntry, endStatusOf } from '../commit/commit-with-due-entry.ts';
 import { type Decider, kindOf } from '../decider.ts';
 import { type RunFold, readCommits, readRunFold } from '../run-log/read-run-fold.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
@@ -91,7 +91,7 @@ async function resume(
   const { reason, payload } = resumption;
   const terms = defined({ reason, payload, token: reservation?.owner, idSeed: reservation?.runId });
   const keyedDecider = reservation === undefined ? decider : { ...decider, isAlreadyRecordedBy: resumesFor(reservation.owner) };
-  const appended = await commitWithRecheck(decider, fold, () => kindOf(decider, fold.head).resume(keyedDecider, fold, terms));
+  const appended = await commitWithDueEntry(decider, fold, () => kindOf(decider, fold.head).resume(keyedDecider, fold, terms));
   const statusAfter = endStatusOf(fold);
   // A run that has reached its deadline ends instead.
   const isResumed = appended.kind === 'committed' && appended.commit.events.some(({ type }) => type === 'RUN_RESUMED');

@@ -6,7 +6,7 @@ import type { NodeId, RunAddress } from '../../engine/ids.ts';
 import type { TerminalStatus } from '../../engine/log/head.ts';
 import { type WakeRequest, wakeableNodes } from '../../engine/log/open-nodes.ts';
 import { notifyRun } from '../commit/commit-facts.ts';
-import { commitWithRecheck, endStatusOf } from '../commit/commit-with-recheck.ts';
+import { commitWithDueEntry, endStatusOf } from '../commit/commit-with-due-entry.ts';
 import { type Decider, kindOf } from '../decider.ts';
 import { type RunFold, readRunFold } from '../run-log/read-run-fold.ts';
 
@@ -64,7 +64,7 @@ export async function wakeAllButLastBatch(
 
 async function wake(decider: Decider, fold: RunFold, request: WakeRequest): Promise<readonly NodeId[]> {
   const fact = { kind: 'wake-requested' as const, ...request };
-  const appended = await commitWithRecheck(decider, fold, () => notifyRun(decider, fold, [fact]));
+  const appended = await commitWithDueEntry(decider, fold, () => notifyRun(decider, fold, [fact]));
   const events = appended.kind === 'committed' ? appended.commit.events : [];
   return events.flatMap((event) => (event.type === 'NODE_WOKEN' ? [event.nodeId] : []));
 }

@@ -171,20 +171,22 @@ test('the caller does not wait until the end of its called run is recorded, and 
 });
 
 test.for([
-  ['whose caller is marked since the call requests no recheck', false, 0],
-  ['whose caller could not be marked requests a recheck', true, 1],
-] as const)('the end of a call %s', async ([, isRefused, rechecks]) => {
+  ['whose caller is marked since the call marks nothing again', false, 0],
+  ['whose caller could not be marked marks it before the commit', true, 1],
+] as const)('the end of a call %s', async ([, isRefused, repetitions]) => {
   let refusals = 0;
+  let repeated = 0;
   const attempts: string[] = [];
   const env = await calling({
     answer: (node) => (attempts.push(node), finished(node)),
     wrap: (deps) => ({
       ...deps,
       index: overrideMethods(deps.index, {
-        markDue: (entry) =>
-          isRefused && attempts.length === 1 && refusals++ === 0
-            ? Promise.reject(new Unavailable('the index'))
-            : deps.index.markDue(entry),
+        markDue: async (entry) => {
+          if (isRefused && attempts.length === 1 && refusals++ === 0) throw new Unavailable('the index');
+          if (attempts.length > 1) repeated += 1;
+          return deps.index.markDue(entry);
+        },
       }),
     }),
   });
@@ -194,8 +196,8 @@ test.for([
   const handled = handle(env, job);
   await (isRefused ? expect(handled).rejects.toThrow('the index') : handled);
   expect(await statusOf(env, run)).toBe('completed');
-  env.ports.clock.advance(minutes(3));
-  expect(env.ports.jobs.takeDue().filter(({ kind }) => kind === 'recheck')).toHaveLength(rechecks);
+  expect(repeated).toBe(repetitions);
+  expect(env.ports.jobs.delayed.filter(({ job: { kind } }) => kind === 'recheck')).toEqual([]);
 });
 
 test('a message whose called run could not record its end fails after its other work, and the sweep records it', async () => {

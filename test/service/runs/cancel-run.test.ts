@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { runId } from '../../../lib/engine/ids.ts';
-import { seconds } from '../../../lib/engine/time.ts';
+import { after, minutes, seconds } from '../../../lib/engine/time.ts';
+import { sweepRuns } from '../../../lib/service/execution/sweep-runs.ts';
 import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
 import type { Deps } from '../../../lib/service/deps.ts';
+import { overrideMethods } from '../override-methods.ts';
 import { finished, createTestEnv, scope, workflow } from '../test-env.ts';
 
 describe('cancelling a run', () => {
@@ -80,20 +82,25 @@ describe('cancelling a run', () => {
     expect((await env.fold(run)).state.progress.status).toBe('cancelled');
   });
 
-  it('that crashes after its commit is completed by the recheck it sent first', async () => {
+  it('that crashes after its commit is completed by the sweep, which finds the due entry it wrote first', async () => {
+    let isKilled = true;
     const env = createTestEnv({
       wrap: (deps: Deps) => ({
         ...deps,
-        notices: { ...deps.notices, runStatusChanged: async () => Promise.reject(new Error('killed here')) },
+        notices: overrideMethods(deps.notices, {
+          runStatusChanged: async (notice) =>
+            isKilled ? Promise.reject(new Error('killed here')) : deps.notices.runStatusChanged(notice),
+        }),
       }),
     });
     await env.publish(workflow('flow', 'a>b'));
     const run = await env.begin('flow');
     await expect(cancelRun(env.worker, run)).rejects.toThrow('killed here');
     expect((await env.ports.log.head(run))?.projection.status).toBe('pending');
-    const recheck = env.ports.jobs.delayed.find(({ job }) => job.kind === 'recheck');
-    if (recheck === undefined) throw new Error('no recheck was left');
-    await env.take(recheck.job, { worker: { ...env.worker, deps: Object.assign(env.ports, { settings: env.deps.settings }) } });
+    isKilled = false;
+    expect(env.ports.jobs.delayed).toEqual([]);
+    env.ports.clock.advance(minutes(4));
+    await sweepRuns(env.worker, after(env.ports.clock.now(), minutes(1)));
     expect((await env.ports.log.head(run))?.projection.status).toBe('cancelled');
   });
 });

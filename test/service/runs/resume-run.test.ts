@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { runId } from '../../../lib/engine/ids.ts';
-import { after, days, seconds } from '../../../lib/engine/time.ts';
+import { after, days, minutes } from '../../../lib/engine/time.ts';
+import { sweepRuns } from '../../../lib/service/execution/sweep-runs.ts';
 import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
 import type { Deps } from '../../../lib/service/deps.ts';
 import { loadPayload } from '../../../lib/service/run-log/payloads.ts';
@@ -101,7 +102,7 @@ describe('resuming a run', () => {
     },
   );
 
-  it('that crashes after its commit is completed by the recheck it sent first', async () => {
+  it('that crashes after its commit is completed by the sweep, which finds the due entry it wrote first', async () => {
     let isKilled = false;
     const env = createTestEnv({
       wrap: (deps: Deps) => ({
@@ -115,8 +116,8 @@ describe('resuming a run', () => {
     isKilled = true;
     await expect(resumeRun(env.worker, run, {})).rejects.toThrow('killed here');
     isKilled = false;
-    env.ports.clock.advance(seconds(150));
-    for (const job of env.ports.jobs.takeDue()) await env.take(job);
+    env.ports.clock.advance(minutes(4));
+    await sweepRuns(env.worker, after(env.ports.clock.now(), minutes(1)));
     for (const job of env.ports.jobs.takeSent()) await env.take(job);
     expect((await env.fold(run)).state.progress.status).toBe('completed');
   });

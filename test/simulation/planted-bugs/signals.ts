@@ -176,9 +176,9 @@ export const signalBugs: readonly PlantedBug[] = [
   },
   {
     name: 'an API request changes a run without scheduling a check',
-    file: 'lib/service/commit/commit-with-recheck.ts',
-    find: 'markRunDue(deps, { address: origin.address, isTest }, after(deps.clock.now(), firstCheckDelay)),',
-    replace: 'void firstCheckDelay,',
+    file: 'lib/service/commit/mark-due.ts',
+    find: '  markRunDue(deps, run, after(deps.clock.now(), firstCheckDelay));',
+    replace: '  Promise.resolve(void [deps, run, firstCheckDelay]);',
     scenario: 'a signal whose messages are lost',
     within: 1,
   },

@@ -7,7 +7,7 @@ import type { Deps } from '../../deps.ts';
 import type { RunFold } from '../../run-log/read-run-fold.ts';
 import { readRunInput } from '../../run-log/read-run-input.ts';
 import { inline } from '../../../engine/json.ts';
-import { commitWithRecheck, endStatusOf } from '../../commit/commit-with-recheck.ts';
+import { commitWithDueEntry, endStatusOf } from '../../commit/commit-with-due-entry.ts';
 import type { Decider } from '../../decider.ts';
 import type { FoldOf } from '../../run-kind.ts';
 import type { AppendResult } from '../../run-log/append.ts';
@@ -45,7 +45,7 @@ export async function wakeBundleRun(decider: Decider, fold: FoldOf<'bundle'>, { 
   // The bundle's own code decides about its retries.
   if (retries === true) return { kind: 'woken', nodeIds: [] };
   const message = await newWorkflowMessage(decider.deps, fold.head);
-  await commitWithRecheck(decider, fold, () => decideBundleRun(decider, fold, [{ kind: 'message-sent', newMessage: message }]));
+  await commitWithDueEntry(decider, fold, () => decideBundleRun(decider, fold, [{ kind: 'message-sent', newMessage: message }]));
   const statusAfter = endStatusOf(fold);
   return statusAfter === undefined || hasMessage(fold, message)
     ? { kind: 'woken', nodeIds: [message.id] }

@@ -9,7 +9,7 @@ import type { JsonValue } from '../../../engine/json.ts';
 import { type DurationMs, after, instant } from '../../../engine/time.ts';
 import { bundlePaths } from '../../../ports/bundles.ts';
 import type { Manifest } from '../../../ports/deployments.ts';
-import { commitWithRecheck, endStatusOf } from '../../commit/commit-with-recheck.ts';
+import { commitWithDueEntry, endStatusOf } from '../../commit/commit-with-due-entry.ts';
 import { decideBundleRun, newMessage } from './decide-bundle-run.ts';
 import type { Decider } from '../../decider.ts';
 import { readRunFold } from '../../run-log/read-run-fold.ts';
@@ -73,7 +73,7 @@ export async function publishMessage(decider: Decider, request: PublishMessageRe
       newMessage: newBundleMessage,
       notBefore,
     });
-    await commitWithRecheck(decider, fold, () => decideBundleRun(decider, fold, [fact]));
+    await commitWithDueEntry(decider, fold, () => decideBundleRun(decider, fold, [fact]));
     if (hasMessage(fold, newBundleMessage) || endStatusOf(fold) === undefined)
       return { kind: 'published', messageId: newBundleMessage.id, isReplay: reserved?.kind === 'taken' };
   }
