@@ -118,7 +118,7 @@ export const chaosFaults: FaultRates = {
   stale: 0.3,
   duplicate: 0.05,
   late: 0.02,
-  reordered: 0.02,
+  reordered: 0.03,
   partlySent: 0.5,
   lostDelivery: 0.02,
   undeleted: 0.03,

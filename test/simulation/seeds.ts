@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { type SimulationOptions, simulate } from './simulation.ts';
 
-export const seeds = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index + 1);
+export const seeds = (count: number, first = 1): readonly number[] => Array.from({ length: count }, (_, index) => first + index);
 
 /** Whether one of the seeds reports the bug as a violation. */
 export async function isCaught(options: Omit<SimulationOptions, 'seed'>, mostSeeds: number): Promise<boolean> {
