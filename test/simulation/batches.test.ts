@@ -5,12 +5,13 @@
 import { expect, test } from 'vitest';
 import { inTier, rotatingPart } from '../tier.ts';
 import { noFaults } from './faults.ts';
+import { slicesOf } from './parts-of-searches.ts';
 import { runSeeds } from './run-seeds.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 
-const { from, count } = inTier({ quick: { from: 1, count: 10 }, deep: rotatingPart(300, 3) });
+const rows = slicesOf(inTier({ quick: { from: 1, count: 10 }, deep: rotatingPart(300, 3) }));
 
-test(`starts in batches keep the invariants: ${count} seeds from ${from}`, { timeout: 300_000 }, async () => {
+test.each(rows)('starts in batches keep the invariants: $count seeds from $from', async ({ from, count }) => {
   const { seeds, failed } = await runSeeds({ from, count, world: 'batches' });
   expect(failed).toEqual([]);
   expect(seeds).toBe(count);

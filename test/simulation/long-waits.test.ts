@@ -4,13 +4,17 @@
  */
 import { expect, test } from 'vitest';
 import { inTier, rotatingPart } from '../tier.ts';
+import { slicesOf } from './parts-of-searches.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const { from, count } = inTier({ quick: { from: 1, count: 4 }, deep: rotatingPart(300, 3) });
+const rows = slicesOf(inTier({ quick: { from: 1, count: 4 }, deep: rotatingPart(300, 3) }));
 
-test(`waits of weeks extend deadlines, and nothing expires early: ${count} seeds from ${from}`, async () => {
-  const { seeds, failed, seen } = await runSeeds({ from, count, world: 'long' });
-  expect(failed).toEqual([]);
-  expect(seeds).toBe(count);
-  expect(seen['extensions'] ?? 0).toBeGreaterThan(count / 5);
-});
+test.each(rows)(
+  'waits of weeks extend deadlines, and nothing expires early: $count seeds from $from',
+  async ({ from, count }) => {
+    const { seeds, failed, seen } = await runSeeds({ from, count, world: 'long' });
+    expect(failed).toEqual([]);
+    expect(seeds).toBe(count);
+    expect(seen['extensions'] ?? 0).toBeGreaterThan(count / 5);
+  },
+);

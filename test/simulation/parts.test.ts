@@ -4,16 +4,16 @@
  */
 import { expect, test } from 'vitest';
 import { inTier, rotatingPart } from '../tier.ts';
+import { slicesOf } from './parts-of-searches.ts';
 import { runSeeds } from './run-seeds.ts';
 import { simulate } from './simulation.ts';
 import { optionsOfKind } from './options-of-seed.ts';
 
-const { from, count } = inTier({ quick: { from: 1, count: 20 }, deep: rotatingPart(300, 3) });
+const rows = slicesOf(inTier({ quick: { from: 1, count: 20 }, deep: rotatingPart(300, 3) }));
 
-test(
-  `command batches split into single entries keep the invariants: ${count} seeds from ${from}`,
-  { timeout: 300_000 },
-  async () => {
+test.each(rows)(
+  'command batches split into single entries keep the invariants: $count seeds from $from',
+  async ({ from, count }) => {
     const { seeds, failed } = await runSeeds({ from, count, world: 'parts' });
     expect(failed).toEqual([]);
     expect(seeds).toBe(count);

@@ -4,11 +4,12 @@
  */
 import { expect, test } from 'vitest';
 import { inTier, rotatingPart } from '../tier.ts';
+import { slicesOf } from './parts-of-searches.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const { from, count } = inTier({ quick: { from: 1, count: 8 }, deep: rotatingPart(300, 3) });
+const rows = slicesOf(inTier({ quick: { from: 1, count: 8 }, deep: rotatingPart(300, 3) }));
 
-test(`attempts in the slow queue end: ${count} seeds from ${from}`, async () => {
+test.each(rows)('attempts in the slow queue end: $count seeds from $from', async ({ from, count }) => {
   const { seeds, failed, seen } = await runSeeds({ from, count, world: 'slow' });
   expect(failed).toEqual([]);
   expect(seeds).toBe(count);

@@ -4,23 +4,24 @@
  */
 import { expect, test } from 'vitest';
 import { inTier, rotatingPart } from '../tier.ts';
+import { slicesOf } from './parts-of-searches.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const poisoned = inTier({ quick: { from: 1, count: 12 }, deep: rotatingPart(500, 3) });
+const poisoned = slicesOf(inTier({ quick: { from: 1, count: 12 }, deep: rotatingPart(500, 3) }));
 /** The first sixty seeds repeat little. */
-const storm = inTier({ quick: { from: 61, count: 10 }, deep: rotatingPart(500, 3) });
+const storm = slicesOf(inTier({ quick: { from: 61, count: 10 }, deep: rotatingPart(500, 3) }));
 
-test(`attempts that kill their workers end as lost: ${poisoned.count} seeds from ${poisoned.from}`, async () => {
-  const { seeds, failed, seen } = await runSeeds({ ...poisoned, world: 'poison' });
+test.each(poisoned)('attempts that kill their workers end as lost: $count seeds from $from', async ({ from, count }) => {
+  const { seeds, failed, seen } = await runSeeds({ from, count, world: 'poison' });
   expect(failed).toEqual([]);
-  expect(seeds).toBe(poisoned.count);
-  expect(seen['lostAttempts'] ?? 0).toBeGreaterThan(poisoned.count);
+  expect(seeds).toBe(count);
+  expect(seen['lostAttempts'] ?? 0).toBeGreaterThan(count);
 });
 
-test(`a crash storm fails no attempt: ${storm.count} seeds from ${storm.from}`, async () => {
-  const { seeds, failed, seen } = await runSeeds({ ...storm, world: 'storm' });
+test.each(storm)('a crash storm fails no attempt: $count seeds from $from', async ({ from, count }) => {
+  const { seeds, failed, seen } = await runSeeds({ from, count, world: 'storm' });
   expect(failed).toEqual([]);
-  expect(seeds).toBe(storm.count);
+  expect(seeds).toBe(count);
   expect(seen['lostAttempts'] ?? 0).toBe(0);
-  expect(seen['repeated'] ?? 0, 'hardly anything was repeated').toBeGreaterThan(storm.count / 2);
+  expect(seen['repeated'] ?? 0, 'hardly anything was repeated').toBeGreaterThan(count / 2);
 });
