@@ -91,22 +91,22 @@ describe('the CPU time of an attempt', () => {
     type: string,
     config: JsonObject,
     times: readonly (number | undefined)[],
-    kind: 'ends' | 'throws' = 'ends',
+    end: 'returned' | 'script_threw' | 'memory_exceeded' = 'returned',
   ) => {
     const left = [...times];
     const sandbox: Sandbox = {
       run: async () => {
         const cpuMs = left.shift();
         const used = { printed: [], ...(cpuMs === undefined ? {} : { cpuMs }) };
-        return kind === 'ends'
+        return end === 'returned'
           ? { kind: 'returned', output: 'true', ...used }
-          : { kind: 'stopped', errorCode: 'script_threw', message: 'no', ...used };
+          : { kind: 'stopped', errorCode: end, message: 'no', ...used };
       },
     };
     return runScripted(type === 'javascript' ? runJavascript(sandbox, 1) : runCondition(sandbox, 1), config);
   };
-  const runScripted = ({ type, run: runNode }: Runner, config: JsonObject) =>
-    createAttemptRunner(new Map([[type, { type, run: runNode }]]))(planNode(type, config), inputOf({}, {}), toolsOf());
+  const runScripted = (scripted: Runner, config: JsonObject) =>
+    createAttemptRunner(new Map([[scripted.type, scripted]]))(planNode(scripted.type, config), inputOf({}, {}), toolsOf());
   const branches = ['1 > 0', '2 > 0', '3 > 0'].map((expression, number) => ({ id: `b${number}`, expression }));
 
   test('is in the result of a script that returned, and of one that threw', async () => {
@@ -114,7 +114,7 @@ describe('the CPU time of an attempt', () => {
       outcome: { kind: 'finished' },
       cpuMs: 12.5,
     });
-    expect(await reported('javascript', { code: 'throw 1' }, [0], 'throws')).toMatchObject({
+    expect(await reported('javascript', { code: 'throw 1' }, [0], 'script_threw')).toMatchObject({
       outcome: { kind: 'failed' },
       cpuMs: 0,
     });
@@ -122,7 +122,12 @@ describe('the CPU time of an attempt', () => {
 
   test('is the sum of a condition’s expressions', async () => {
     expect(await reported('condition', { branches }, [1, 20, 300])).toMatchObject({ outcome: { kind: 'finished' }, cpuMs: 321 });
-    expect(await reported('condition', { branches }, [1, 20, 300], 'throws')).toMatchObject({ cpuMs: 321 });
+    expect(await reported('condition', { branches }, [1, 20, 300], 'script_threw')).toMatchObject({ cpuMs: 321 });
+    // A limit ends the attempt at the first expression.
+    expect(await reported('condition', { branches }, [7], 'memory_exceeded')).toMatchObject({
+      outcome: { kind: 'failed' },
+      cpuMs: 7,
+    });
   });
 
   test('is absent if a thread did not report that of one script', async () => {
@@ -145,15 +150,15 @@ describe('the CPU time of an attempt', () => {
 
   test('is kept where a secret is masked', async () => {
     const secret = 'hunter2-hunter2';
-    const { run: runNode, type } = runJavascript(threadSandbox(), 67_108_864);
+    const scripted = runJavascript(threadSandbox(), 67_108_864);
     const usesSecret: Runner = {
-      type,
+      type: 'javascript',
       run: async (config, input, tools) => {
         await tools.secrets.resolve('password');
-        return runNode(config, input, tools);
+        return scripted.run(config, input, tools);
       },
     };
-    const masking = createAttemptRunner(new Map([[type, usesSecret]]), {
+    const masking = createAttemptRunner(new Map([['javascript', usesSecret]]), {
       secret: async () => ({ kind: 'secret', text: secret }),
     });
     const code = `console.log('${secret}'); let n = 0; while (n < 3_000_000) n++; return '${secret}'`;
