@@ -33,7 +33,7 @@ export const nodeJobIdentity = (job: NodeJob, shares?: FairShares): MessageIdent
   if (job.slowLane !== undefined)
     return {
       group: groupOfProject(job.run, 'slow', job.slowLane),
-      // Differs from the id of the first slice, because a queue may deduplicate across groups.
+      // Differs from the id of the job before it moved to the slow lane, because a queue may deduplicate across groups.
       deduplication: digest('node', ...attemptParts(job), job.resend, 'slow'),
     };
   return { group: groupOf(job, shares), deduplication: digest('node', ...attemptParts(job), job.resend) };

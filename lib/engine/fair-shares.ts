@@ -7,17 +7,40 @@ import { type NodeRef, type RunId, type WorkflowName, nodeKey } from './ids.ts';
 import { type DurationMs, durationMs } from './time.ts';
 
 /**
- * CPU time of a script before it continues in the slow lane. Twenty endless loops that arrive together occupy four workers for half a
- * second; almost all scripts need less.
+ * The time slice of a node of which the process knows nothing. Four workers that each meet an endless script give it 200 ms of CPU time
+ * together. Almost all scripts need less.
  */
-export const firstTimeSlice: DurationMs = durationMs(100);
+export const firstTimeSlice: DurationMs = durationMs(50);
 
-/** The time slice of a script that recently exceeded its first one in the same process: it probably exceeds it again. */
-export const repeatTimeSlice: DurationMs = durationMs(20);
+/** The time slice of a node whose last scripts ended within this time: CPU time that a script may use outside the slow lane. */
+export const provenTimeSlice: DurationMs = durationMs(100);
+
+/** The time slice of a node whose scripts exceeded a slice of 50 ms or less: they probably exceed it again. */
+export const repeatTimeSlice: DurationMs = durationMs(10);
+
+/** How an attempt with scripts ended, in either lane. */
+export type ScriptsEnd =
+  | 'slice_spent'
+  /** CPU time of the attempt's scripts; absent: unknown, or it ran none */
+  | { readonly cpuMs?: number };
+
+/**
+ * The time slice of a node's next attempt, from what the process has seen of it.
+ *
+ * - An end within `provenTimeSlice` proves the node, also in the slow lane and also as a failure.
+ * - A slow attempt of a proven node makes it unknown again. One outlier sends no other attempt of the node to the slow lane.
+ * - A longer end teaches nothing, because the process that gave the slice has counted the overrun already.
+ *
+ * @param slice that the next attempt would have got without this end
+ */
+export function timeSliceAfter(slice: DurationMs, end: ScriptsEnd): DurationMs {
+  if (end === 'slice_spent') return slice === provenTimeSlice ? firstTimeSlice : repeatTimeSlice;
+  return end.cpuMs !== undefined && end.cpuMs <= provenTimeSlice ? provenTimeSlice : slice;
+}
 
 /** Message groups per project. */
 export interface FairShares {
-  /** for scripts that exceeded their first slice */
+  /** for scripts that exceeded their time slice */
   readonly slow: number;
   /** for all other node jobs; absent: each node of each run has its own group, and projects are not limited */
   readonly regular?: number;
@@ -54,11 +77,11 @@ const half = (count: number): number => Math.max(1, Math.floor(count / 2));
 
 const hash = (...parts: readonly string[]): number => fnv(unitsOf(parts.join('#')));
 
-/** A script exceeded its first slice. It had no effect and has no outcome; its attempt starts again in the slow lane. */
+/** A script exceeded its time slice. It had no effect and has no outcome; its attempt starts again in the slow lane. */
 export class TimeSliceExceeded extends Error {
   override readonly name = 'TimeSliceExceeded';
 
   constructor() {
-    super('the script did not end within its first time slice');
+    super('the script did not end within its time slice');
   }
 }

@@ -1,4 +1,5 @@
 /** Runs one attempt of a node with the secrets and queries of its project, and masks secrets in the result. */
+import { defined } from '../base/defined.ts';
 import { errorMessage } from '../engine/error-text.ts';
 import { TimeSliceExceeded } from '../engine/fair-shares.ts';
 import { PayloadsNeeded } from '../engine/graph/context.ts';
@@ -41,14 +42,14 @@ export const createAttemptRunner =
     const secrets = new SecretUse((name) => resources.secret(scope, name));
     const query: NodeTools['query'] = (name, version) => resources.query(scope, name, version);
     try {
-      const { outcome, printed } = await nodeRunner.run(config, input, {
+      const { outcome, printed, cpuMs } = await nodeRunner.run(config, input, {
         ...attempt,
         timeoutMs: policy.timeoutMs,
         secrets,
         query,
       });
       // The used secrets are known only now. Masking recurses, so the outcome is first limited in depth.
-      return secrets.mask.result({ outcome: storableOutcome(outcome), printed });
+      return defined({ ...secrets.mask.result({ outcome: storableOutcome(outcome), printed }), cpuMs });
     } catch (error) {
       if (signal.aborted || error instanceof PayloadsNeeded || error instanceof TimeSliceExceeded || error instanceof Unavailable)
         throw error;

@@ -18,7 +18,7 @@ export interface NodeTools {
   readonly signal: AbortSignal;
   /** the node's time limit; the runner enforces it, so that its failure can name the operation that timed out */
   readonly timeoutMs: DurationMs;
-  /** CPU time for the attempt's scripts before the attempt moves to the slow lane; absent: no such limit */
+  /** time slice: CPU time for the attempt's scripts before the attempt moves to the slow lane; absent: no such limit */
   readonly firstSlice?: DurationMs;
   /** project and environment of the run */
   readonly scope: Scope;
@@ -39,13 +39,15 @@ export interface RunResult {
   readonly outcome: Outcome;
   /** what the author's code printed, at most 200 lines and 16 KB */
   readonly printed: readonly string[];
+  /** CPU time of the attempt's scripts; absent: it ran none, or a thread could not report it */
+  readonly cpuMs?: number;
 }
 
 export interface Runner {
   readonly type: string;
   /**
    * A failure of the node is an outcome. Rejects with the signal's reason on an abort, with `PayloadsNeeded` when the context
-   * must be loaded first, with `TimeSliceExceeded` when the scripts have used up their first slice, and with `Unavailable` when a
+   * must be loaded first, with `TimeSliceExceeded` when the scripts have used up their time slice, and with `Unavailable` when a
    * record or a secret cannot be read now.
    */
   run(config: JsonObject, input: NodeInput, tools: NodeTools): Promise<RunResult>;

@@ -25,7 +25,7 @@ export interface NodeJob extends Traced {
   readonly attempt: Attempt;
   /** 0 for the first send */
   readonly resend: number;
-  /** The script exceeded its first time slice. The job goes to this message group of its project, with one job in flight. */
+  /** The script exceeded its time slice. The job goes to this message group of its project, with one job in flight. */
   readonly slowLane?: number;
   /** The run as of `commit`: a worker that has the message at once need not read it. */
   readonly carried?: CarriedRun;

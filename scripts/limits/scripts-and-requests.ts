@@ -1,5 +1,5 @@
 /** Limits of scripts, conditions and HTTP requests of nodes. */
-import { firstTimeSlice, repeatTimeSlice } from '../../lib/engine/fair-shares.ts';
+import { firstTimeSlice, provenTimeSlice, repeatTimeSlice } from '../../lib/engine/fair-shares.ts';
 import { regexLimits } from '../../lib/nodes/condition/operators.ts';
 import { expressionLimitMs } from '../../lib/nodes/condition/run.ts';
 import { maxBodyExcerpt } from '../../lib/nodes/http/response.ts';
@@ -31,9 +31,17 @@ export const scriptsAndRequests: LimitSection = {
       definedIn: ['lib/engine/fair-shares.ts'],
     },
     {
-      name: 'First slice after a spent one',
+      name: 'Slice of a proven node',
+      value: milliseconds(provenTimeSlice),
+      atLimit:
+        'the last script of the node in the same warm worker ended within this time, in the slow lane or outside it. After an overrun the node gets a first slice',
+      definedIn: ['lib/engine/fair-shares.ts'],
+    },
+    {
+      name: 'Slice after an overrun',
       value: milliseconds(repeatTimeSlice),
-      atLimit: 'for the same node in a warm worker, until one of its scripts ends within this time',
+      atLimit:
+        'a script of the node exceeded its slice in the same warm worker, and the node was not proven. It holds until one of its scripts ends within the slice of a proven node',
       definedIn: ['lib/engine/fair-shares.ts'],
     },
     {

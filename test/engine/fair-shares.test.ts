@@ -1,8 +1,17 @@
-/** Message groups of a project and a workflow, and the group of a job. */
+/** Message groups of a project and a workflow, the group of a job, and the time slice of a node. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { workflowName } from '../../lib/engine/ids.ts';
-import { regularLaneGroup, fairSharesOf, slowLaneGroup } from '../../lib/engine/fair-shares.ts';
+import {
+  type ScriptsEnd,
+  fairSharesOf,
+  firstTimeSlice,
+  provenTimeSlice,
+  regularLaneGroup,
+  repeatTimeSlice,
+  slowLaneGroup,
+  timeSliceAfter,
+} from '../../lib/engine/fair-shares.ts';
 import { bundleNode, freshRun } from '../contract/samples.ts';
 
 const workers = fc.integer({ min: 1, max: 1_000 });
@@ -60,4 +69,40 @@ test('a resent job uses another group than the first send, if there is one', () 
   const lanes = [0, 1, 2].map((resend) => slowLaneGroup(fairSharesOf(16, 100), workflowName('one'), { runId, node, resend }));
   expect(new Set(lanes).size).toBe(3);
   expect(regularLaneGroup(3, { runId, node, resend: 1 })).not.toBe(regularLaneGroup(3, { runId, node, resend: 0 }));
+});
+
+describe('the time slice after an attempt', () => {
+  const slices = [firstTimeSlice, provenTimeSlice, repeatTimeSlice];
+  const after = (end: ScriptsEnd): readonly number[] => slices.map((slice) => timeSliceAfter(slice, end));
+
+  test('is 50 ms where nothing is known, 100 ms for a proven node, and 10 ms after an overrun', () => {
+    expect(slices).toEqual([50, 100, 10]);
+  });
+
+  test('that ended within 100 ms of CPU time is 100 ms', () => {
+    for (const cpuMs of [0, 0.4, 10, 50, 99.9, 100]) expect(after({ cpuMs })).toEqual([100, 100, 100]);
+  });
+
+  test('that took longer, or whose CPU time is unknown, is what it was', () => {
+    for (const end of [{ cpuMs: 100.1 }, { cpuMs: 30_000 }, {}]) expect(after(end)).toEqual(slices);
+  });
+
+  test('that spent its slice is 50 ms for a proven node, and 10 ms for another one', () => {
+    expect(after('slice_spent')).toEqual([10, 50, 10]);
+  });
+
+  test('is one of the three, and two overruns in a row make it 10 ms', () => {
+    const end: fc.Arbitrary<ScriptsEnd> = fc.oneof(
+      fc.constant('slice_spent' as const),
+      fc.constant({}),
+      fc.record({ cpuMs: fc.double({ min: 0, max: 60_000, noNaN: true }) }),
+    );
+    fc.assert(
+      fc.property(fc.array(end), (ends) => {
+        const slice = ends.reduce(timeSliceAfter, firstTimeSlice);
+        expect(slices).toContain(slice);
+        expect(timeSliceAfter(timeSliceAfter(slice, 'slice_spent'), 'slice_spent')).toBe(repeatTimeSlice);
+      }),
+    );
+  });
 });

@@ -11,11 +11,13 @@ import {
   fairSharesOf,
   slowLaneGroup,
 } from '../../lib/engine/fair-shares.ts';
-import { after, minutes, seconds } from '../../lib/engine/time.ts';
+import { after, durationMs, minutes, seconds } from '../../lib/engine/time.ts';
 import type { NodeJob } from '../../lib/ports/jobs.ts';
 import { withoutRun } from '../../lib/service/run-log/carried-run.ts';
 import { cancelRun } from '../../lib/service/runs/cancel-run.ts';
-import type { RunAttempt } from '../../lib/service/commit/plans.ts';
+import { Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
+import { FoldCache } from '../../lib/service/run-log/fold-cache.ts';
+import { simulatedTypes } from '../simulation/random-graph.ts';
 import { sweepRun } from '../../lib/service/execution/sweep-runs.ts';
 import { handleJob } from '../../lib/service/execution/handle-job.ts';
 import { commitsOf } from './code-test-env.ts';
@@ -192,35 +194,6 @@ describe('a time slice', () => {
     expect(await statusOf(env, run)).toBe('failed');
   });
 
-  test('is a fifth for a node that used up its last one, until one of its scripts ends within it', async () => {
-    const given: (number | undefined)[] = [];
-    const env = homeOf(shares);
-    let isEndless = true;
-    const runAttempt: RunAttempt = async (node, _input, { firstSlice: slice }) => {
-      given.push(slice);
-      if (isEndless && slice !== undefined) throw new TimeSliceExceeded();
-      return { outcome: finished(node.id), printed: [] };
-    };
-    const worker = { ...env.worker, runAttempt };
-    await env.publish(workflow('flow', 'a>b'));
-    for (const number of numbers(5)) {
-      if (number === 3) isEndless = false;
-      await begin(env, 'flow', number);
-      for (const job of env.ports.jobs.takeSent()) if (job.nodeId === 'a') await env.take(job, { worker });
-      env.ports.jobs.takeSent();
-    }
-    // From the fourth run on, each run continues with `b`.
-    expect(given).toEqual([
-      firstTimeSlice,
-      repeatTimeSlice,
-      repeatTimeSlice,
-      repeatTimeSlice,
-      firstTimeSlice,
-      firstTimeSlice,
-      firstTimeSlice,
-    ]);
-  });
-
   test('that is used up commits nothing, records nothing, and sends the same job to the slow lane', async () => {
     const { env, run, first, slow, commits } = await moved();
     const of = { runId: run.runId, node: first, resend: 0 };
@@ -314,6 +287,157 @@ describe('a time slice', () => {
     for (const job of sent) await env.take(job);
     expect(env.attempts).toEqual(['hog#1', 'hog#1', 'a#1', 'b#1']);
     expect(await statusOf(env, run)).toBe('completed');
+  });
+});
+
+/** A script of one attempt, and its time slice; the slow lane has none. */
+interface Given {
+  readonly node: string;
+  readonly slice: number | 'slow lane';
+}
+
+/** Workers, each a process of its own, whose scripts need the CPU time that the test says. */
+function processesOf(
+  count: number,
+  neededMs: (node: string) => number,
+  more: { readonly outcome?: Outcome; readonly wallMs?: number } = {},
+) {
+  const env = homeOf(fairSharesOf(8, 100));
+  const given: Given[] = [];
+  const runAttempt: RunAttempt = async ({ id }, _input, { firstSlice }) => {
+    given.push({ node: id, slice: firstSlice ?? 'slow lane' });
+    env.ports.clock.advance(durationMs(more.wallMs ?? 1));
+    const cpuMs = neededMs(id);
+    if (firstSlice !== undefined && cpuMs > firstSlice) throw new TimeSliceExceeded();
+    return { outcome: more.outcome ?? finished(id), printed: [], ...(Number.isNaN(cpuMs) ? {} : { cpuMs }) };
+  };
+  const workers = Array.from({ length: count }, () => ({
+    ...env.worker,
+    runAttempt,
+    plans: new Plans(simulatedTypes),
+    foldCache: new FoldCache(),
+  }));
+  const take = async (job: NodeJob, by: number): Promise<void> => {
+    const worker = workers[by];
+    if (worker === undefined) throw new Error(`there is no process ${by}`);
+    await env.take(job, { worker });
+  };
+  /** Starts a run of the workflow `flow`, and executes all its jobs. */
+  const play = async (number: number, by: (job: NodeJob) => number = () => 0): Promise<RunAddress> => {
+    const run = await begin(env, 'flow', number);
+    for (let jobs = env.ports.jobs.takeSent(); jobs.length > 0; jobs = env.ports.jobs.takeSent())
+      for (const job of jobs) await take(job, by(job));
+    return run;
+  };
+  return { env, given, take, play };
+}
+
+describe('the time slice of a node', () => {
+  /** Runs of `a` and an end in one process, one after the other. `needs`: the CPU time of each run's script; NaN: unknown. */
+  const slicesOf = async (needs: readonly number[], more: Parameters<typeof processesOf>[2] = {}) => {
+    let needed = 0;
+    const { env, given, play } = processesOf(1, () => needed, more);
+    await env.publish(workflow('flow', 'a>e'));
+    const runs: RunAddress[] = [];
+    for (const [number, ms] of needs.entries()) {
+      needed = ms;
+      runs.push(await play(number));
+    }
+    return { env, runs, slices: given.map(({ slice }) => slice) };
+  };
+
+  test('is 50 ms at first. A script of 70 ms starts twice until the process has seen it end in the slow lane, then once', async () => {
+    const { env, runs, slices } = await slicesOf([70, 70, 70]);
+    expect(slices).toEqual([50, 'slow lane', 100, 100]);
+    for (const run of runs) expect(await statusOf(env, run)).toBe('completed');
+  });
+
+  test('is 100 ms after a script that ended within its slice, and 10 ms after scripts that spent theirs', async () => {
+    const { slices } = await slicesOf([20, 90, 5_000, 5_000, 5_000, 5]);
+    expect(slices).toEqual([50, 100, 100, 'slow lane', 50, 'slow lane', 10, 'slow lane', 10]);
+  });
+
+  test('lets one outlier of a proven node pay, and no other script', async () => {
+    const { slices } = await slicesOf([30, 150, 30, 30, 150, 30]);
+    expect(slices).toEqual([50, 100, 'slow lane', 50, 100, 100, 'slow lane', 50]);
+  });
+
+  test('is 100 ms again after the first short script that follows several long ones', async () => {
+    const { slices } = await slicesOf([150, 150, 30, 30, 30]);
+    expect(slices).toEqual([50, 'slow lane', 10, 'slow lane', 10, 'slow lane', 100, 100]);
+  });
+
+  test('counts 100 ms as short, and 101 ms as long', async () => {
+    expect((await slicesOf([100, 1])).slices).toEqual([50, 'slow lane', 100]);
+    expect((await slicesOf([101, 1])).slices).toEqual([50, 'slow lane', 10]);
+  });
+
+  test('learns nothing from a script whose CPU time is unknown', async () => {
+    expect((await slicesOf([NaN, NaN])).slices).toEqual([50, 50]);
+    expect((await slicesOf([70, NaN, 100])).slices).toEqual([50, 'slow lane', 100, 100]);
+  });
+
+  test('learns from CPU time, and not from the time by the clock', async () => {
+    const { slices } = await slicesOf([70, 70, 150, 150, 150], { wallMs: 20_000 });
+    expect(slices).toEqual([50, 'slow lane', 100, 100, 'slow lane', 50, 'slow lane', 10, 'slow lane']);
+    expect((await slicesOf([150, 150], { wallMs: 1 })).slices).toEqual([50, 'slow lane', 10, 'slow lane']);
+  });
+
+  test('learns from a failure as from a result: an error of the script, or its own time limit', async () => {
+    const threw = { kind: 'failed', failure: { cause: 'error', code: 'script_threw', message: 'no' } } as const;
+    for (const outcome of [threw, timedOut]) {
+      expect((await slicesOf([30, 90], { outcome })).slices).toEqual([50, 100]);
+      expect((await slicesOf([70, 90], { outcome })).slices).toEqual([50, 'slow lane', 100]);
+    }
+  });
+
+  test('is learned in each process alone, and for each node alone', async () => {
+    const { env, given, play } = processesOf(2, (node) => (node === 'a' ? 70 : 5));
+    await env.publish(workflow('flow', 'a>b'));
+    await play(1, ({ slowLane }) => (slowLane === undefined ? 0 : 1));
+    await play(2, () => 0);
+    await play(3, () => 0);
+    await play(4, () => 1);
+    const ofA = given.filter(({ node }) => node === 'a').map(({ slice }) => slice);
+    expect(ofA).toEqual([50, 'slow lane', 10, 'slow lane', 100, 100]);
+    // In the first process in the first three runs, then in the second one.
+    expect(given.filter(({ node }) => node === 'b').map(({ slice }) => slice)).toEqual([50, 100, 100, 50]);
+  });
+
+  test('is learned in packs too', async () => {
+    let needed = 20;
+    const { env, given, play } = processesOf(1, (node) => (node === 'b' ? needed : 5));
+    const configs = { a: { idempotent: true }, b: { idempotent: true } };
+    await env.publish(workflow('flow', 'a>b b>e', configs));
+    // One commit for the results of both nodes: they were a pack.
+    expect(await commitsOf(env, await play(1))).toHaveLength(2);
+    needed = 5_000;
+    await play(2);
+    await play(3);
+    needed = 30;
+    await play(4);
+    await play(5);
+    const ofB = given.filter(({ node }) => node === 'b').map(({ slice }) => slice);
+    expect(ofB).toEqual([50, 100, 'slow lane', 50, 'slow lane', 10, 'slow lane', 100]);
+  });
+
+  test('of an endless script: twenty jobs on four processes get 360 ms of CPU time outside the slow lane', async () => {
+    const { env, given, take } = processesOf(4, () => Infinity);
+    await env.publish(workflow('flow', 'a>e'));
+    for (const number of numbers(20)) await begin(env, 'flow', number);
+    const jobs = env.ports.jobs.takeSent();
+    for (const [number, job] of jobs.entries()) await take(job, number % 4);
+    const slices = given.map(({ slice }) => Number(slice));
+    expect(slices).toHaveLength(20);
+    expect(slices.filter((slice) => slice === firstTimeSlice)).toHaveLength(4);
+    expect(slices.filter((slice) => slice === repeatTimeSlice)).toHaveLength(16);
+    expect(slices.reduce((sum, slice) => sum + slice, 0)).toBe(360);
+    expect(env.ports.jobs.takeSent().filter(({ slowLane }) => slowLane !== undefined)).toHaveLength(20);
+  });
+
+  test('and the CPU time of its scripts are not in the log', async () => {
+    const { env, runs } = await slicesOf([70, 70]);
+    for (const run of runs) expect(JSON.stringify(await commitsOf(env, run))).not.toContain('cpuMs');
   });
 });
 

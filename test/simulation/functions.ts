@@ -8,7 +8,8 @@ import { type DeploymentId, type RunAddress, nodeKey, runId as asRunId, topLevel
 import type { Head } from '../../lib/engine/log/head.ts';
 import { callerOf } from '../../lib/engine/log/lineage.ts';
 import { functionShapes } from '../../lib/constructs/function-shapes.ts';
-import { TimeSliceExceeded } from '../../lib/engine/fair-shares.ts';
+import { TimeSliceExceeded, provenTimeSlice, repeatTimeSlice } from '../../lib/engine/fair-shares.ts';
+import type { Outcome } from '../../lib/engine/graph/outcome.ts';
 import type { RunEnd } from '../../lib/engine/log/fold.ts';
 import { after, durationMs, seconds } from '../../lib/engine/time.ts';
 import type {
@@ -76,8 +77,10 @@ interface Given {
   readonly workings?: FunctionOverrides | undefined;
   /** whether a node, or a step of this key, kills the worker that begins it */
   readonly kills?: ((name: string) => boolean) | undefined;
-  /** whether an attempt takes longer than a first slice, each time it is begun */
+  /** whether an attempt takes longer than a time slice, each time it is begun */
   readonly isSlow?: ((attempt: string) => boolean) | undefined;
+  /** the CPU time in ms that an attempt reports when it ends; undefined: none */
+  readonly cpuMs?: ((attempt: string) => number | undefined) | undefined;
   /** whether the node of a graph, named by its workflow and its id, is idempotent */
   readonly isIdempotent?: ((node: string) => boolean) | undefined;
 }
@@ -129,14 +132,17 @@ const requiredCalls: ReadonlySet<string> = new Set([
 export class Functions implements MessageHandlers {
   /** processes that were ended by the time limits of their functions */
   outOfTime = 0;
-  /** first slices that attempts have spent */
+  /** time slices that attempts have spent, and among them those of proven nodes and of nodes that had spent one before */
   slicesSpent = 0;
+  provenSlicesSpent = 0;
+  repeatSlicesSpent = 0;
   /** errors that no fault explains */
   readonly problems: unknown[] = [];
   /** running processes */
   readonly #running = new Set<Process>();
   readonly #kills: (name: string) => boolean;
   readonly #isSlow: (attempt: string) => boolean;
+  readonly #cpuMs: (attempt: string) => number | undefined;
   /** the exports of the modules of deployments */
   readonly deployed = new Map<DeploymentId, readonly CodeWorkflow[]>();
   world: Deps | undefined;
@@ -152,9 +158,18 @@ export class Functions implements MessageHandlers {
   readonly #types: GraphTypes;
 
   constructor(around: SimulationContext, effects: EffectChecker, watches: Watches, given: Given = {}) {
-    const { observed, workings, isPlain = false, kills = () => false, isSlow = () => false, isIdempotent } = given;
+    const {
+      observed,
+      workings,
+      isPlain = false,
+      kills = () => false,
+      isSlow = () => false,
+      cpuMs = () => undefined,
+      isIdempotent,
+    } = given;
     this.#kills = kills;
     this.#isSlow = isSlow;
+    this.#cpuMs = cpuMs;
     this.#isCalm = isPlain;
     this.#types = isIdempotent === undefined ? simulatedTypes : simulatedTypesWith(isIdempotent);
     this.#workings = workings ?? {};
@@ -488,6 +503,8 @@ export class Functions implements MessageHandlers {
       // An interrupted script has had no effect.
       if (attempt.firstSlice !== undefined && this.#isSlow(`${attempt.token}#${attempt.number}`)) {
         this.slicesSpent += 1;
+        if (attempt.firstSlice === provenTimeSlice) this.provenSlicesSpent += 1;
+        if (attempt.firstSlice === repeatTimeSlice) this.repeatSlicesSpent += 1;
         await process.sleep(attempt.firstSlice, attempt.signal);
         throw new TimeSliceExceeded();
       }
@@ -503,9 +520,11 @@ export class Functions implements MessageHandlers {
       const isLate = lastsMs > node.policy.timeoutMs + mostPatienceMs && !attempt.signal.aborted && !process.hasStood;
       this.#noting(() => runInvariant(12, !isLate, `${attempt.token} ran for ${lastsMs} ms, beyond its time limit`));
       const tokens = { tokens: { input: ms % 7, output: attempt.number } };
-      return isBad
-        ? { outcome: { kind: 'failed', failure: { cause: 'error', message: 'drawn from the seed' }, ...tokens }, printed: [] }
-        : { outcome: { kind: 'finished', output: { value: answer }, handle: 'output', ...tokens }, printed: [] };
+      const cpuMs = this.#cpuMs(`${attempt.token}#${attempt.number}`);
+      const outcome: Outcome = isBad
+        ? { kind: 'failed', failure: { cause: 'error', message: 'drawn from the seed' }, ...tokens }
+        : { kind: 'finished', output: { value: answer }, handle: 'output', ...tokens };
+      return defined({ outcome, printed: [], cpuMs });
     };
   }
 

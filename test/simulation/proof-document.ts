@@ -190,7 +190,9 @@ type Counts = Omit<
 >;
 
 const countMeanings: Readonly<Record<keyof Counts, string>> = {
-  slicesSpent: 'first slices that attempts used up',
+  slicesSpent: 'time slices that attempts used up',
+  provenSlicesSpent: 'time slices that attempts of proven nodes used up',
+  repeatSlicesSpent: 'time slices that attempts used up after another one of the same node',
   calls: 'port calls',
   commits: 'commits',
   resumptions: 'runs resumed',

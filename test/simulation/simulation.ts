@@ -4,7 +4,7 @@ import type { WorkflowOptions, WorkflowVersion } from '../../lib/engine/graph/de
 import { type RunAddress, topLevel, workflowName } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
 import { defaultDeadline } from '../../lib/engine/log/head.ts';
-import { type FairShares, fairSharesOf } from '../../lib/engine/fair-shares.ts';
+import { type FairShares, fairSharesOf, provenTimeSlice } from '../../lib/engine/fair-shares.ts';
 import type { RunEvents } from '../../lib/engine/run-events.ts';
 import { type DurationMs, type Instant, days, hours, minutes } from '../../lib/engine/time.ts';
 import type { Deps } from '../../lib/service/deps.ts';
@@ -100,8 +100,10 @@ export interface SimulationOptions {
 }
 
 export interface SimulationReport {
-  /** first slices that attempts used up */
+  /** time slices that attempts used up, and among them those of proven nodes and of nodes that had used one up before */
   readonly slicesSpent: number;
+  readonly provenSlicesSpent: number;
+  readonly repeatSlicesSpent: number;
   readonly counts: Record<FaultKind, number>;
   readonly calls: number;
   readonly commits: number;
@@ -175,6 +177,12 @@ function brewStorm(prng: Prng, time: VirtualTime, crash: () => void): void {
     at += prng.whole(500, longestLullMs);
   }
 }
+
+/** A quarter of the slow attempts and half of the others prove their nodes, so that all three time slices occur. */
+const drawnCpuMs = (isSlow: boolean, chance: number): number | undefined => {
+  if (isSlow) return 4 * provenTimeSlice * chance;
+  return chance < 0.5 ? provenTimeSlice * chance : undefined;
+};
 
 /** A number from 0 up to 1, derived from a name, so that it does not change other draws. */
 const chanceOf = (name: string): number => createHash('sha256').update(name).digest().readUInt32BE(0) / 2 ** 32;
@@ -265,13 +273,15 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const kills = (name: string): boolean => chanceOf(`${seed} ${name}`) < poison;
   const long = longWaits === 0 ? undefined : { share: longWaits, chance: (name: string) => chanceOf(`${seed} ${name}`) };
   const isSlow = (attempt: string): boolean => chanceOf(`${seed} slow ${attempt}`) < slowScripts;
+  const cpuMs = (attempt: string): number | undefined =>
+    slowScripts === 0 ? undefined : drawnCpuMs(isSlow(attempt), chanceOf(`${seed} cpu ${attempt}`));
   const isIdempotent = (node: string): boolean => chanceOf(`${seed} idempotent ${node}`) < idempotent;
   let inPasses = 0;
   const functions = new Functions(
     around,
     effects,
     { folds, steps, times, words, losses },
-    { ...options, isPlain, kills, isSlow, isIdempotent },
+    { ...options, isPlain, kills, isSlow, cpuMs, isIdempotent },
   );
   // A fixed workload uses the product's settings, so that its crash points are those of the product.
   const firstSnapshotAt = options.workload === undefined ? prng.fork().pick(firstSnapshots) : options.firstSnapshotAt;
@@ -449,6 +459,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     together: slots.together,
     inPasses,
     slicesSpent: functions.slicesSpent,
+    provenSlicesSpent: functions.provenSlicesSpent,
+    repeatSlicesSpent: functions.repeatSlicesSpent,
     executions: effects.executions,
     repeated: effects.repeated,
     rolledBack: effects.rolledBack,

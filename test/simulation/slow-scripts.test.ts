@@ -1,5 +1,5 @@
 /**
- * Attempts that use up their first slice continue in the slow queue. Under faults too, none is lost, executed twice or
+ * Attempts that use up their time slice continue in the slow queue. Under faults too, none is lost, executed twice or
  * left waiting. More seeds: `npm run simulate -- --slow --seeds 2000`.
  */
 import { expect, test } from 'vitest';
@@ -13,5 +13,10 @@ test.each(rows)('attempts in the slow queue end: $count seeds from $from', async
   const { seeds, failed, seen } = await runSeeds({ from, count, world: 'slow' });
   expect(failed).toEqual([]);
   expect(seeds).toBe(count);
-  expect(seen['slicesSpent'] ?? 0).toBeGreaterThan(5 * count);
+  const { slicesSpent = 0, provenSlicesSpent = 0, repeatSlicesSpent = 0 } = seen;
+  expect(slicesSpent).toBeGreaterThan(5 * count);
+  // Each of the three slices was used up.
+  expect(provenSlicesSpent).toBeGreaterThan(0);
+  expect(repeatSlicesSpent).toBeGreaterThan(0);
+  expect(slicesSpent - provenSlicesSpent - repeatSlicesSpent).toBeGreaterThan(5 * count);
 });

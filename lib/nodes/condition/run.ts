@@ -14,22 +14,23 @@ export const expressionLimitMs = seconds(5);
 
 export const runCondition = (sandbox: Sandbox, memoryBytes: number): Runner =>
   runner(condition, async (config, input, { signal, timeoutMs, firstSlice, secrets }) => {
-    const sliced = withinSlice(sandbox, firstSlice);
+    const scripts = withinSlice(sandbox, firstSlice);
     const results = new Map<string, boolean>();
     const printed = collectPrintedLines();
     const start = process.hrtime.bigint();
     for (const expression of new Set(expressionsOf(config))) {
       const limits = { timeoutMs: remaining(timeoutMs, start), memoryBytes };
-      const end = await sliced.run(scriptWith(`return !!(${expression}\n)`, input, limits), signal);
+      const end = await scripts.run(scriptWith(`return !!(${expression}\n)`, input, limits), signal);
       for (const line of end.printed) printed.add(line);
       if (end.kind === 'stopped' && !isScriptError(end)) {
-        const result = failed(scriptFailure(end), { printed: printed.lines() });
+        const result = { ...failed(scriptFailure(end), { printed: printed.lines() }), ...scripts.usage() };
         return withDetail(result, 'input', () => shownScriptInput(expression, input, secrets.mask));
       }
       if (end.kind === 'stopped') printed.add(`${excerpt(expression)}: ${end.message}`);
       results.set(expression, end.kind === 'returned' && end.output === 'true');
     }
-    return { outcome: chooseBranch(config, input, (expression) => results.get(expression) === true), printed: printed.lines() };
+    const outcome = chooseBranch(config, input, (expression) => results.get(expression) === true);
+    return { outcome, printed: printed.lines(), ...scripts.usage() };
   });
 
 /** Cuts a long expression for the output. */

@@ -8,11 +8,16 @@ import { javascript } from './shape.ts';
 
 export const runJavascript = (sandbox: Sandbox, memoryBytes: number): Runner =>
   runner(javascript, async ({ code }, input, { signal, timeoutMs, firstSlice, secrets }) => {
-    const end = await withinSlice(sandbox, firstSlice).run(scriptWith(code, input, { timeoutMs, memoryBytes }), signal);
+    const scripts = withinSlice(sandbox, firstSlice);
+    const end = await scripts.run(scriptWith(code, input, { timeoutMs, memoryBytes }), signal);
     if (end.kind === 'stopped') {
-      const result = failed(scriptFailure(end), { printed: end.printed });
+      const result = { ...failed(scriptFailure(end), { printed: end.printed }), ...scripts.usage() };
       return withDetail(result, 'input', () => shownScriptInput(code, input, secrets.mask));
     }
     const output: JsonValue = JSON.parse(end.output);
-    return { outcome: { kind: 'finished', output: inline(output), handle: mainHandle }, printed: end.printed };
+    return {
+      outcome: { kind: 'finished', output: inline(output), handle: mainHandle },
+      printed: end.printed,
+      ...scripts.usage(),
+    };
   });

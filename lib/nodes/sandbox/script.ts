@@ -40,8 +40,8 @@ export type ScriptEnd =
 
 interface Used {
   readonly printed: readonly string[];
-  /** CPU time used; 0 when the thread could not report it */
-  readonly cpuMs: number;
+  /** CPU time used; absent when the thread could not report it */
+  readonly cpuMs?: number;
 }
 
 export const sliceSpent = 'slice_spent';
@@ -94,21 +94,34 @@ export const scriptWith = (code: string, input: NodeInput, limits: Pick<Script, 
   return { code, context, inputs, ...limits };
 };
 
+/** The sandbox for the scripts of one attempt. */
+export interface AttemptSandbox extends Sandbox {
+  /** CPU time of the attempt's scripts that have ended; absent if a thread could not report that of one of them */
+  usage(): { readonly cpuMs?: number };
+}
+
 /**
- * Limits the scripts of one attempt to a shared time slice. An attempt that exceeds it starts again in the slow lane.
+ * Measures the scripts of one attempt, and limits them to a shared time slice. An attempt that exceeds it starts again in the slow lane.
  * @param slice CPU time; absent: only the limit of each script applies
  * @returns a sandbox that rejects with `TimeSliceExceeded` when the slice is used up before a script ends
  */
-export function withinSlice(sandbox: Sandbox, slice: DurationMs | undefined): Sandbox {
-  if (slice === undefined) return sandbox;
-  let remainingMs: number = slice;
+export function withinSlice(sandbox: Sandbox, slice: DurationMs | undefined): AttemptSandbox {
+  let usedMs = 0;
+  let isReported = true;
+  const limited = (script: Script): Script => {
+    if (slice === undefined) return script;
+    const remainingMs = slice - usedMs;
+    if (remainingMs < 1) throw new TimeSliceExceeded();
+    return { ...script, sliceMs: durationMs(Math.floor(remainingMs)) };
+  };
   return {
     run: async (script, signal) => {
-      if (remainingMs < 1) throw new TimeSliceExceeded();
-      const end = await sandbox.run({ ...script, sliceMs: durationMs(Math.floor(remainingMs)) }, signal);
-      remainingMs -= end.cpuMs;
+      const end = await sandbox.run(limited(script), signal);
+      usedMs += end.cpuMs ?? 0;
+      isReported &&= end.cpuMs !== undefined;
       return end;
     },
+    usage: () => (isReported ? { cpuMs: usedMs } : {}),
   };
 }
 

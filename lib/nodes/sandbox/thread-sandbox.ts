@@ -68,7 +68,8 @@ export function threadSandbox(): Sandbox {
   };
 }
 
-const noUsage = { printed: [], cpuMs: 0 };
+/** A stopped thread reports neither its printed lines nor its CPU time. */
+const noUsage = { printed: [] };
 
 const sandboxFailure = (reason: string): StopReason => ({
   errorCode: 'sandbox_failed',
@@ -112,7 +113,7 @@ const runOnThread = (thread: Worker, script: Script, signal: AbortSignal): Promi
     if (signal.aborted) onAbort();
   });
 
-const used = { printed: z.array(z.string()), cpuMs: z.number().min(0) };
+const used = { printed: z.array(z.string()), cpuMs: z.number().min(0).exactOptional() };
 
 /** Parses the messages of a script thread. They are untrusted, because the thread ran an author's code. */
 const scriptEnd: z.ZodType<ScriptEnd | { readonly kind: typeof sliceSpent }> = z.discriminatedUnion('kind', [

@@ -22,7 +22,7 @@ export interface GraphTypes {
 
 /**
  * Runs one attempt of a node that is not pure. Errors of the author or of an external service are outcomes, not exceptions. It rejects
- * with `TimeSliceExceeded` when the node's scripts have used their first time slice.
+ * with `TimeSliceExceeded` when the node's scripts have used their time slice.
  */
 export type RunAttempt = (
   node: PlanNode,
@@ -41,7 +41,12 @@ export type RunAttempt = (
     /** idempotency key for external services: the same for each attempt of this node */
     readonly token: string;
   },
-) => Promise<{ readonly outcome: Outcome; readonly printed: readonly string[] }>;
+) => Promise<{
+  readonly outcome: Outcome;
+  readonly printed: readonly string[];
+  /** CPU time of the node's scripts; absent: it ran none, or the time is unknown */
+  readonly cpuMs?: number;
+}>;
 
 /** Size of the cache. A published version never changes, so a cached plan is never stale. */
 const maxPlans = 100;

@@ -125,8 +125,8 @@ export const workerCrashBugs: readonly PlantedBug[] = [
   {
     name: 'an attempt gets a first slice in the slow queue too',
     file: 'lib/service/kinds/graph/run-node.ts',
-    find: 'worker.deps.settings.shares === undefined || isSlow ? undefined : overran.has(node)',
-    replace: 'worker.deps.settings.shares === undefined ? undefined : overran.has(node)',
+    find: 'worker.deps.settings.shares === undefined || isSlow ? undefined : slice;',
+    replace: 'worker.deps.settings.shares === undefined ? undefined : slice;',
     within: 10,
     ...slow,
     faultProfile: 'none',

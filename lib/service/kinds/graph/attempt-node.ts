@@ -35,6 +35,13 @@ interface AttemptOptions {
   readonly pack: Parameters<typeof watchAttempt>[1]['pack'];
 }
 
+/** An attempt that ended, and the CPU time of its scripts. The log does not contain that time. */
+interface AttemptEnd {
+  readonly ended: NodeEnded;
+  /** absent: it ran no script, or the time is unknown, for example because the attempt was aborted */
+  readonly cpuMs?: number;
+}
+
 /** @returns `slice_spent` if the attempt had no outcome and no effect, and must start again in the slow lane */
 export async function attemptNode(
   worker: Decider & { readonly runAttempt: RunAttempt },
@@ -43,7 +50,7 @@ export async function attemptNode(
   node: PlanNode,
   open: OpenNode,
   options: AttemptOptions,
-): Promise<NodeEnded | 'slice_spent'> {
+): Promise<AttemptEnd | 'slice_spent'> {
   try {
     return await runAttemptOnce(worker, fold, plan, node, open, options);
   } catch (error) {
@@ -59,11 +66,11 @@ async function runAttemptOnce(
   node: PlanNode,
   open: OpenNode,
   { deliveries, firstSlice, pack }: AttemptOptions,
-): Promise<NodeEnded> {
+): Promise<AttemptEnd> {
   const { deps } = worker;
   const run = fold.head.address;
   const startedAt = deps.clock.now();
-  const { outcome, printed } = await withPayloads(deps, run, async (loaded) => {
+  const { outcome, printed, cpuMs } = await withPayloads(deps, run, async (loaded) => {
     const { state } = pack === undefined || pack.committed !== undefined ? fold : pack.draft;
     const input = nodeInputOf(plan, node, open.iteration, state, open.pinnedAt, loaded);
     if (node.isPure) return { outcome: worker.plans.evaluate(node, input, startedAt), printed: [] };
@@ -98,7 +105,7 @@ async function runAttemptOnce(
   const ref: NodeRef = { nodeId: open.nodeId, iteration: open.iteration };
   const endedAt = deps.clock.now();
   // Bounded here for every node type, so that the commit cannot fail because of the result's size.
-  return {
+  const ended: NodeEnded = {
     kind: 'node-ended',
     node: ref,
     attempt: open.attempt,
@@ -107,6 +114,7 @@ async function runAttemptOnce(
     endedAt,
     printed: boundPrintedLines(printed),
   };
+  return defined({ ended, cpuMs });
 }
 
 const scopeOf = ({ projectId, environment }: Scope): Scope => ({ projectId, environment });

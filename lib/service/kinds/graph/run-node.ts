@@ -2,7 +2,7 @@
  * Handles node jobs and wake-ups: runs the attempt if its node is still open, commits the result, and runs one ready node inline while
  * the invocation has time. So in a chain each node costs no read and one write, and idempotent nodes share their writes (`pack.ts`).
  */
-import { firstTimeSlice, repeatTimeSlice, slowLaneGroup } from '../../../engine/fair-shares.ts';
+import { firstTimeSlice, slowLaneGroup, timeSliceAfter } from '../../../engine/fair-shares.ts';
 import type { Fact } from '../../../engine/graph/facts.ts';
 import type { Plan, PlanNode } from '../../../engine/graph/plan.ts';
 import { type Attempt, type NodeRef, nodeKey, workflowName } from '../../../engine/ids.ts';
@@ -11,7 +11,7 @@ import type { Commit } from '../../../engine/log/commit.ts';
 import type { Deliveries } from '../../../engine/log/deliveries.ts';
 import { isTerminal } from '../../../engine/log/fold.ts';
 import { type OpenNode, isOpen } from '../../../engine/log/node-state.ts';
-import { between, durationMs } from '../../../engine/time.ts';
+import { type DurationMs, between, durationMs } from '../../../engine/time.ts';
 import type { NodeJob } from '../../../ports/jobs.ts';
 import { isPastDeadline, enforceDeadline } from '../../commit/deadline.ts';
 import { nodeJob, originFields } from '../../commit/job-messages.ts';
@@ -218,10 +218,10 @@ function packFrom(worker: Worker, fold: RunFold, plan: Plan, first: NodeEnded, d
   return runPack(worker, fold, plan, pack, pack.add(first), delivery);
 }
 
-/** Nodes whose scripts used their whole time slice at the last attempt in this process. Lives as long as the cached plans. */
-const overran = new WeakSet<PlanNode>();
+/** The next time slices of nodes whose attempts ended in this process. An entry lives as long as the cached plan. */
+const timeSlices = new WeakMap<PlanNode, DurationMs>();
 
-/** Runs the attempt, with fair shares for the time of its slice. */
+/** Runs the attempt, with fair shares for the time of its slice. The slow lane has no slices, but its attempts teach the next one. */
 async function attemptInSlice(
   worker: Worker,
   fold: RunFold,
@@ -230,12 +230,11 @@ async function attemptInSlice(
   pack?: Pack,
 ): Promise<NodeEnded | 'slice_spent'> {
   const node = planNodeOf(plan, open);
-  const slice =
-    worker.deps.settings.shares === undefined || isSlow ? undefined : overran.has(node) ? repeatTimeSlice : firstTimeSlice;
-  const ended = await attemptNode(worker, fold, plan, node, open, { deliveries, firstSlice: slice, pack });
-  if (ended === 'slice_spent') overran.add(node);
-  else if (slice !== undefined) overran.delete(node);
-  return ended;
+  const slice = timeSlices.get(node) ?? firstTimeSlice;
+  const firstSlice = worker.deps.settings.shares === undefined || isSlow ? undefined : slice;
+  const attempted = await attemptNode(worker, fold, plan, node, open, { deliveries, firstSlice, pack });
+  timeSlices.set(node, timeSliceAfter(slice, attempted));
+  return attempted === 'slice_spent' ? attempted : attempted.ended;
 }
 
 /**
