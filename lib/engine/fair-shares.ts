@@ -28,7 +28,7 @@ export type ScriptsEnd =
  * The time slice of a node's next attempt, from what the process has seen of it.
  *
  * - An end within `provenTimeSlice` proves the node, also in the slow lane and also as a failure.
- * - A slow attempt of a proven node makes it unknown again. One outlier sends no other attempt of the node to the slow lane.
+ * - A slow attempt of a proven node makes it unknown again, so that an outlier does not send the next script of up to 50 ms to the slow lane.
  * - A longer end teaches nothing, because the process that gave the slice has counted the overrun already.
  *
  * @param slice that the next attempt would have got without this end
