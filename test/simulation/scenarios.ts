@@ -337,6 +337,49 @@ async function aSleepThatEndsBesideAStepAtWork(): Promise<void> {
   runInvariant(5, heard > 0, 'no delay has ended');
 }
 
+const besideOverdueTask: CodeWorkflow = {
+  name: 'beside-an-overdue-task',
+  mostAttempts: 1,
+  isIdempotent: false,
+  part: {
+    kind: 'all',
+    parts: [
+      // After the fifth failure it is retried 16 s later, by a workflow task of its own.
+      { kind: 'step', ms: 5, failures: 6, mostAttempts: 10, hasRollback: false },
+      {
+        kind: 'seq',
+        parts: [
+          { kind: 'sleep', ms: 20_000 },
+          { kind: 'step', ms: 400_000, failures: 0, mostAttempts: 1, hasRollback: false },
+        ],
+      },
+    ],
+  },
+};
+
+/** @throws a violation where the sweep takes a workflow task for lost that waits for the task of its run at work */
+async function aWorkflowTaskThatWaitsForAnother(): Promise<void> {
+  const openTasks = new Map<string, Set<string>>();
+  let overtaken = 0;
+  await simulate({
+    seed: 7,
+    rates: noFaults,
+    codes: [besideOverdueTask],
+    code: 1,
+    runs: 1,
+    onCommit: ({ runId }, { events }) => {
+      const open = openTasks.get(runId) ?? new Set();
+      openTasks.set(runId, open);
+      for (const event of events) {
+        if (event.type === 'NODE_DISPATCHED' && event.nodeId.startsWith('.workflow-task')) open.add(event.nodeId);
+        if (event.type === 'NODE_COMPLETED') open.delete(event.nodeId);
+        if (event.type === 'RUN_COMPLETED' && open.size > 0) overtaken += 1;
+      }
+    },
+  });
+  runInvariant(5, overtaken > 0, 'no workflow task waited for another one until its run ended');
+}
+
 /** The number of puts that a start retries by itself. */
 const mostPuts = 6;
 
@@ -364,6 +407,7 @@ async function aStartThatNobodyIsToldOf(): Promise<void> {
 
 export const scenarios = {
   'a sleep ends while a step runs': aSleepThatEndsBesideAStepAtWork,
+  'a workflow task that waits for another one': aWorkflowTaskThatWaitsForAnother,
   'the collector cannot read child runs': uncollectableChildResults,
   'the collector cannot read many child runs': manyUncollectableChildResults,
   'redelivered messages during long work': redeliveriesDuringLongWork,

@@ -10,7 +10,8 @@ export const slotBugs: readonly PlantedBug[] = [
     find: 'if (!taken.has(slot)) taken.set(slot, runId);',
     replace: 'taken.set(slot, runId);',
     within: 60,
-    options,
+    // More runs compete for a slot at once.
+    options: { ...options, runs: 10 },
   },
   {
     name: 'a run starts without a concurrency slot',

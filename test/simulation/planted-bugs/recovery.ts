@@ -168,9 +168,8 @@ export const recoveryBugs: readonly PlantedBug[] = [
     file: silence,
     find: 'if (latestHeartbeat !== undefined)\n    for (const key of open.keys())',
     replace: 'if (latestHeartbeat !== undefined && open.size < 0) for (const key of open.keys())',
-    within: 60,
-    faultProfile: 'none',
-    options: { runs: 8 },
+    within: 1,
+    scenario: 'a workflow task that waits for another one',
     // A task that is sent again yields to the task of its run that a worker executes.
     and: [
       {
