@@ -45,7 +45,7 @@ const timerEnvironment = ['delayQueueArn', 'scheduleGroup', 'scheduleRoleArn'] a
 /** Of the functions that delete runs: of stopped test runs and of deleted workflows. */
 const deletionPermissions = {
   /**
-   * The records, due items and payloads of a run. IAM cannot tell from a key whether a run may be deleted, so the two functions with
+   * The records, due entries and payloads of a run. IAM cannot tell from a key whether a run may be deleted, so the two functions with
    * this permission check that the run is a stopped test run or belongs to a workflow in deletion.
    */
   'delete runs': {
@@ -133,7 +133,7 @@ export const permissions = {
       ),
     ],
   },
-  /** The sweep reads due items. Every function that advances a run writes them. */
+  /** The sweep reads due entries. Every function that advances a run writes them. */
   'find due runs': { environment: ['runsTable'], records: { runs: { due: 'q', 'due-code': 'q' } } },
   /** Reads a key and records its use, counts its requests and writes the audit trail. */
   'authenticate keys': {

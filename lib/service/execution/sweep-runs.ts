@@ -39,7 +39,7 @@ interface Checked {
 const firstSweepMinutes = 10;
 
 /**
- * Minutes until the second check of a due run that does not exist. The starting function writes the due item before the head, and may be
+ * Minutes until the second check of a due run that does not exist. The starting function writes the due entry before the head, and may be
  * suspended in between for as long as its time limit of 15 minutes.
  */
 export const secondCheckMinutes = 20;

@@ -1,5 +1,5 @@
 /**
- * Writes the head of a run and sends its first jobs, or leaves the head to the executor of the first job. The due item and the
+ * Writes the head of a run and sends its first jobs, or leaves the head to the executor of the first job. The due entry and the
  * deadline's recheck come before the head, so that the sweep checks every existing run.
  */
 import { defined } from '../../base/defined.ts';
