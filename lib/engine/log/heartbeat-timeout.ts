@@ -127,7 +127,10 @@ export function heartbeatStates(
   return openNodes(state).map((node) => [nodeKey(node), heartbeatStateOf(node, byNode.get(nodeKey(node)), now)]);
 }
 
-/** Workflow tasks of a run execute one at a time, so a heartbeat of one shows that the queued ones are not lost. */
+/**
+ * Workflow tasks of a run execute one at a time, so a heartbeat of one shows that the queued ones are not lost. What the heartbeat says of
+ * the deliveries and resends of its own task says nothing of the others.
+ */
 function heartbeatsByNode({ nodes, open }: RunState, heartbeats: readonly Heartbeat[]): ReadonlyMap<NodeKey, Heartbeat> {
   const byNode = new Map(heartbeats.map((heartbeat) => [heartbeat.node, heartbeat]));
   const isWorkflowTask = (key: NodeKey): boolean => {
@@ -138,18 +141,17 @@ function heartbeatsByNode({ nodes, open }: RunState, heartbeats: readonly Heartb
     .filter((heartbeat) => isFromWorker(heartbeat) && isWorkflowTask(heartbeat.node))
     .toSorted((one, other) => other.at - one.at);
   if (latestHeartbeat !== undefined)
-    for (const key of open.keys()) if (isWorkflowTask(key)) byNode.set(key, laterHeartbeat(byNode.get(key), latestHeartbeat));
+    for (const key of open.keys()) {
+      if (!isWorkflowTask(key)) continue;
+      const own = byNode.get(key) ?? { node: key, at: latestHeartbeat.at, resends: 0 };
+      byNode.set(key, own.at >= latestHeartbeat.at ? own : { ...own, at: latestHeartbeat.at });
+    }
   return byNode;
 }
 
 /** A heartbeat or begin of a worker, as opposed to a resend. */
 export const isFromWorker = ({ at, resends, deliveries }: Heartbeat): boolean =>
   deliveries === undefined ? resends === 0 : deliveries.begun?.lastHeartbeatAt === at;
-
-function laterHeartbeat(existing: Heartbeat | undefined, { attempt: _attempt, ...other }: Heartbeat): Heartbeat {
-  if (existing === undefined) return other;
-  return existing.at >= other.at ? existing : { ...existing, at: other.at };
-}
 
 /** Its heartbeat item records when a check of the run last sent a recheck. Loops have no such iteration, so no node has this key. */
 const recheckNode: NodeRef = { nodeId: nodeId('.recheck'), iteration: topLevel };

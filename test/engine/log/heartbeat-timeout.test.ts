@@ -323,6 +323,20 @@ test('a queued workflow task keeps its own resends and a later heartbeat', () =>
     expect(at(seconds(299), ...signs)).toEqual([{ kind: 'within_timeout' }, { kind: 'within_timeout' }]);
 });
 
+test('a queued workflow task has neither the resends nor the lost deliveries of another one', () => {
+  const state = logOf(dispatched('first', 'workflow_task'), dispatched('second', 'workflow_task'));
+  const at = later(seconds(120));
+  const lost = [1, 2, 3].map((number) => ({ begunAt: dawn, lastHeartbeatAt: dawn, noticedAt: later(seconds(number)) }));
+  const begun = { at: later(seconds(110)), lastHeartbeatAt: at, endedSteps: 0, resends: 5 };
+  const heartbeat: Heartbeat = { node: nodeKey(refOf('first')), at, resends: 5, deliveries: { begun, lost } };
+  const found = (wait: DurationMs) => heartbeatStates(state, [heartbeat], later(wait))[1];
+  expect(found(seconds(219))).toEqual(['second', { kind: 'within_timeout' }]);
+  expect(found(seconds(220))).toEqual([
+    'second',
+    expect.objectContaining({ kind: 'timed_out', resends: 0, heartbeat: { node: 'second', at, resends: 0 } }),
+  ]);
+});
+
 /** The sweep's next check of a run with a deadline in seven days. */
 const beforeDeadline = later(durationMs(days(7) - minutes(4)));
 
