@@ -25,6 +25,7 @@ import type {
 import { byRun, collectResults } from '../../lib/service/execution/collect-results.ts';
 import type { Decider } from '../../lib/service/decider.ts';
 import type { Deps } from '../../lib/service/deps.ts';
+import { overrideMethods } from '../service/override-methods.ts';
 import { handleDeadLetter } from '../../lib/service/execution/handle-dead-letter.ts';
 import { type GraphTypes, Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
 import { KnownDeployments } from '../../lib/service/deployments/known-deployments.ts';
@@ -195,7 +196,7 @@ export class Functions implements MessageHandlers {
     this.#running.add(process);
     process.onDeath = () => this.#running.delete(process);
     if (by === 'code') process.onNonce = (nonce) => this.#watches.steps.writes(nonce, process);
-    work({ deps: this.#observed(by, process.deps(world)), kinds: runKinds, by, ...warm, process }).then(
+    work({ deps: this.#withWatchedRecords(this.#observed(by, process.deps(world))), kinds: runKinds, by, ...warm, process }).then(
       () => {
         if (!process.isAlive) return;
         this.#running.delete(process);
@@ -223,6 +224,25 @@ export class Functions implements MessageHandlers {
   crash(): void {
     for (const process of this.#running) process.die();
     this.#idle.length = 0;
+  }
+
+  #withWatchedRecords(deps: Deps): Deps {
+    const { log } = deps;
+    const watches = (...[run, heartbeat]: Parameters<Deps['log']['heartbeat']>): void =>
+      this.#noting(() => this.#watches.losses.recorded(run, heartbeat));
+    return {
+      ...deps,
+      log: overrideMethods(log, {
+        heartbeat: (...record) => {
+          watches(...record);
+          return log.heartbeat(...record);
+        },
+        replaceHeartbeat: (run, known, heartbeat, expiresAt) => {
+          watches(run, heartbeat, expiresAt);
+          return log.replaceHeartbeat(run, known, heartbeat, expiresAt);
+        },
+      }),
+    };
   }
 
   #outOfTime(by: FunctionKind): void {

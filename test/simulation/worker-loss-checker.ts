@@ -1,10 +1,12 @@
 /**
  * Checks the attempts that end as lost. Workers must have crashed on them or paused as often as the rule requires. An attempt
- * that kills its workers ends within its limit. A crash storm of some minutes fails no attempt.
+ * that kills its workers ends within its limit. A crash storm of some minutes fails no attempt. The record of a node has only the losses
+ * of its own deliveries.
  */
 import { type RunAddress, nodeKey } from '../../lib/engine/ids.ts';
 import type { Commit } from '../../lib/engine/log/commit.ts';
-import { hours } from '../../lib/engine/time.ts';
+import type { Heartbeat } from '../../lib/engine/log/heartbeat-timeout.ts';
+import { type Instant, hours } from '../../lib/engine/time.ts';
 import type { Job } from '../../lib/ports/jobs.ts';
 import type { Process } from './process.ts';
 import { runInvariant } from './violation.ts';
@@ -36,6 +38,8 @@ export class WorkerLossChecker {
   /** step attempts by the workflow task that they were lost with */
   readonly #killing = new Map<string, number>();
   readonly #endedRuns = new Set<string>();
+  /** when the deliveries of a node began that recorded it, by their own clocks */
+  readonly #begun = new Map<string, Set<Instant>>();
 
   constructor(rules: LossRules) {
     this.#rules = rules;
@@ -47,6 +51,18 @@ export class WorkerLossChecker {
     const known = this.#delivered.get(name) ?? { by: new Set<Process>(), since: now };
     known.by.add(by);
     this.#delivered.set(name, known);
+  }
+
+  /** A process writes the record of a node. A begin is written once with its own time, and then repeated. */
+  recorded({ runId }: RunAddress, { node, at, deliveries }: Heartbeat): void {
+    if (deliveries === undefined) return;
+    const name = `${runId}/${node}`;
+    const own = this.#begun.get(name) ?? new Set();
+    this.#begun.set(name, own);
+    if (deliveries.begun?.at === at) own.add(at);
+    const repeated = [deliveries.begun?.at, ...deliveries.lost.map(({ begunAt }) => begunAt)];
+    for (const begunAt of repeated)
+      runInvariant(5, begunAt === undefined || own.has(begunAt), `${name} has on record a delivery that is not its own`);
   }
 
   /** An attempt kills its worker. @param name of the attempt or the step */

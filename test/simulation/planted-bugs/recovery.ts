@@ -164,6 +164,14 @@ export const recoveryBugs: readonly PlantedBug[] = [
     options: { code: 0, runs: 8 },
   },
   {
+    name: 'a workflow task takes over the lost deliveries of another one',
+    file: silence,
+    find: 'byNode.get(key) ?? { node: key, at: latestHeartbeat.at, resends: 0 };',
+    replace: 'byNode.get(key) ?? latestHeartbeat;',
+    within: 60,
+    options: { runs: 4, code: 0.7, cancelsCalled: true },
+  },
+  {
     name: 'a workflow task counts its own heartbeats only',
     file: silence,
     find: 'if (latestHeartbeat !== undefined)\n    for (const key of open.keys())',
