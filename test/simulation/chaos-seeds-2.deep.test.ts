@@ -1,7 +1,3 @@
-import { it } from 'vitest';
-import { checkSeedsUnderChaos, chaosSeedRange, seedsInPart } from './chaos-seeds.ts';
-import { isInShare, parts } from './parts-of-searches.ts';
+import { testPartOfSeeds } from './chaos-seeds.ts';
 
-it.runIf(isInShare(2))(`the invariants hold with all faults: part 2 of ${parts}, ${seedsInPart} seeds`, () =>
-  checkSeedsUnderChaos(chaosSeedRange(2)),
-);
+testPartOfSeeds(2);

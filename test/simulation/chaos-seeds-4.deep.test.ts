@@ -1,7 +1,3 @@
-import { it } from 'vitest';
-import { checkSeedsUnderChaos, chaosSeedRange, seedsInPart } from './chaos-seeds.ts';
-import { isInShare, parts } from './parts-of-searches.ts';
+import { testPartOfSeeds } from './chaos-seeds.ts';
 
-it.runIf(isInShare(4))(`the invariants hold with all faults: part 4 of ${parts}, ${seedsInPart} seeds`, () =>
-  checkSeedsUnderChaos(chaosSeedRange(4)),
-);
+testPartOfSeeds(4);

@@ -1,6 +1,5 @@
 import { it } from 'vitest';
-import { checkMatrixPart } from './check-matrix-part.ts';
-import { isInShare, parts } from './parts-of-searches.ts';
+import { checkMatrixPart, isInShare, parts } from './check-matrix-part.ts';
 
 it.runIf(isInShare(6))(`a crash before or after any port call loses nothing and leads to the same end: part 6 of ${parts}`, () =>
   checkMatrixPart(6),

@@ -1,7 +1,0 @@
-import { it } from 'vitest';
-import { checkSeedsUnderChaos, chaosSeedRange, seedsInPart } from './chaos-seeds.ts';
-import { isInShare, parts } from './parts-of-searches.ts';
-
-it.runIf(isInShare(8))(`the invariants hold with all faults: part 8 of ${parts}, ${seedsInPart} seeds`, () =>
-  checkSeedsUnderChaos(chaosSeedRange(8)),
-);
