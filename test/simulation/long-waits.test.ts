@@ -7,7 +7,7 @@ import { inTier, rotatingPart } from '../tier.ts';
 import { slicesOf } from './seed-slices.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const rows = slicesOf(inTier({ quick: { from: 1, count: 4 }, deep: rotatingPart(300, 3) }));
+const rows = slicesOf(inTier({ quick: { from: 1, count: 4 }, deep: rotatingPart(300, 3) }), 100);
 
 test.each(rows)(
   'waits of weeks extend deadlines, and nothing expires early: $count seeds from $from',

@@ -7,7 +7,7 @@ import { inTier, rotatingPart } from '../tier.ts';
 import { slicesOf } from './seed-slices.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const rows = slicesOf(inTier({ quick: { from: 1, count: 8 }, deep: rotatingPart(300, 3) }));
+const rows = slicesOf(inTier({ quick: { from: 1, count: 8 }, deep: rotatingPart(300, 3) }), 100);
 
 test.each(rows)('attempts in the slow queue end: $count seeds from $from', async ({ from, count }) => {
   const { seeds, failed, seen } = await runSeeds({ from, count, world: 'slow' });

@@ -7,9 +7,9 @@ import { inTier, rotatingPart } from '../tier.ts';
 import { slicesOf } from './seed-slices.ts';
 import { runSeeds } from './run-seeds.ts';
 
-const poisoned = slicesOf(inTier({ quick: { from: 1, count: 12 }, deep: rotatingPart(500, 3) }));
+const poisoned = slicesOf(inTier({ quick: { from: 1, count: 12 }, deep: rotatingPart(500, 3) }), 200);
 /** The first sixty seeds repeat little. */
-const storm = slicesOf(inTier({ quick: { from: 61, count: 10 }, deep: rotatingPart(500, 3) }));
+const storm = slicesOf(inTier({ quick: { from: 61, count: 10 }, deep: rotatingPart(500, 3) }), 200);
 
 test.each(poisoned)('attempts that kill their workers end as lost: $count seeds from $from', async ({ from, count }) => {
   const { seeds, failed, seen } = await runSeeds({ from, count, world: 'poison' });
