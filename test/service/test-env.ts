@@ -20,6 +20,7 @@ import { Plans, type RunAttempt } from '../../lib/service/commit/plans.ts';
 import { runExecutions } from '../../lib/service/kinds/run-executions.ts';
 import { runKinds } from '../../lib/service/kinds/run-kinds.ts';
 import { recheckRun } from '../../lib/service/execution/recheck-run.ts';
+import { sweepRuns } from '../../lib/service/execution/sweep-runs.ts';
 import { type RunFold, readRunFold } from '../../lib/service/run-log/read-run-fold.ts';
 import { extendRetention } from '../../lib/service/execution/extend-retention.ts';
 import { handleSignalJob, handleWaitsJob } from '../../lib/service/runs/handle-signal-job.ts';
@@ -88,6 +89,12 @@ export interface TestEnv {
   /** processes messages until none remains, and advances the clock to the next delayed one */
   settle(): Promise<void>;
   fold(run: RunAddress): Promise<RunFold>;
+}
+
+/** The sweep checks the runs whose due entries ask for a check within two minutes. */
+export async function sweepFourMinutesLater({ ports, worker }: TestEnv): Promise<void> {
+  ports.clock.advance(minutes(4));
+  await sweepRuns(worker, after(ports.clock.now(), minutes(1)));
 }
 
 export function createTestEnv(

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { runId } from '../../../lib/engine/ids.ts';
-import { after, days, minutes } from '../../../lib/engine/time.ts';
-import { sweepRuns } from '../../../lib/service/execution/sweep-runs.ts';
+import { after, days } from '../../../lib/engine/time.ts';
 import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
 import type { Deps } from '../../../lib/service/deps.ts';
 import { loadPayload } from '../../../lib/service/run-log/payloads.ts';
 import { resumeRun } from '../../../lib/service/runs/resume-run.ts';
 import { startCodeRun, handleAllMessages } from '../code-test-env.ts';
-import { type TestEnv, createTestEnv, scope, workflow } from '../test-env.ts';
+import { type TestEnv, createTestEnv, scope, sweepFourMinutesLater, workflow } from '../test-env.ts';
 import { overrideMethods } from '../override-methods.ts';
 
 async function sleepingCode(wrap: (deps: Deps) => Deps) {
@@ -113,11 +112,12 @@ describe('resuming a run', () => {
       }),
     });
     const run = await sleeping(env);
+    // The due entry of the start is used up.
+    await sweepFourMinutesLater(env);
     isKilled = true;
     await expect(resumeRun(env.worker, run, {})).rejects.toThrow('killed here');
     isKilled = false;
-    env.ports.clock.advance(minutes(4));
-    await sweepRuns(env.worker, after(env.ports.clock.now(), minutes(1)));
+    await sweepFourMinutesLater(env);
     for (const job of env.ports.jobs.takeSent()) await env.take(job);
     expect((await env.fold(run)).state.progress.status).toBe('completed');
   });

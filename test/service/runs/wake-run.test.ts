@@ -4,11 +4,10 @@ import { minuteOf } from '../../../lib/engine/log/heartbeat-timeout.ts';
 import { after, days, hours, minutes, seconds } from '../../../lib/engine/time.ts';
 import { cancelRun } from '../../../lib/service/runs/cancel-run.ts';
 import type { Deps } from '../../../lib/service/deps.ts';
-import { sweepRuns } from '../../../lib/service/execution/sweep-runs.ts';
 import { wakeRun } from '../../../lib/service/runs/wake-run.ts';
 import { startCodeRun, waitUntilIdle } from '../code-test-env.ts';
 import { RetryAfter, functionCommand } from '../scripted-programs.ts';
-import { type TestEnv, createTestEnv, failing, finished, scope, workflow } from '../test-env.ts';
+import { type TestEnv, createTestEnv, failing, finished, scope, sweepFourMinutesLater, workflow } from '../test-env.ts';
 import { overrideMethods } from '../override-methods.ts';
 
 const asleep = { z1: { ms: days(3) }, z2: { ms: hours(2) } };
@@ -112,6 +111,8 @@ describe('a wake that crashes after its commit', () => {
       }),
     });
     const run = await sleeping(env);
+    // The due entry of the start is used up.
+    await sweepFourMinutesLater(env);
     isKilled = true;
     await expect(wakeRun(env.worker, run)).rejects.toThrow('killed here');
     expect(env.ports.jobs.sent).toEqual([]);
@@ -124,8 +125,7 @@ describe('a wake that crashes after its commit', () => {
     expect(env.ports.jobs.delayed.filter(({ job }) => job.kind === 'recheck')).toEqual([]);
     const due = minuteOf(after(env.ports.clock.now(), minutes(2)));
     expect(await env.ports.index.dueIn(due)).toEqual([run]);
-    env.ports.clock.advance(minutes(4));
-    await sweepRuns(env.worker, after(env.ports.clock.now(), minutes(1)));
+    await sweepFourMinutesLater(env);
     for (const job of env.ports.jobs.takeSent()) await env.take(job);
     expect((await env.fold(run)).state.progress.status).toBe('completed');
   });
@@ -210,6 +210,7 @@ describe('retrying a run now', () => {
   it('is completed by the sweep if the process crashes after the commit', async () => {
     let isBroken = false;
     const { env, run } = await inBackoff({
+      answer: (node, number) => (node === 'a' && number === 1 ? { ...failing(), retryAfterMs: hours(1) } : finished(node)),
       wrap: (deps) => ({
         ...deps,
         jobs: overrideMethods(deps.jobs, {
@@ -220,11 +221,12 @@ describe('retrying a run now', () => {
         }),
       }),
     });
+    // The due entry of the start is used up.
+    await sweepFourMinutesLater(env);
     isBroken = true;
     await expect(wakeRun(env.worker, run, { retries: true })).rejects.toThrow('crashed here');
     isBroken = false;
-    env.ports.clock.advance(minutes(4));
-    await sweepRuns(env.worker, after(env.ports.clock.now(), minutes(1)));
+    await sweepFourMinutesLater(env);
     await env.settle();
     expect(env.attempts).toEqual(['a#1', 'a#2', 'b#1']);
     expect((await env.fold(run)).state.progress.status).toBe('completed');
