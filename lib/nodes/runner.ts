@@ -19,7 +19,7 @@ export interface NodeTools {
   /** the node's time limit; the runner enforces it, so that its failure can name the operation that timed out */
   readonly timeoutMs: DurationMs;
   /** time slice: CPU time for the attempt's scripts before the attempt moves to the slow lane; absent: no such limit */
-  readonly firstSlice?: DurationMs;
+  readonly timeSlice?: DurationMs;
   /** project and environment of the run */
   readonly scope: Scope;
   readonly number: Attempt;

@@ -24,7 +24,7 @@ export const scriptsAndRequests: LimitSection = {
       definedIn: ['lib/nodes/condition/run.ts'],
     },
     {
-      name: 'First slice of a script',
+      name: 'First slice of a node',
       value: milliseconds(firstTimeSlice),
       atLimit:
         'processor time of all scripts of an attempt. Then the attempt starts again in the slow lane of its project, with its own limit',
@@ -110,7 +110,7 @@ export const scriptsAndRequests: LimitSection = {
     },
   ],
   outro: [
-    'After their first slices, the slow scripts of a project use at most half of the workers, and those of one workflow about a quarter. Further slow scripts wait, and the sweep may redispatch them meanwhile. With a single worker, all scripts share it. [fair-shares](decisions/fair-shares.md) explains this.',
+    'After their slices, the slow scripts of a project use at most half of the workers, and those of one workflow about a quarter. Further slow scripts wait, and the sweep may redispatch them meanwhile. With a single worker, all scripts share it. [fair-shares](decisions/fair-shares.md) explains this.',
     'A script has no `await`, no modules, no network and no clock but `Date`.',
   ],
 };

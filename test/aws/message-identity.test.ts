@@ -61,7 +61,7 @@ test('every group and id is valid for SQS, and two nodes never share a group', (
   );
 });
 
-test('jobs of the slow lane share a group by project, environment and lane, and differ from the jobs of their first slices', () => {
+test('jobs of the slow lane share a group by project, environment and lane, and differ from the jobs before them', () => {
   const job = nodeJob();
   const slow = { ...job, slowLane: 2 };
   const { projectId, environment: of } = job.run;
@@ -73,7 +73,7 @@ test('jobs of the slow lane share a group by project, environment and lane, and 
     { ...slow, run: { ...slow.run, environment: environment('staging') } },
   ];
   for (const each of elsewhere) expect(nodeJobIdentity(each).group).not.toBe(nodeJobIdentity(slow).group);
-  // A repeated send has the same id; other attempts and the first slice have other ids.
+  // A repeated send has the same id; other attempts and the job before it have other ids.
   expect(nodeJobIdentity({ ...slow, commit: commitNo(99) })).toEqual(nodeJobIdentity(slow));
   const others = [job, { ...slow, resend: 1 }, { ...slow, attempt: attempt(2) }, { ...slow, nodeId: nodeId('other') }];
   for (const each of others) expect(nodeJobIdentity(each).deduplication).not.toBe(nodeJobIdentity(slow).deduplication);

@@ -136,7 +136,7 @@ export const jobsSuite = ({ name, open }: Subject<QueuesUnderTest>) =>
       expect(taken).toEqual(expect.arrayContaining(jobs));
     });
 
-    test('a job of the slow lane is separate from the job of its first slice and has its lane', async () => {
+    test('a job of the slow lane is separate from the job before it and has its lane', async () => {
       const first = nodeJob();
       const slow: NodeJob = { ...first, slowLane: 3 };
       await queues.jobs.send([first]);

@@ -42,9 +42,9 @@ function homeOf(shares: FairShares | undefined): Home {
   const runAttempt: RunAttempt = async (node, _input, attempt) => {
     base.attempts.push(`${node.id}#${attempt.number}`);
     if (!node.id.startsWith('hog')) return { outcome: finished(node.id), printed: [] };
-    if (attempt.firstSlice !== undefined) {
+    if (attempt.timeSlice !== undefined) {
       env.slices += 1;
-      clock.advance(attempt.firstSlice);
+      clock.advance(attempt.timeSlice);
       throw new TimeSliceExceeded();
     }
     const outcome = await new Promise<Outcome>((resolve) => env.endless.push((given = timedOut) => resolve(given)));
@@ -304,11 +304,11 @@ function processesOf(
 ) {
   const env = homeOf(fairSharesOf(8, 100));
   const given: Given[] = [];
-  const runAttempt: RunAttempt = async ({ id }, _input, { firstSlice }) => {
-    given.push({ node: id, slice: firstSlice ?? 'slow lane' });
+  const runAttempt: RunAttempt = async ({ id }, _input, { timeSlice }) => {
+    given.push({ node: id, slice: timeSlice ?? 'slow lane' });
     env.ports.clock.advance(durationMs(more.wallMs ?? 1));
     const cpuMs = neededMs(id);
-    if (firstSlice !== undefined && cpuMs > firstSlice) throw new TimeSliceExceeded();
+    if (timeSlice !== undefined && cpuMs > timeSlice) throw new TimeSliceExceeded();
     return { outcome: more.outcome ?? finished(id), printed: [], ...(Number.isNaN(cpuMs) ? {} : { cpuMs }) };
   };
   const workers = Array.from({ length: count }, () => ({

@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { inTier, rotatingPart } from '../tier.ts';
 import { noFaults } from './faults.ts';
-import { slicesOf } from './seed-slices.ts';
+import { slicesOf } from './search-parts.ts';
 import { runSeeds } from './run-seeds.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 

@@ -1,8 +1,7 @@
 /** Runs many seeds with all faults and checks their combined counts. */
 import { describe, expect, test } from 'vitest';
 import { type FaultKind, noFaults } from './faults.ts';
-import { rotatingItem } from '../tier.ts';
-import { type SeedRow, slicesOf } from './seed-slices.ts';
+import { type SeedRow, isInShare, parts, slicesOf } from './search-parts.ts';
 import { RequestThread } from './request-thread.ts';
 import { type Tally, emptyTally, merge, tallySchema } from './tally.ts';
 import { plainSeeds } from './options-of-seed.ts';
@@ -23,25 +22,20 @@ const leastOf: Partial<Record<string, number>> = {
   askedAgain: 0.2,
 } satisfies Partial<Record<FaultKind, number>>;
 
-/** Fewer parts than the crash matrix has: with less seeds, the counts of rare faults say nothing. */
-const parts = 4;
 const seedsInPart = plainSeeds / parts;
 
-/** A part takes two minutes on an idle core. So each of its slices is a test, and the counts are those of the whole part. CI's share is one part. */
+/** The counts are those of the whole part: a slice has too few seeds for the counts of rare faults. */
 export function testPartOfSeeds(part: number): void {
-  describe.runIf(rotatingItem([1, 2, 3, 4]).includes(part))(
-    `the invariants hold with all faults: part ${part} of ${parts}`,
-    () => {
-      const whole = emptyTally();
-      const from = 1 + (part - 1) * seedsInPart;
-      test.each(slicesOf({ from, count: seedsInPart }, 250))('$count seeds from $from', async (slice) => {
-        const tally = await runUnderChaos(slice);
-        expect(tally.failed).toEqual([]);
-        merge(whole, tally);
-      });
-      test('meet each fault and each occasion', () => checkCounts(whole, seedsInPart));
-    },
-  );
+  describe.runIf(isInShare(part))(`the invariants hold with all faults: part ${part} of ${parts}`, () => {
+    const whole = emptyTally();
+    const from = 1 + (part - 1) * seedsInPart;
+    test.each(slicesOf({ from, count: seedsInPart }, 250))('$count seeds from $from', async (slice) => {
+      const tally = await runUnderChaos(slice);
+      expect(tally.failed).toEqual([]);
+      merge(whole, tally);
+    });
+    test('meet each fault and each occasion', () => checkCounts(whole, seedsInPart));
+  });
 }
 
 /** @throws violations by their seeds, each with its invariant and the line that replays it */

@@ -1,6 +1,3 @@
-import { it } from 'vitest';
-import { checkMatrixPart, isInShare, parts } from './check-matrix-part.ts';
+import { testPartOfMatrix } from './matrix-parts.ts';
 
-it.runIf(isInShare(3))(`a crash before or after any port call loses nothing and leads to the same end: part 3 of ${parts}`, () =>
-  checkMatrixPart(3),
-);
+testPartOfMatrix(3);

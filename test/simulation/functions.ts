@@ -521,11 +521,11 @@ export class Functions implements MessageHandlers {
       const isBad = prng.isLucky(Number(node.config['fails'] ?? 0));
       this.#noting(() => this.#watches.times.begins(`${attempt.token}#${attempt.number}`, this.#around.time.now));
       // An interrupted script has had no effect.
-      if (attempt.firstSlice !== undefined && this.#isSlow(`${attempt.token}#${attempt.number}`)) {
+      if (attempt.timeSlice !== undefined && this.#isSlow(`${attempt.token}#${attempt.number}`)) {
         this.slicesSpent += 1;
-        if (attempt.firstSlice === provenTimeSlice) this.provenSlicesSpent += 1;
-        if (attempt.firstSlice === repeatTimeSlice) this.repeatSlicesSpent += 1;
-        await process.sleep(attempt.firstSlice, attempt.signal);
+        if (attempt.timeSlice === provenTimeSlice) this.provenSlicesSpent += 1;
+        if (attempt.timeSlice === repeatTimeSlice) this.repeatSlicesSpent += 1;
+        await process.sleep(attempt.timeSlice, attempt.signal);
         throw new TimeSliceExceeded();
       }
       this.#noting(() =>

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { inTier, rotatingPart } from '../tier.ts';
-import { slicesOf } from './seed-slices.ts';
+import { slicesOf } from './search-parts.ts';
 import { runSeeds } from './run-seeds.ts';
 
 const rows = slicesOf(inTier({ quick: { from: 1, count: 4 }, deep: rotatingPart(300, 3) }), 100);

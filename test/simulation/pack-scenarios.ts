@@ -209,9 +209,9 @@ async function aSliceSpentInAPack(): Promise<void> {
     attempts: (process) => {
       const ran: string[] = [];
       lanes.push(ran);
-      return async ({ id }, _input, { firstSlice, signal }) => {
-        if (slow.has(id) && firstSlice !== undefined) {
-          await process.sleep(firstSlice, signal);
+      return async ({ id }, _input, { timeSlice, signal }) => {
+        if (slow.has(id) && timeSlice !== undefined) {
+          await process.sleep(timeSlice, signal);
           spent += 1;
           throw new TimeSliceExceeded();
         }

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { inTier, rotatingPart } from '../tier.ts';
-import { slicesOf } from './seed-slices.ts';
+import { slicesOf } from './search-parts.ts';
 import { runSeeds } from './run-seeds.ts';
 import { simulate } from './simulation.ts';
 import { optionsOfKind } from './options-of-seed.ts';

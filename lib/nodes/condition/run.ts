@@ -13,8 +13,8 @@ import { chooseBranch, condition, expressionsOf } from './shape.ts';
 export const expressionLimitMs = seconds(5);
 
 export const runCondition = (sandbox: Sandbox, memoryBytes: number): Runner =>
-  runner(condition, async (config, input, { signal, timeoutMs, firstSlice, secrets }) => {
-    const scripts = withinSlice(sandbox, firstSlice);
+  runner(condition, async (config, input, { signal, timeoutMs, timeSlice, secrets }) => {
+    const scripts = withinSlice(sandbox, timeSlice);
     const results = new Map<string, boolean>();
     const printed = collectPrintedLines();
     const start = process.hrtime.bigint();

@@ -7,8 +7,8 @@ import { shownScriptInput, withDetail } from '../shown-input.ts';
 import { javascript } from './shape.ts';
 
 export const runJavascript = (sandbox: Sandbox, memoryBytes: number): Runner =>
-  runner(javascript, async ({ code }, input, { signal, timeoutMs, firstSlice, secrets }) => {
-    const scripts = withinSlice(sandbox, firstSlice);
+  runner(javascript, async ({ code }, input, { signal, timeoutMs, timeSlice, secrets }) => {
+    const scripts = withinSlice(sandbox, timeSlice);
     const end = await scripts.run(scriptWith(code, input, { timeoutMs, memoryBytes }), signal);
     if (end.kind === 'stopped') {
       const result = { ...failed(scriptFailure(end), { printed: end.printed }), ...scripts.usage() };

@@ -33,7 +33,7 @@ export type RunAttempt = (
     readonly scope: Scope;
     readonly signal: AbortSignal;
     /** time that scripts may take before the attempt moves to the slow lane; absent: up to their own limits */
-    readonly firstSlice?: DurationMs;
+    readonly timeSlice?: DurationMs;
     /** appends partial output to the node's stream for subscribers; the outcome must contain the whole output */
     readonly append: (text: string) => void;
     /** the run's trace, with a span for this attempt; absent if the run has no trace */

@@ -30,7 +30,7 @@ interface AttemptOptions {
   /** records of the attempt's earlier deliveries */
   readonly deliveries: Deliveries | undefined;
   /** time that scripts may take before the attempt moves to the slow lane; absent: up to their own limits */
-  readonly firstSlice: DurationMs | undefined;
+  readonly timeSlice: DurationMs | undefined;
   /** results that the log does not contain yet and the node's input may need; the attempt commits them when they are due */
   readonly pack: Parameters<typeof watchAttempt>[1]['pack'];
 }
@@ -65,7 +65,7 @@ async function runAttemptOnce(
   plan: Plan,
   node: PlanNode,
   open: OpenNode,
-  { deliveries, firstSlice, pack }: AttemptOptions,
+  { deliveries, timeSlice, pack }: AttemptOptions,
 ): Promise<AttemptEnd> {
   const { deps } = worker;
   const run = fold.head.address;
@@ -93,7 +93,7 @@ async function runAttemptOnce(
             signal,
             append: streamWriter.append,
             token,
-            firstSlice,
+            timeSlice,
             ...trace,
           }),
         ),

@@ -231,8 +231,8 @@ async function attemptInSlice(
 ): Promise<NodeEnded | 'slice_spent'> {
   const node = planNodeOf(plan, open);
   const slice = timeSlices.get(node) ?? firstTimeSlice;
-  const firstSlice = worker.deps.settings.shares === undefined || isSlow ? undefined : slice;
-  const attempted = await attemptNode(worker, fold, plan, node, open, { deliveries, firstSlice, pack });
+  const timeSlice = worker.deps.settings.shares === undefined || isSlow ? undefined : slice;
+  const attempted = await attemptNode(worker, fold, plan, node, open, { deliveries, timeSlice, pack });
   timeSlices.set(node, timeSliceAfter(slice, attempted));
   return attempted === 'slice_spent' ? attempted : attempted.ended;
 }

@@ -18,10 +18,10 @@ const slice = durationMs(300);
 const run = (
   type: string,
   config: JsonObject,
-  { firstSlice = slice, timeoutMs = seconds(30) }: { firstSlice?: DurationMs; timeoutMs?: DurationMs } = {},
+  { timeSlice = slice, timeoutMs = seconds(30) }: { timeSlice?: DurationMs; timeoutMs?: DurationMs } = {},
 ) => {
   const node = planNode(type, config);
-  return attempt({ ...node, policy: { ...node.policy, timeoutMs } }, inputOf({}, {}), { ...toolsOf(timeoutMs), firstSlice });
+  return attempt({ ...node, policy: { ...node.policy, timeoutMs } }, inputOf({}, {}), { ...toolsOf(timeoutMs), timeSlice });
 };
 
 describe('a script that exceeds its slice', () => {
@@ -39,15 +39,15 @@ describe('a script that exceeds its slice', () => {
   });
 
   test('fails with its own time limit if that is shorter', async () => {
-    const { outcome } = await run('javascript', { code: 'for (;;) {}' }, { timeoutMs: durationMs(50), firstSlice: seconds(5) });
+    const { outcome } = await run('javascript', { code: 'for (;;) {}' }, { timeoutMs: durationMs(50), timeSlice: seconds(5) });
     expect(outcome).toMatchObject({ kind: 'failed', failure: { code: 'script_timeout', details: { timeoutMs: 50 } } });
   });
 });
 
 test('a script that ends, throws or hits another limit within its slice has its outcome', async () => {
-  const firstSlice = seconds(10);
-  expect((await run('javascript', { code: 'return 1' }, { firstSlice })).outcome).toMatchObject({ kind: 'finished' });
-  expect((await run('javascript', { code: 'throw new Error("no")' }, { firstSlice })).outcome).toMatchObject({
+  const timeSlice = seconds(10);
+  expect((await run('javascript', { code: 'return 1' }, { timeSlice })).outcome).toMatchObject({ kind: 'finished' });
+  expect((await run('javascript', { code: 'throw new Error("no")' }, { timeSlice })).outcome).toMatchObject({
     failure: { code: 'script_threw' },
   });
 });
@@ -170,14 +170,14 @@ describe('the CPU time of an attempt', () => {
 
   test('is in the result of a script that reached its own time limit', async () => {
     const timeoutMs = durationMs(60);
-    const { outcome, cpuMs } = await run('javascript', { code: 'for (;;) {}' }, { timeoutMs, firstSlice: seconds(5) });
+    const { outcome, cpuMs } = await run('javascript', { code: 'for (;;) {}' }, { timeoutMs, timeSlice: seconds(5) });
     expect(outcome).toMatchObject({ failure: { code: 'script_timeout' } });
     expect(cpuMs).toBeGreaterThan(0);
   });
 
   test('is absent if the thread was stopped in a loop that checks no interrupt', async () => {
     const code = "return Array.prototype.join.call({ length: 2 ** 53 - 1 }, '')";
-    const { outcome, cpuMs } = await run('javascript', { code }, { timeoutMs: durationMs(50), firstSlice: seconds(5) });
+    const { outcome, cpuMs } = await run('javascript', { code }, { timeoutMs: durationMs(50), timeSlice: seconds(5) });
     expect(outcome).toMatchObject({ failure: { code: 'script_timeout' } });
     expect(cpuMs).toBeUndefined();
   });

@@ -1,6 +1,0 @@
-import { it } from 'vitest';
-import { checkMatrixPart, isInShare, parts } from './check-matrix-part.ts';
-
-it.runIf(isInShare(5))(`a crash before or after any port call loses nothing and leads to the same end: part 5 of ${parts}`, () =>
-  checkMatrixPart(5),
-);

@@ -1,6 +1,0 @@
-import { it } from 'vitest';
-import { checkMatrixPart, isInShare, parts } from './check-matrix-part.ts';
-
-it.runIf(isInShare(8))(`a crash before or after any port call loses nothing and leads to the same end: part 8 of ${parts}`, () =>
-  checkMatrixPart(8),
-);
